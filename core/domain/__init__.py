@@ -1,0 +1,1 @@
+"""Frozen types that every room shares. No I/O."""

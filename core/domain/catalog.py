@@ -1,0 +1,150 @@
+"""What can be routed to: servers, their tools, and how a server is reached."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Literal
+
+Json = Mapping[str, Any]
+EMPTY: Json = MappingProxyType({})
+Transport = Literal["stdio", "http", "sse"]
+
+
+def tool_id(server: str, tool: str) -> str:
+    """A tool's identity everywhere: `server::tool`.
+
+    >>> tool_id("files", "read")
+    'files::read'
+    """
+    return f"{server}::{tool}"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolHints:
+    """The hints of MCP's tool annotations; None where the server says nothing."""
+
+    read_only: bool | None = None
+    destructive: bool | None = None
+    idempotent: bool | None = None
+    open_world: bool | None = None
+
+    @property
+    def retry_safe(self) -> bool:
+        """Only a tool that says it is read-only or idempotent may be called again after a lost connection."""
+        return self.read_only is True or self.idempotent is True
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool of one server. Economic figures are None where nobody declared them; None is never zero."""
+
+    server: str
+    name: str
+    description: str = ""
+    title: str = ""
+    input_schema: Json | None = None
+    output_schema: Json | None = None
+    hints: ToolHints = ToolHints()
+    price_usd: float | None = None
+    latency_s: float | None = None
+    success: float | None = None
+    tier: str = ""
+    tier_reason: str = ""
+
+    @property
+    def id(self) -> str:
+        """`server::tool`."""
+        return tool_id(self.server, self.name)
+
+    def definition(self) -> dict[str, Any]:
+        """The tool as tools/list puts it before a model: what its tokens are counted on."""
+        return {"name": self.name, "description": self.description, "inputSchema": dict(self.input_schema or {})}
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """How a server is reached. Values of `env` and `headers` are references such as `${env:NAME}` or
+    `${secret:NAME}`, never the secrets themselves: those live in memory only (see `core.mcp_bridge.secrets`)."""
+
+    transport: Transport
+    command: str = ""
+    args: tuple[str, ...] = ()
+    cwd: str = ""
+    env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One MCP server with its tools. Statistics are declared figures or None, in s, USD and probabilities."""
+
+    name: str
+    description: str = ""
+    title: str = ""
+    category: str = ""
+    tools: tuple[Tool, ...] = ()
+    ask_usd: float | None = None
+    conn_s: float | None = None
+    call_s: float | None = None
+    success: float | None = None
+    success_variance: float | None = None
+    post_accept_failure: float | None = None
+    connection: Connection | None = None
+
+    def profile(self) -> str:
+        """The server's text f_i: name and description, and where it has none, its tools' names and first sentences."""
+        if self.description.strip():
+            return f"{words(self.name)}: {self.description}"
+        return f"{words(self.name)}: {self.tool_summary()}"
+
+    def tool_summary(self) -> str:
+        """Its tools' names with the first sentence of each description."""
+        return "; ".join(f"{words(t.name)} ({first_sentence(t.description)})" for t in self.tools)
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """Servers in a fixed order; tools in the order of their servers. Immutable: an edit makes a new catalog."""
+
+    name: str
+    servers: tuple[Server, ...] = ()
+
+    @cached_property
+    def tools(self) -> tuple[Tool, ...]:
+        """All tools, server by server."""
+        return tuple(tool for server in self.servers for tool in server.tools)
+
+    @cached_property
+    def server_row(self) -> dict[str, int]:
+        """Server name to its row in every server array."""
+        return {server.name: row for row, server in enumerate(self.servers)}
+
+    @cached_property
+    def tool_row(self) -> dict[str, int]:
+        """`server::tool` to its row in every tool array."""
+        return {tool.id: row for row, tool in enumerate(self.tools)}
+
+
+def first_sentence(text: str, limit: int = 160) -> str:
+    """The first sentence of a text, cut at `limit` characters.
+
+    >>> first_sentence("Reads a file. Returns text.")
+    'Reads a file.'
+    """
+    head = re.split(r"(?<=[.!?。])\s|\n", text.strip()[: 4 * limit], maxsplit=1)[0]
+    return head[:limit]
+
+
+def words(identifier: str) -> str:
+    """An identifier as words: the encoder knows words, not camelCase.
+
+    >>> words("getWeather_byCity-v2")
+    'get Weather by City v2'
+    """
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", identifier)
+    return re.sub(r"[\W_]+", " ", spaced).strip()

@@ -1,0 +1,98 @@
+"""Events as the store keeps them: append-only, one frozen record each. Statistics are a fold over them.
+
+Times are timezone-aware UTC. Fields that end in `_json` hold one JSON document.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionEvent:
+    """One routing decision with its candidates.
+
+    `candidates_json` is the ranked list of candidates with their numbers; `trace_json` the short-listed servers and the
+    tools evaluated on them. `winner` is `server::tool` or None where the router abstained (then `reason` says why).
+    """
+
+    id: str
+    at: datetime
+    catalog: str
+    router: str
+    subtask: str
+    server_hint: str
+    parameters_json: str
+    winner: str | None
+    reason: str
+    expected_price_usd: float | None
+    expected_time_s: float | None
+    total_ms: float
+    candidates_json: str
+    trace_json: str
+    origin: str  # console, cli, copilot, agent
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeEvent:
+    """One call's outcome. Arguments and results are not kept: they may hold what nobody wants stored."""
+
+    id: str
+    at: datetime
+    decision_id: str | None
+    catalog: str
+    server: str
+    tool: str
+    kind: str  # an OutcomeKind
+    latency_s: float
+    connect_s: float | None
+    attempts: int
+    price_usd: float | None
+    simulated: bool
+    error: str
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticsEvent:
+    """The statistics of one server and one tool right after one outcome, EHRR (8)."""
+
+    at: datetime
+    outcome_id: str
+    catalog: str
+    server: str
+    tool: str
+    server_success: float
+    server_success_variance: float
+    server_post_accept_failure: float
+    server_call_s: float
+    server_conn_s: float
+    tool_success: float
+    tool_latency_s: float
+    server_calls: int
+    tool_calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterEvent:
+    """One changed parameter."""
+
+    at: datetime
+    router: str
+    name: str
+    old: str
+    new: str
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """A price or ask that an operator set by hand; `tool` is empty for a server's figure, `value` None clears it."""
+
+    catalog: str
+    server: str
+    tool: str
+    field: str  # price_usd or ask_usd
+    value: float | None
+    at: datetime

@@ -1,0 +1,41 @@
+"""What an importer hands over: servers, what was noted on the way, and secrets that must not reach the store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from core.domain.catalog import Server
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something taken with a remark ("tool X has no input schema: its arguments are not checked")."""
+
+    where: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A value that the user has to supply before the server can start (`${input:id}`)."""
+
+    id: str
+    description: str
+    secret: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The result of reading one document.
+
+    `secrets` maps a reference name (as in `${secret:NAME}`) to its value: kept in memory, never stored.
+    `needs_discovery` lists servers whose tools have to be asked from the server itself.
+    """
+
+    format: str
+    servers: tuple[Server, ...]
+    notes: tuple[Note, ...] = ()
+    secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    prompts: tuple[Prompt, ...] = ()
+    needs_discovery: tuple[str, ...] = ()

@@ -1,0 +1,86 @@
+"""What happened when a tool was called. A tool that fails is an `Outcome`, never an exception."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+
+class OutcomeKind(StrEnum):
+    """How a call ended. The spec's (8) needs two bits of it: `y` (success) and `fail` (post-accept failure)."""
+
+    OK = "ok"
+    TOOL_ERROR = "tool_error"
+    INVALID_ARGUMENTS = "invalid_arguments"
+    TIMEOUT = "timeout"
+    CRASH = "crash"
+    NOT_CONNECTED = "not_connected"
+    CANCELLED = "cancelled"
+
+    @property
+    def success(self) -> bool:
+        """y of EHRR (8)."""
+        return self is OutcomeKind.OK
+
+    @property
+    def post_accept_failure(self) -> bool:
+        """fail of EHRR (8): the call never got an answer from the tool."""
+        return self in {OutcomeKind.TIMEOUT, OutcomeKind.CRASH, OutcomeKind.NOT_CONNECTED}
+
+    @property
+    def counts(self) -> bool:
+        """Whether statistics learn from it. A call that the operator cancelled says nothing about the tool."""
+        return self is not OutcomeKind.CANCELLED
+
+
+@dataclass(frozen=True, slots=True)
+class ContentBlock:
+    """One block of a result, by MCP content type.
+
+    `kind` is text, image, audio, resource or resource_link; `data` is bytes for pictures, sound and binary resources.
+    """
+
+    kind: str
+    text: str = ""
+    data: bytes = b""
+    mime_type: str = ""
+    uri: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call to make. `timeout_s` bounds the call itself, not the connection."""
+
+    server: str
+    tool: str
+    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    timeout_s: float = 30.0
+    catalog: str = ""
+    decision_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a call gave: kind, content, times in seconds, and where the figures come from.
+
+    `connect_s` is None where a kept session was used. `latency_s` is the tool call alone. `simulated` marks results
+    that no real tool produced.
+    """
+
+    call: ToolCall
+    kind: OutcomeKind
+    started_at: datetime
+    latency_s: float
+    connect_s: float | None = None
+    content: tuple[ContentBlock, ...] = ()
+    structured: Any = None
+    error: str = ""
+    attempts: int = 1
+    protocol_version: str = ""
+    simulated: bool = False
+    price_usd: float | None = None
+    id: str = ""

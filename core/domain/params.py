@@ -1,0 +1,147 @@
+"""Parameters declared once: from a `knob` come the slider, the CLI flag, the sweep axis, the column and the URL.
+
+A set of parameters is a frozen dataclass that inherits `Parameters`; each field is a `knob`.
+
+>>> @dataclass(frozen=True)
+... class Toy(Parameters):
+...     alpha: float = knob(0.1, symbol="α", unit="1/s", low=0.0, high=1.0, step=0.01, group="time", help="A weight.")
+...     k: int = knob(5, low=1, high=50, step=1, group="size", help="How many.")
+>>> Toy().replaced({"alpha": "0.3"}).changed()
+{'alpha': 0.3}
+>>> Toy(alpha=7.0)
+Traceback (most recent call last):
+core.errors.ParameterError: alpha = 7.0 is outside 0.0 to 1.0; choose a value within that range.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self, cast
+
+from core.errors import ParameterError
+
+Value = float | int | bool | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """What a parameter is: enough to draw, parse, check and explain it. `low`/`high` are inclusive."""
+
+    name: str
+    kind: type
+    default: Value
+    symbol: str
+    unit: str
+    low: float | None
+    high: float | None
+    step: float | None
+    group: str
+    help: str
+    choices: tuple[str, ...] = ()
+    optional: bool = False
+
+    def parse(self, raw: object) -> Value:
+        """Turn text (from a flag, a URL) or a number into a checked value.
+
+        Raises ParameterError where the text is not of the knob's kind or is out of range.
+        """
+        if self.optional and (raw is None or (isinstance(raw, str) and raw.strip().lower() in {"", "none", "off"})):
+            return None
+        value = self._converted(raw)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ParameterError(f"{self.name} = {raw} is not a finite number; give a number {self.range_text()}.")
+        if self.choices and value not in self.choices:
+            raise ParameterError(f"{self.name} = {raw} is not one of {', '.join(self.choices)}; choose one of them.")
+        if self.low is not None and self.high is not None and not isinstance(value, bool | str):
+            if not self.low <= cast(float, value) <= self.high:
+                raise ParameterError(
+                    f"{self.name} = {value} is outside {self.low} to {self.high}; choose a value within that range."
+                )
+        return value
+
+    def range_text(self) -> str:
+        """The admitted range in words, as in "from 0.0 to 1.0"."""
+        return f"from {self.low} to {self.high}" if self.low is not None else "of any size"
+
+    def _converted(self, raw: object) -> Value:
+        try:
+            if self.kind is bool:
+                return _to_bool(raw)
+            if self.kind is str:
+                return str(raw)
+            number = float(cast(Any, raw))
+            if self.kind is int:
+                if number != int(number):
+                    raise ValueError
+                return int(number)
+            return number
+        except (TypeError, ValueError, OverflowError):
+            wanted = {bool: "true or false", int: "a whole number", float: "a number"}[self.kind]
+            raise ParameterError(
+                f"{self.name} = {str(raw)[:60]!r} is not {wanted}; give {wanted} {self.range_text()}."
+            ) from None
+
+
+def _to_bool(raw: object) -> bool:
+    if isinstance(raw, bool):
+        return raw
+    word = str(raw).strip().lower()
+    if word in {"true", "1", "yes", "on"}:
+        return True
+    if word in {"false", "0", "no", "off"}:
+        return False
+    raise ValueError
+
+
+def knob(
+    default: Value,
+    *,
+    help: str,
+    symbol: str = "",
+    unit: str = "",
+    low: float | None = None,
+    high: float | None = None,
+    step: float | None = None,
+    group: str = "general",
+    choices: tuple[str, ...] = (),
+    kind: type | None = None,
+) -> Any:
+    """Declare one parameter. `kind` is needed only where the default is None (an optional number)."""
+    info = Knob("", kind or type(default), default, symbol, unit, low, high, step, group, help, choices, default is None)
+    return field(default=default, metadata={"knob": info})
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Base of every parameter set: validation, text in and out, differences."""
+
+    def __post_init__(self) -> None:
+        for info in self.knobs():
+            object.__setattr__(self, info.name, info.parse(getattr(self, info.name)))
+
+    @classmethod
+    def knobs(cls) -> tuple[Knob, ...]:
+        """Every declared parameter, in order of declaration."""
+        return tuple(
+            dataclasses.replace(cast(Knob, f.metadata["knob"]), name=f.name, symbol=f.metadata["knob"].symbol or f.name)
+            for f in dataclasses.fields(cls)
+        )
+
+    def replaced(self, values: Mapping[str, object]) -> Self:
+        """A copy with some values changed; text is parsed. Raises ParameterError for a name that does not exist."""
+        known = {info.name: info for info in self.knobs()}
+        for name in values:
+            if name not in known:
+                raise ParameterError(f"There is no parameter {name!r}; `wayfare parameters` lists those there are.")
+        return dataclasses.replace(self, **{name: known[name].parse(raw) for name, raw in values.items()})
+
+    def values(self) -> dict[str, Value]:
+        """All values by name."""
+        return {info.name: getattr(self, info.name) for info in self.knobs()}
+
+    def changed(self) -> dict[str, Value]:
+        """The values that differ from their defaults: what a shared link has to carry."""
+        return {info.name: value for info in self.knobs() if (value := getattr(self, info.name)) != info.default}

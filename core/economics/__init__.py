@@ -1,0 +1,1 @@
+"""The papers' formulas as plain array functions: NumPy in, NumPy out, nothing else."""

@@ -1,0 +1,21 @@
+"""The errors a user can cause. Each message says what is wrong, where, and what to do."""
+
+
+class WayfareError(Exception):
+    """Bad input or an impossible request; the message is one sentence fit for a screen."""
+
+
+class ParameterError(WayfareError):
+    """A parameter that does not exist or a value it does not admit."""
+
+
+class CatalogError(WayfareError):
+    """A catalog, client configuration or task file that cannot be taken."""
+
+
+class UnknownNameError(WayfareError):
+    """A server, tool, catalog or router that is not there."""
+
+
+class StoreError(WayfareError):
+    """The store cannot be opened or written."""

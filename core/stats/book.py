@@ -1,0 +1,195 @@
+"""The fold: a catalog's declared figures, priors where it is silent, and every outcome on top (EHRR (8))."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.domain.catalog import Catalog, Server, Tool
+from core.domain.events import OutcomeEvent, Override
+from core.domain.outcome import OutcomeKind
+from core.domain.statistics import ServerFigures, Source, Statistics, ToolFigures
+from core.stats.ema import Rates, Running
+
+
+@dataclass(frozen=True, slots=True)
+class Priors:
+    """What is assumed where neither the catalog nor a call says anything. Units: probabilities, s."""
+
+    success: float = 0.9
+    variance: float = 0.0
+    failure: float = 0.02
+    call_s: float = 1.0
+    conn_s: float = 0.3
+
+
+class StatisticsBook:
+    """Statistics of one catalog under given priors and rates; `observe` folds one outcome, `snapshot` is immutable.
+
+    Simulated outcomes and cancelled calls are recorded elsewhere but teach nothing here.
+    """
+
+    def __init__(
+        self, catalog: Catalog, *, overrides: Iterable[Override] = (), priors: Priors | None = None, rates: Rates | None = None
+    ) -> None:
+        self._catalog = catalog
+        self._rates = rates or Rates()
+        priors = priors or Priors()
+        self._servers = [_server_start(server, priors) for server in catalog.servers]
+        self._tools = [_tool_start(tool, priors) for tool in catalog.tools]
+        self._declared = _declared_sources(catalog)
+        self._ask, self._ask_source, self._price, self._price_source = _prices(catalog, overrides)
+        self._version = 0
+        self._snapshot: Statistics | None = None
+
+    def observe(self, outcome: OutcomeEvent) -> None:
+        """Fold one outcome; one about a server that the catalog no longer has is passed over."""
+        row = self._catalog.server_row.get(outcome.server)
+        if row is None or not teaches(outcome):
+            return
+        tool_row = self._catalog.tool_row.get(f"{outcome.server}::{outcome.tool}")
+        self._servers[row] = self._after(self._servers[row], outcome, outcome.connect_s)
+        if tool_row is not None:
+            self._tools[tool_row] = self._after(self._tools[tool_row], outcome, None)
+        self._version += 1
+        self._snapshot = None
+
+    def after(self, outcome: OutcomeEvent) -> tuple[Running, Running]:
+        """The figures of its server and tool as they will be once this outcome is folded; nothing changes yet."""
+        server = self._servers[self._catalog.server_row[outcome.server]]
+        tool = self._tools[self._catalog.tool_row[f"{outcome.server}::{outcome.tool}"]]
+        if not teaches(outcome):
+            return server, tool
+        return self._after(server, outcome, outcome.connect_s), self._after(tool, outcome, None)
+
+    def _after(self, running: Running, outcome: OutcomeEvent, connect_s: float | None) -> Running:
+        kind = OutcomeKind(outcome.kind)
+        return running.after(
+            y=kind.success,
+            latency_s=outcome.latency_s,
+            fail=kind.post_accept_failure,
+            connect_s=connect_s,
+            rates=self._rates,
+        )
+
+    def snapshot(self) -> Statistics:
+        """The figures as they stand, as arrays."""
+        if self._snapshot is None:
+            self._snapshot = Statistics(self._server_figures(), self._tool_figures(), self._version)
+        return self._snapshot
+
+    def server(self, row: int) -> Running:
+        """The running figures of one server."""
+        return self._servers[row]
+
+    def tool(self, row: int) -> Running:
+        """The running figures of one tool."""
+        return self._tools[row]
+
+    def _server_figures(self) -> ServerFigures:
+        run, declared = self._servers, self._declared
+        calls = np.array([r.calls for r in run], dtype=np.int64)
+        connects = np.array([r.connects for r in run], dtype=np.int64)
+        return ServerFigures(
+            conn_s=_column(r.conn_s for r in run),
+            call_s=_column(r.call_s for r in run),
+            success=_column(r.success for r in run),
+            success_variance=_column(r.variance for r in run),
+            post_accept_failure=_column(r.failure for r in run),
+            ask_usd=self._ask,
+            calls=calls,
+            connects=connects,
+            conn_source=_source(declared["conn_s"], connects),
+            call_source=_source(declared["call_s"], calls),
+            success_source=_source(declared["success"], calls),
+            failure_source=_source(declared["failure"], calls),
+            ask_source=self._ask_source,
+        )
+
+    def _tool_figures(self) -> ToolFigures:
+        run, declared = self._tools, self._declared
+        calls = np.array([r.calls for r in run], dtype=np.int64)
+        return ToolFigures(
+            latency_s=_column(r.call_s for r in run),
+            success=_column(r.success for r in run),
+            price_usd=self._price,
+            calls=calls,
+            latency_source=_source(declared["tool_latency"], calls),
+            success_source=_source(declared["tool_success"], calls),
+            price_source=self._price_source,
+        )
+
+
+def teaches(outcome: OutcomeEvent) -> bool:
+    """Whether statistics learn from it: not from simulated outcomes, nor from calls that the operator cancelled."""
+    return not outcome.simulated and OutcomeKind(outcome.kind).counts
+
+
+def known(value: float | None) -> bool:
+    """Whether a declared figure can be used: there, finite and not negative."""
+    return value is not None and math.isfinite(value) and value >= 0
+
+
+def _or(value: float | None, otherwise: float) -> float:
+    return value if value is not None and known(value) else otherwise
+
+
+def _server_start(server: Server, priors: Priors) -> Running:
+    return Running(
+        success=min(1.0, _or(server.success, priors.success)),
+        variance=_or(server.success_variance, priors.variance),
+        failure=min(1.0, _or(server.post_accept_failure, priors.failure)),
+        call_s=_or(server.call_s, priors.call_s),
+        conn_s=_or(server.conn_s, priors.conn_s),
+    )
+
+
+def _tool_start(tool: Tool, priors: Priors) -> Running:
+    success = min(1.0, _or(tool.success, priors.success))
+    return Running(success, 0.0, 0.0, _or(tool.latency_s, priors.call_s), 0.0)
+
+
+def _declared_sources(catalog: Catalog) -> dict[str, np.ndarray]:
+    servers, tools = catalog.servers, catalog.tools
+    return {
+        "conn_s": np.array([known(s.conn_s) for s in servers], dtype=np.int8),
+        "call_s": np.array([known(s.call_s) for s in servers], dtype=np.int8),
+        "success": np.array([known(s.success) for s in servers], dtype=np.int8),
+        "failure": np.array([known(s.post_accept_failure) for s in servers], dtype=np.int8),
+        "tool_latency": np.array([known(t.latency_s) for t in tools], dtype=np.int8),
+        "tool_success": np.array([known(t.success) for t in tools], dtype=np.int8),
+    }
+
+
+def _source(declared: np.ndarray, calls: np.ndarray) -> np.ndarray:
+    return np.where(calls > 0, Source.MEASURED, declared).astype(np.int8)
+
+
+def _column(values: Iterable[float]) -> np.ndarray:
+    return np.fromiter(values, dtype=np.float64)
+
+
+def _prices(
+    catalog: Catalog, overrides: Iterable[Override]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Ask per server and price per tool with their sources; an ask nobody declared is the median of its tools' prices."""
+    price = np.array([_or(t.price_usd, np.nan) for t in catalog.tools], dtype=np.float64)
+    price_source = np.where(np.isnan(price), Source.PRIOR, Source.DECLARED).astype(np.int8)
+    ask = np.array([_or(s.ask_usd, np.nan) for s in catalog.servers], dtype=np.float64)
+    ask_source = np.where(np.isnan(ask), Source.PRIOR, Source.DECLARED).astype(np.int8)
+    for edit in overrides:
+        row = catalog.tool_row.get(f"{edit.server}::{edit.tool}") if edit.tool else catalog.server_row.get(edit.server)
+        if row is None or edit.value is None:
+            continue
+        target, source = (price, price_source) if edit.tool else (ask, ask_source)
+        target[row], source[row] = edit.value, Source.EDITED
+    first = 0
+    for row, server in enumerate(catalog.servers):
+        prices = price[first : first + len(server.tools)]
+        first += len(server.tools)
+        if np.isnan(ask[row]) and not np.all(np.isnan(prices)):
+            ask[row] = np.nanmedian(prices)
+    return ask, ask_source, price, price_source

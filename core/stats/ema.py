@@ -1,0 +1,56 @@
+"""Online statistics as exponential moving averages: EHRR (8)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+
+def ema(old: float, observed: float, rate: float) -> float:
+    """One step of an exponential moving average; Lemma 2 gives its mean and variance.
+
+    >>> ema(1.0, 0.0, 0.15)
+    0.85
+    """
+    return (1.0 - rate) * old + rate * observed
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """The smoothing coefficients of (8): success, variance, post-accept failure, latency. Each in (0, 1)."""
+
+    success: float = 0.15
+    variance: float = 0.15
+    failure: float = 0.15
+    latency: float = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """The running figures of one server, or of one tool (which uses success and latency only). Units: s, [0, 1]."""
+
+    success: float
+    variance: float
+    failure: float
+    call_s: float
+    conn_s: float
+    calls: int = 0
+    connects: int = 0
+
+    def after(self, *, y: bool, latency_s: float, fail: bool, connect_s: float | None, rates: Rates) -> Running:
+        """The figures after one call, EHRR (8). The four updates are simultaneous: the variance uses the old mean.
+
+        >>> r = Running(0.9, 0.0, 0.02, 1.0, 0.3).after(y=False, latency_s=2.0, fail=True, connect_s=None, rates=Rates())
+        >>> round(r.success, 3), round(r.variance, 4), round(r.failure, 3), round(r.call_s, 2), r.conn_s
+        (0.765, 0.1215, 0.167, 1.15, 0.3)
+        """
+        connected = connect_s is not None
+        return replace(
+            self,
+            success=ema(self.success, float(y), rates.success),
+            variance=ema(self.variance, (float(y) - self.success) ** 2, rates.variance),
+            failure=ema(self.failure, float(fail), rates.failure),
+            call_s=ema(self.call_s, latency_s, rates.latency),
+            conn_s=ema(self.conn_s, connect_s, rates.latency) if connect_s is not None else self.conn_s,
+            calls=self.calls + 1,
+            connects=self.connects + connected,
+        )

@@ -1,0 +1,40 @@
+"""Numbers as people read them: prices below a cent in m$, times in ms or s, shares in percent."""
+
+from __future__ import annotations
+
+import math
+
+
+def price(value_usd: float | None) -> str:
+    """A price per call; `unpriced` where there is none.
+
+    >>> price(0.0249), price(1.5), price(0.0), price(None)
+    ('24.9 m$', '$1.50', '0 m$', 'unpriced')
+    """
+    if value_usd is None or math.isnan(value_usd):
+        return "unpriced"
+    if math.isinf(value_usd):
+        return "no limit"
+    return f"${value_usd:,.2f}" if abs(value_usd) >= 1 else f"{value_usd * 1e3:.3g} m$"
+
+
+def seconds(value_s: float | None) -> str:
+    """A time.
+
+    >>> seconds(0.0124), seconds(1.784), seconds(95.0)
+    ('12.4 ms', '1.78 s', '95 s')
+    """
+    if value_s is None or not math.isfinite(value_s):
+        return "–"
+    if abs(value_s) < 1 and value_s != 0:
+        return f"{value_s * 1e3:.3g} ms"
+    return f"{value_s:.3g} s" if abs(value_s) < 1000 else f"{value_s:,.0f} s"
+
+
+def share(value: float | None) -> str:
+    """A probability as percent.
+
+    >>> share(0.873)
+    '87.3 %'
+    """
+    return "–" if value is None or not math.isfinite(value) else f"{value * 100:.3g} %"

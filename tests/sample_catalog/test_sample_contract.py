@@ -1,0 +1,89 @@
+"""Every tool of every sample server: described, and right when it is called over MCP."""
+
+import asyncio
+import importlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp.server.mcpserver import MCPServer
+from mcp_types import CallToolResult, Tool
+
+from sample_catalog.profiles import PROFILES
+
+from .examples import EXAMPLES
+
+SERVERS: dict[str, MCPServer] = {
+    (module := importlib.import_module(f"sample_catalog.runnable.{profile.module}")).server.name: module.server
+    for profile in PROFILES
+}
+CALLED = [name for name, example in EXAMPLES.items() if example.check is not None]
+
+
+async def _tools(server: MCPServer) -> list[Tool]:
+    async with Client(server) as client:
+        return (await client.list_tools()).tools
+
+
+TOOLS = {f"{name}::{tool.name}": tool for name, server in SERVERS.items() for tool in asyncio.run(_tools(server))}
+
+
+def _without_description(schema: dict[str, Any], place: str) -> list[str]:
+    """Parameters, also of nested objects, that say nothing about themselves."""
+    silent = []
+    for name, parameter in schema.get("properties", {}).items():
+        if len(parameter.get("description", "")) < 3:
+            silent.append(f"{place}.{name}")
+    for name, nested in schema.get("$defs", {}).items():
+        silent += _without_description(nested, f"{place}.{name}")
+    return silent
+
+
+def test_there_are_fifteen_servers_and_well_over_ninety_tools() -> None:
+    assert len(SERVERS) == 15
+    assert len(TOOLS) >= 90
+
+
+def test_every_tool_has_an_example_and_no_example_is_left_over() -> None:
+    assert set(EXAMPLES) == set(TOOLS)
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_a_tool_describes_itself_and_its_parameters(name: str) -> None:
+    tool = TOOLS[name]
+    assert tool.title
+    assert tool.description
+    assert "\n" not in tool.description
+    assert tool.annotations is not None
+    assert tool.annotations.read_only_hint is not None
+    assert _without_description(tool.input_schema, name) == []
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_a_server_introduces_itself(name: str) -> None:
+    async def introduce() -> tuple[str, str]:
+        async with Client(SERVERS[name]) as client:
+            return client.server_info.name, client.instructions or ""
+
+    said_name, instructions = asyncio.run(introduce())
+    assert said_name == name
+    assert instructions
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_a_call_gives_the_known_result(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAYFARE_SANDBOX", str(tmp_path))
+    server, tool = name.split("::")
+    example = EXAMPLES[name]
+
+    async def call() -> CallToolResult:
+        async with Client(SERVERS[server], read_timeout_seconds=60) as client:
+            await client.list_tools()
+            for prior, arguments in example.before:
+                assert not (await client.call_tool(prior, arguments)).is_error
+            return await client.call_tool(tool, example.arguments)
+
+    result = asyncio.run(call())
+    assert example.check is not None
+    assert example.check(result), result.content

@@ -1,0 +1,120 @@
+"""Sample servers as processes of their own: over stdio and HTTP, alive, crashing and hanging."""
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import Client, MCPError, StdioServerParameters
+
+from sample_catalog import ROOT
+
+from .examples import EXAMPLES
+
+CONNECTION_CLOSED, REQUEST_TIMEOUT = -32000, -32001
+
+
+def process(module: str, sandbox: Path) -> StdioServerParameters:
+    return StdioServerParameters(
+        command=sys.executable,
+        args=["-m", f"sample_catalog.runnable.{module}"],
+        cwd=ROOT.parent,
+        env={"WAYFARE_SANDBOX": str(sandbox)},
+    )
+
+
+def test_only_these_tools_end_without_a_result() -> None:
+    """Each of them has a test in this file."""
+    untested = {name for name, example in EXAMPLES.items() if example.check is None}
+    assert untested == {"gremlin::crash", "gremlin::hang", "gremlin::break_promise"}
+
+
+def test_a_server_works_over_stdio(tmp_path: Path) -> None:
+    example = EXAMPLES["larder::run_query"]
+
+    async def run() -> Any:
+        async with Client(process("larder_sql", tmp_path), read_timeout_seconds=60) as client:
+            await client.list_tools()
+            return await client.call_tool("run_query", example.arguments)
+
+    assert example.check is not None
+    assert example.check(asyncio.run(run()))
+
+
+def test_state_outlives_the_process(tmp_path: Path) -> None:
+    async def run(tool: str, **arguments: Any) -> Any:
+        async with Client(process("marginalia", tmp_path), read_timeout_seconds=60) as client:
+            await client.list_tools()
+            return (await client.call_tool(tool, arguments)).structured_content
+
+    asyncio.run(run("create_note", title="remember"))
+    assert [note["title"] for note in asyncio.run(run("list_notes"))["result"]] == ["remember"]
+
+
+def test_a_crash_is_a_lost_connection(tmp_path: Path) -> None:
+    async def run() -> int:
+        async with Client(process("gremlin", tmp_path), read_timeout_seconds=60) as client:
+            await client.list_tools()
+            with pytest.raises(MCPError) as caught:
+                await client.call_tool("crash", {})
+            return caught.value.code
+
+    assert asyncio.run(run()) == CONNECTION_CLOSED
+
+
+def test_a_hang_is_a_timeout_and_the_server_lives_on(tmp_path: Path) -> None:
+    steps: list[tuple[float, float | None]] = []
+
+    async def note(progress: float, total: float | None, _message: str | None) -> None:
+        steps.append((progress, total))
+
+    async def run() -> tuple[int, str]:
+        async with Client(process("gremlin", tmp_path), read_timeout_seconds=60) as client:
+            await client.list_tools()
+            with pytest.raises(MCPError) as caught:
+                await client.call_tool("hang", {}, read_timeout_seconds=0.3)
+            alive = await client.call_tool("report_progress", {"steps": 3, "pause_s": 0}, progress_callback=note)
+            return caught.value.code, alive.structured_content["result"]
+
+    assert asyncio.run(run()) == (REQUEST_TIMEOUT, "3 steps done")
+    assert steps == [(1, 3), (2, 3), (3, 3)]
+
+
+@pytest.mark.parametrize("what", ["type", "missing", "nothing"])
+def test_a_broken_promise_is_noticed_by_the_client(what: str) -> None:
+    from sample_catalog.runnable.gremlin import server
+
+    async def run() -> None:
+        async with Client(server) as client:
+            await client.list_tools()
+            with pytest.raises(RuntimeError, match="structured content"):
+                await client.call_tool("break_promise", {"what": what})
+
+    asyncio.run(run())
+
+
+def test_a_server_works_over_http(tmp_path: Path) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "sample_catalog.runnable.unit_exchange", "--http", str(port)]
+    environment = os.environ | {"WAYFARE_SANDBOX": str(tmp_path)}
+
+    async def run() -> Any:
+        async with Client(f"http://127.0.0.1:{port}/mcp", read_timeout_seconds=30) as client:
+            await client.list_tools()
+            return await client.call_tool("convert_units", EXAMPLES["unit-exchange::convert_units"].arguments)
+
+    with subprocess.Popen(command, cwd=ROOT.parent, env=environment, stderr=subprocess.DEVNULL) as server:
+        try:
+            with httpx2.Client(transport=httpx2.HTTPTransport(retries=7)) as patient:
+                assert patient.get(f"http://127.0.0.1:{port}/").status_code == 404
+            result = asyncio.run(run())
+        finally:
+            server.terminate()
+    assert result.structured_content == {"value": 482.8032, "unit": "kilometre"}
