@@ -7,7 +7,7 @@ made when somebody looks at one.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -195,27 +195,43 @@ class Decision:
         unranked = np.where(self.tools.rank[on_list] > 0, self.tools.rank[on_list], np.iinfo(np.int64).max)
         return tuple(int(r) for r in on_list[np.lexsort((-self.tools.utility[on_list], unranked))])
 
-    def to_json(self, *, whole: bool = True) -> dict[str, Any]:
-        """The document that `wayfare route --json` prints; without `whole` only what was short-listed."""
-        tool_rows = range(len(self.tools.ids)) if whole else self.evaluated_tools()
-        server_rows = self.servers_by_rank() if whole else self.shortlist()
+    def to_json(self) -> dict[str, Any]:
+        """The document that `wayfare route --json` prints: every server and every tool, ranked ones first."""
+        evaluated = self.evaluated_tools()
+        on_list = set(evaluated)
+        others = sorted(set(range(len(self.tools.ids))) - on_list, key=lambda row: -self.tools.utility[row])
         return {
             "router": self.router,
             "subtask": self.subtask,
             "parameters": dict(self.parameters),
             "planner": self.planner,
             "reason": self.reason,
-            "servers": [_plain(self.server_at(row)) for row in server_rows],
-            "tools": [_plain(self.tool_at(row)) for row in tool_rows],
+            "servers": [_chosen(self.server_at(row), SERVER_KEYS) for row in self.servers_by_rank()],
+            "tools": [_chosen(self.tool_at(row), TOOL_KEYS) for row in (*evaluated, *others)],
             "candidates": [self.tools.ids[row] for row in self.candidates],
             "tokens": self.tokens,
             "timings_ms": dict(self.timings_ms),
         }
+
+    def trace(self) -> dict[str, list[dict[str, Any]]]:
+        """What was short-listed with every figure: what is kept as an event."""
+        return {
+            "servers": [_chosen(row, ServerRow.__slots__) for row in map(self.server_at, self.shortlist())],
+            "tools": [_chosen(row, ToolRow.__slots__) for row in map(self.tool_at, self.evaluated_tools())],
+        }
+
+
+SERVER_KEYS = (
+    "server", "similarity", "cost_s", "utility", "shortlisted", "posted_price_usd", "ask_usd", "accepted",
+)  # fmt: skip
+TOOL_KEYS = (
+    "tool", "similarity", "cost_s", "time_cost_s", "money_cost_s", "utility", "price_usd", "affordable", "rank", "dropped_by",
+)  # fmt: skip
 
 
 def _number(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _plain(row: ServerRow | ToolRow) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in row.__slots__}
+def _chosen(row: ServerRow | ToolRow, keys: Iterable[str]) -> dict[str, Any]:
+    return {key: getattr(row, key) for key in keys}

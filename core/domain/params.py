@@ -54,9 +54,11 @@ class Knob:
         if isinstance(value, float) and not math.isfinite(value):
             raise ParameterError(f"{self.name} = {raw} is not a finite number; give a number {self.range_text()}.")
         if self.choices and value not in self.choices:
-            raise ParameterError(f"{self.name} = {raw} is not one of {', '.join(self.choices)}; choose one of them.")
-        if self.low is not None and self.high is not None and not isinstance(value, bool | str):
-            if not self.low <= cast(float, value) <= self.high:
+            choices = ", ".join(self.choices)
+            raise ParameterError(f"{self.name} = {str(raw)[:60]!r} is not one of {choices}; choose one of them.")
+        if not isinstance(value, bool | str):
+            low, high = -math.inf if self.low is None else self.low, math.inf if self.high is None else self.high
+            if not low <= cast(float, value) <= high:
                 raise ParameterError(
                     f"{self.name} = {value} is outside {self.low} to {self.high}; choose a value within that range."
                 )
@@ -72,6 +74,8 @@ class Knob:
                 return _to_bool(raw)
             if self.kind is str:
                 return str(raw)
+            if isinstance(raw, bool):
+                raise TypeError
             number = float(cast(Any, raw))
             if self.kind is int:
                 if number != int(number):

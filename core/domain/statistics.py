@@ -18,6 +18,7 @@ class Source(IntEnum):
     DECLARED = 1  # the catalog says so
     EDITED = 2  # the operator set it by hand
     MEASURED = 3  # folded from real calls, EHRR (8)
+    MEDIAN = 4  # an ask that nobody advertised: the median of the server's tools' prices
 
     @property
     def label(self) -> str:

@@ -43,8 +43,10 @@ def headroom(
     >>> round(h.price_usd, 4), round(h.latency_s, 3), round(h.success, 3)      # Table II: t12 against t13
     (0.0249, 0.611, 0.79)
     """
-    if alpha_t == 0:
-        return Headroom(None, None, None)
+    if alpha_t == 0:  # cost counts for nothing: similarity alone decides
+        if similarity < to_beat:
+            return Headroom(np.nan, np.nan, np.nan)
+        return Headroom(_within(posted_usd, 0.0, np.inf), None, None)
     beta = max(eps, (1 - post_accept_failure) * success)
     allowed_s = (similarity - to_beat) / alpha_t  # the cost C_ij at which the utilities are equal
     attempt_s = fixed_s + latency_s
@@ -55,13 +57,16 @@ def headroom(
         attempt_s, time_left_s = attempt_s + money_s, allowed_s
     else:
         time_left_s = allowed_s - money_s
-    needed = attempt_s / time_left_s / (1 - post_accept_failure) if time_left_s > 0 > post_accept_failure - 1 else np.inf
+    needed = attempt_s / time_left_s if time_left_s > 0 else np.inf  # the beta at which the utilities are equal
+    reachable = needed / (1 - post_accept_failure) if post_accept_failure < 1 else np.inf
     return Headroom(
         price_usd=_within(min(price, posted_usd), 0.0, np.inf),
         latency_s=_within((allowed_s - money_s * billed) * beta - fixed_s, 0.0, np.inf),
-        success=_within(needed, 0.0, 1.0),
+        success=0.0 if needed <= eps else _within(reachable, 0.0, 1.0),  # 0: it leads even at the floor
     )
 
 
-def _within(value: float, low: float, high: float) -> float:
+def _within(value: float, low: float, high: float) -> float | None:
+    if value == np.inf == high:
+        return None
     return float(value) if low <= value <= high else float("nan")

@@ -38,7 +38,8 @@ def winning_interval(intercept: Array, slope: Array, winner: int, *, low: float,
         crossing = gap / steeper
     upper = np.where(steeper > 0, crossing, np.inf)
     lower = np.where(steeper < 0, crossing, -np.inf)
-    above, below = int(np.argmin(upper)), int(np.argmax(lower))
+    # of lines that meet at an end the flattest wins above it, the steepest below
+    above, below = int(np.lexsort((slope, upper))[0]), int(np.lexsort((-slope, -lower))[0])
     return Interval(
         low=max(low, float(lower[below])),
         high=min(high, float(upper[above])),

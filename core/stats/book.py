@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -13,6 +12,9 @@ from core.domain.events import OutcomeEvent, Override
 from core.domain.outcome import OutcomeKind
 from core.domain.statistics import ServerFigures, Source, Statistics, ToolFigures
 from core.stats.ema import Rates, Running
+
+
+LARGEST_FIGURE = 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +131,8 @@ def teaches(outcome: OutcomeEvent) -> bool:
 
 
 def known(value: float | None) -> bool:
-    """Whether a declared figure can be used: there, finite and not negative."""
-    return value is not None and math.isfinite(value) and value >= 0
+    """Whether a declared figure can be used: there, not negative, and not absurd (costs would overflow)."""
+    return value is not None and 0 <= value <= LARGEST_FIGURE
 
 
 def _or(value: float | None, otherwise: float) -> float:
@@ -180,7 +182,8 @@ def _prices(
     price_source = np.where(np.isnan(price), Source.PRIOR, Source.DECLARED).astype(np.int8)
     ask = np.array([_or(s.ask_usd, np.nan) for s in catalog.servers], dtype=np.float64)
     ask_source = np.where(np.isnan(ask), Source.PRIOR, Source.DECLARED).astype(np.int8)
-    for edit in overrides:
+    latest = {(edit.server, edit.tool): edit for edit in overrides}
+    for edit in latest.values():
         row = catalog.tool_row.get(f"{edit.server}::{edit.tool}") if edit.tool else catalog.server_row.get(edit.server)
         if row is None or edit.value is None:
             continue
@@ -191,5 +194,5 @@ def _prices(
         prices = price[first : first + len(server.tools)]
         first += len(server.tools)
         if np.isnan(ask[row]) and not np.all(np.isnan(prices)):
-            ask[row] = np.nanmedian(prices)
+            ask[row], ask_source[row] = np.nanmedian(prices), Source.MEDIAN
     return ask, ask_source, price, price_source

@@ -1,0 +1,1 @@
+"""Measures, benchmarks and curves: what a researcher asks of a router."""

@@ -1,0 +1,89 @@
+"""Why a server or a tool ended where it did: one sentence with the numbers."""
+
+from __future__ import annotations
+
+from core import units
+from core.domain.decision import Decision, Drop, ServerRow, ToolRow
+
+
+def why_server(decision: Decision, row: int) -> str:
+    """One sentence about a server of a decision."""
+    server = decision.server_at(row)
+    if not server.shortlisted:
+        return _not_shortlisted(decision, server)
+    if not server.accepted:
+        return _rejected(server)
+    place = f"{server.server} ranks {_ordinal(server.rank)} with utility {server.utility:.3f}"
+    if server.posted_price_usd is None:
+        return f"{place} and is on the short-list; the auction is off."
+    asked = (
+        "it advertises no ask price"
+        if server.ask_usd is None
+        else f"its ask price of {units.price(server.ask_usd)} is within it"
+    )
+    return f"{place}; offered {units.price(server.posted_price_usd)} a call it accepts, because {asked}."
+
+
+def why_tool(decision: Decision, row: int) -> str:
+    """One sentence about a tool of a decision."""
+    tool = decision.tool_at(row)
+    server = decision.server_at(int(decision.tools.server_row[row]))
+    match tool.dropped_by:
+        case None:
+            return _kept(decision, tool)
+        case Drop.NOT_SHORTLISTED:
+            return f"Not considered: {_not_shortlisted(decision, server)}"
+        case Drop.REJECTED:
+            return f"Not considered: {_rejected(server)}"
+        case Drop.NOT_AFFORDABLE:
+            over = (tool.price_usd or 0.0) - (server.posted_price_usd or 0.0)
+            return (
+                f"Not affordable: {tool.tool} costs {units.price(tool.price_usd)} a call, {units.price(over)} more than the "
+                f"posted price of {units.price(server.posted_price_usd)} offered to {tool.server}."
+            )
+        case Drop.OUTRANKED:
+            return _outranked(decision, tool)
+
+
+def _kept(decision: Decision, tool: ToolRow) -> str:
+    rivals = int((decision.tools.rank > 0).sum())
+    if tool.rank == 1:
+        lead = f"Chosen: utility {tool.utility:.3f} is the highest of {rivals} affordable tools on accepted servers"
+        if len(decision.candidates) > 1:
+            second = decision.tool_at(decision.candidates[1])
+            return f"{lead}, {tool.utility - second.utility:.3f} ahead of {second.tool}."
+        return f"{lead}."
+    first = decision.tool_at(decision.candidates[0])
+    return (
+        f"Candidate {tool.rank} of {len(decision.candidates)}: utility {tool.utility:.3f}, "
+        f"{first.utility - tool.utility:.3f} behind {first.tool}."
+    )
+
+
+def _outranked(decision: Decision, tool: ToolRow) -> str:
+    last = decision.tool_at(decision.candidates[-1])
+    return (
+        f"Outranked: utility {tool.utility:.3f} puts {tool.tool} {_ordinal(tool.rank or 0)}; the last of "
+        f"{len(decision.candidates)} candidates, {last.tool}, has {last.utility:.3f}."
+    )
+
+
+def _not_shortlisted(decision: Decision, server: ServerRow) -> str:
+    last = decision.server_at(decision.shortlist()[-1])
+    return (
+        f"{server.server} ranks {_ordinal(server.rank)} of {len(decision.servers.names)} servers with utility "
+        f"{server.utility:.3f}; the short-list takes {len(decision.shortlist())}, and the last on it, {last.server}, has "
+        f"{last.utility:.3f}."
+    )
+
+
+def _rejected(server: ServerRow) -> str:
+    return (
+        f"{server.server} rejects in the auction: it asks {units.price(server.ask_usd)} a call, and the posted price is "
+        f"{units.price(server.posted_price_usd)}."
+    )
+
+
+def _ordinal(n: int) -> str:
+    suffix = "th" if 10 <= n % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
+    return f"{n}{suffix}"

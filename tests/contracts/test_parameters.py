@@ -1,0 +1,103 @@
+"""What every knob of every router's parameters promises: slider, flag, link and sweep are made from it."""
+
+import pytest
+
+from core.errors import ParameterError
+from core.routers import ROUTERS
+from core.routers.parameters import MatchingParameters
+
+KNOBS = [
+    pytest.param(kind.parameters, info, id=f"{name}-{info.name}")
+    for name, kind in ROUTERS.items()
+    for info in kind.parameters.knobs()
+]
+NUMBERS = [p for p in KNOBS if p.values[1].kind in (int, float)]
+
+
+@pytest.fixture(params=list(ROUTERS))
+def parameters(request):
+    return ROUTERS[request.param].parameters
+
+
+def examples(info):
+    """Some admitted values of a knob: its default, the ends of its range, one step in, each choice, off."""
+    if info.kind is bool:
+        return [True, False]
+    if info.choices:
+        return list(info.choices)
+    ends = [info.kind(info.low), info.kind(info.high), info.kind(info.low + info.step)]
+    return [info.default, *ends, *([None, 0.0] if info.optional else [])]
+
+
+@pytest.mark.parametrize(("kind", "info"), KNOBS)
+def test_a_knob_explains_itself(kind, info):
+    assert info.help.strip().endswith(".")
+    assert info.group.strip()
+    assert info.symbol.strip()
+    assert info.kind in (bool, int, float, str)
+
+
+@pytest.mark.parametrize(("kind", "info"), KNOBS)
+def test_a_default_is_an_admitted_value_of_its_kind(kind, info):
+    assert info.parse(info.default) == info.default
+    assert getattr(kind(), info.name) == info.default
+    assert info.default is None if info.optional else type(info.default) is info.kind
+
+
+@pytest.mark.parametrize(("kind", "info"), NUMBERS)
+def test_a_number_has_a_range_and_a_step_that_fit(kind, info):
+    assert info.low < info.high
+    assert 0 < info.step <= info.high - info.low
+    assert info.default is None or info.low <= info.default <= info.high
+
+
+@pytest.mark.parametrize(("kind", "info"), NUMBERS)
+def test_beyond_either_end_is_refused(kind, info):
+    for raw in (info.low - info.step, info.high + info.step):
+        with pytest.raises(ParameterError, match=f"^{info.name} = "):
+            kind().replaced({info.name: str(raw)})
+
+
+@pytest.mark.parametrize(("kind", "info"), NUMBERS)
+@pytest.mark.parametrize("raw", ["nan", "inf", "-inf", "1e400", "a lot"])
+def test_what_is_no_number_is_refused(kind, info, raw):
+    with pytest.raises(ParameterError, match=f"^{info.name} = "):
+        kind().replaced({info.name: raw})
+
+
+@pytest.mark.parametrize(("kind", "info"), KNOBS)
+def test_each_admitted_value_survives_the_way_through_text(kind, info):
+    for value in examples(info):
+        there = kind().replaced({info.name: value})
+        assert getattr(there, info.name) == value
+        back = kind().replaced({name: str(x) for name, x in there.values().items()})
+        assert back == there
+        assert type(getattr(back, info.name)) is type(value)
+        assert there.changed() == ({} if value == info.default else {info.name: value})
+
+
+@pytest.mark.parametrize(("kind", "info"), KNOBS)
+def test_a_knob_has_choices_exactly_where_it_is_text(kind, info):
+    assert bool(info.choices) == (info.kind is str)
+
+
+def test_names_and_symbols_are_used_once(parameters):
+    names, symbols = zip(*((info.name, info.symbol) for info in parameters.knobs()), strict=True)
+    assert len(set(names)) == len(names)
+    assert len(set(symbols)) == len(symbols)
+
+
+def test_all_values_at_once_survive_the_way_through_text(parameters):
+    everything = {info.name: examples(info)[-1] for info in parameters.knobs()}
+    there = parameters().replaced(everything)
+    assert there.values() == everything
+    assert parameters().replaced({name: str(x) for name, x in there.changed().items()}) == there
+
+
+def test_every_router_takes_matching_parameters(parameters):
+    assert issubclass(parameters, MatchingParameters)
+
+
+def test_an_unknown_name_is_refused(parameters):
+    with pytest.raises(ParameterError, match="no parameter 'alpha_z'"):
+        parameters().replaced({"alpha_z": 1})

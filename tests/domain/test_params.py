@@ -1,0 +1,195 @@
+"""Parameters: parsing, ranges, names, and what a link or a flag may carry."""
+
+from dataclasses import FrozenInstanceError, dataclass
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.domain.params import Parameters, knob
+from core.errors import ParameterError, WayfareError
+
+
+@dataclass(frozen=True)
+class Toy(Parameters):
+    alpha: float = knob(0.1, symbol="α", low=0.0, high=2.0, step=0.01, help="A weight.")
+    k: int = knob(5, low=1, high=50, step=1, help="How many.")
+    auction: bool = knob(True, help="A switch.")
+    billing: str = knob("per_call", choices=("per_call", "per_attempt"), help="A choice.")
+    budget: float | None = knob(None, low=0.0, high=1.0, step=0.1, kind=float, help="A cap that may be off.")
+
+
+def value(name, raw):
+    return Toy().replaced({name: raw}).values()[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "raw", "parsed"),
+    [
+        ("alpha", "0.3", 0.3),
+        ("alpha", " 0.3 ", 0.3),
+        ("alpha", "1e-3", 0.001),
+        ("alpha", 1, 1.0),
+        ("alpha", "0", 0.0),
+        ("k", "7", 7),
+        ("k", 7.0, 7),
+        ("k", "7.0", 7),
+        ("auction", "true", True),
+        ("auction", "OFF", False),
+        ("auction", "0", False),
+        ("auction", 1, True),
+        ("auction", False, False),
+        ("billing", "per_attempt", "per_attempt"),
+        ("budget", "0.5", 0.5),
+    ],
+)
+def test_text_and_numbers_become_values_of_the_declared_kind(name, raw, parsed):
+    got = value(name, raw)
+    assert got == parsed
+    assert type(got) is type(parsed)
+
+
+@pytest.mark.parametrize(
+    ("name", "raw"), [("alpha", 0.0), ("alpha", 2.0), ("k", 1), ("k", 50), ("budget", 0.0), ("budget", 1.0)]
+)
+def test_both_ends_of_a_range_belong_to_it(name, raw):
+    assert value(name, raw) == raw
+
+
+@pytest.mark.parametrize(
+    ("name", "raw"),
+    [
+        ("alpha", -0.01),
+        ("alpha", 2.01),
+        ("alpha", "1e308"),
+        ("alpha", 10**400),
+        ("k", 0),
+        ("k", 51),
+        ("k", 10**400),
+        ("k", "9" * 400),
+        ("budget", -0.1),
+        ("budget", "1.5"),
+    ],
+)
+def test_what_is_out_of_range_is_refused_by_name(name, raw):
+    with pytest.raises(ParameterError, match=f"^{name} = "):
+        value(name, raw)
+
+
+@pytest.mark.parametrize("name", ["alpha", "k", "budget"])
+@pytest.mark.parametrize("raw", ["nan", "inf", "-inf", float("nan"), float("inf"), float("-inf"), "1e999"])
+def test_what_is_not_finite_is_no_number(name, raw):
+    with pytest.raises(ParameterError, match=f"^{name} = "):
+        value(name, raw)
+
+
+@pytest.mark.parametrize(
+    ("name", "raw"),
+    [
+        ("alpha", "much"),
+        ("alpha", ""),
+        ("alpha", None),
+        ("alpha", [1]),
+        ("k", "2.5"),
+        ("k", 2.5),
+        ("k", None),
+        ("auction", "maybe"),
+        ("auction", None),
+        ("auction", 2),
+        ("billing", "sometimes"),
+        ("billing", None),
+        ("budget", "much"),
+    ],
+)
+def test_what_is_of_another_kind_is_refused_by_name(name, raw):
+    with pytest.raises(ParameterError, match=f"^{name} = "):
+        value(name, raw)
+
+
+@pytest.mark.parametrize("raw", [None, "", "none", "None", "OFF", "  off "])
+def test_an_optional_number_can_be_off(raw):
+    assert value("budget", raw) is None
+
+
+@pytest.mark.parametrize("raw", [0, 0.0, "0", "0.0"])
+def test_zero_of_an_optional_number_is_a_value_and_not_off(raw):
+    got = Toy().replaced({"budget": raw})
+    assert got.budget == 0.0
+    assert got.budget is not None
+    assert got.changed() == {"budget": 0.0}
+
+
+@pytest.mark.parametrize("name", ["gamma", "Alpha", "", "__class__"])
+def test_an_unknown_name_is_refused_with_where_to_look(name):
+    with pytest.raises(ParameterError, match=r"There is no parameter .*wayfare parameters"):
+        Toy().replaced({name: 1})
+
+
+def test_the_constructor_checks_too():
+    with pytest.raises(ParameterError, match=r"outside 0\.0 to 2\.0"):
+        Toy(alpha=9.0)
+    assert Toy(alpha="0.5").alpha == 0.5
+
+
+def test_a_refusal_changes_nothing_and_is_one_of_our_errors():
+    toy = Toy()
+    with pytest.raises(WayfareError):
+        toy.replaced({"alpha": 0.5, "k": 0})
+    assert toy == Toy()
+
+
+def test_a_long_wrong_text_is_cut_in_the_message():
+    with pytest.raises(ParameterError) as refused:
+        value("alpha", "x" * 10_000)
+    assert len(str(refused.value)) < 200
+
+
+def test_a_long_wrong_choice_is_cut_in_the_message():
+    with pytest.raises(ParameterError) as refused:
+        value("billing", "x" * 10_000)
+    assert len(str(refused.value)) < 200
+
+
+@pytest.mark.parametrize("name", ["alpha", "k", "budget"])
+def test_true_is_no_number(name):
+    with pytest.raises(ParameterError):
+        value(name, True)
+
+
+def test_a_range_with_one_end_is_checked_there():
+    @dataclass(frozen=True)
+    class Half(Parameters):
+        seconds: float = knob(1.0, low=0.0, help="At least nothing.")
+
+    with pytest.raises(ParameterError):
+        Half(seconds=-1.0)
+
+
+def test_parameters_are_frozen_and_equal_by_value():
+    with pytest.raises(FrozenInstanceError):
+        Toy().alpha = 0.2
+    assert Toy(alpha=0.2) == Toy().replaced({"alpha": "0.2"})
+    assert hash(Toy(alpha=0.2)) == hash(Toy(alpha=0.2))
+
+
+def test_nothing_is_changed_at_first_and_a_change_back_is_no_change():
+    assert Toy().changed() == {}
+    assert Toy(alpha=0.3).replaced({"alpha": "0.1"}).changed() == {}
+
+
+def test_a_knob_without_a_symbol_goes_by_its_name():
+    assert [(info.name, info.symbol) for info in Toy.knobs()][:2] == [("alpha", "α"), ("k", "k")]
+
+
+@settings(deadline=None, derandomize=True, max_examples=100)
+@given(
+    st.floats(0.0, 2.0),
+    st.integers(1, 50),
+    st.booleans(),
+    st.sampled_from(["per_call", "per_attempt"]),
+    st.one_of(st.none(), st.floats(0.0, 1.0)),
+)
+def test_values_as_text_come_back_exactly(alpha, k, auction, billing, budget):
+    toy = Toy(alpha, k, auction, billing, budget)
+    assert Toy().replaced({name: str(x) for name, x in toy.values().items()}) == toy
+    assert Toy().replaced({name: str(x) for name, x in toy.changed().items()}) == toy

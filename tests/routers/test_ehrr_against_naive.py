@@ -1,0 +1,114 @@
+"""The router against EHRR in plain loops: the same candidates, drops, ranks and numbers."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.domain.catalog import Server
+from core.routers.ehrr import Ehrr
+from core.routers.parameters import EhrrParameters
+
+# coarse figures make ties and prices that equal the posted price; fine ones make everything else
+similarity = st.one_of(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), st.floats(0.0, 1.0))
+seconds = st.one_of(st.none(), st.sampled_from([0.0, 0.5, 1.0]), st.floats(0.0, 20.0))
+probability = st.one_of(st.none(), st.sampled_from([0.0, 0.5, 1.0]), st.floats(0.0, 1.0))
+usd = st.one_of(st.none(), st.sampled_from([0.0, 0.002, 0.01, 0.02]), st.floats(0.0, 0.08))
+tools = st.lists(st.tuples(seconds, probability, usd, similarity), max_size=4)
+servers = st.lists(
+    st.tuples(seconds, seconds, probability, probability, st.floats(0.0, 0.25), usd, similarity, tools), max_size=7
+)
+parameters = st.fixed_dictionaries(
+    {},
+    optional={
+        "k": st.integers(1, 6),
+        "n": st.integers(1, 6),
+        "alpha_s": st.sampled_from([0.0, 0.1, 1.0]),
+        "alpha_t": st.sampled_from([0.0, 0.25, 1.5]),
+        "l_route_s": st.floats(0.0, 1.0),
+        "eps": st.sampled_from([1e-6, 1e-3, 0.3]),
+        "p_bs": st.floats(0.0, 0.1),
+        "p_ofs": st.floats(0.0, 0.2),
+        "l0_s": st.floats(0.1, 10.0),
+        "kappa": st.floats(0.0, 200.0),
+        "budget_usd": st.sampled_from([None, 0.0, 0.01, 0.02]),
+        "billing": st.sampled_from(["per_call", "per_attempt"]),
+        "auction": st.booleans(),
+        "execution_signals": st.booleans(),
+        "hierarchy": st.booleans(),
+    },
+)
+DEFAULTS = {
+    "k": 5, "n": 3, "alpha_s": 0.1, "alpha_t": 0.25, "l_route_s": 0.0, "eps": 1e-3, "p_bs": 0.0025, "p_ofs": 0.0225,
+    "l0_s": 1.0, "kappa": 1.0, "budget_usd": None, "billing": "per_call", "auction": True, "execution_signals": True,
+    "hierarchy": True,
+}  # fmt: skip
+
+
+def build(worlds, rows):
+    """A catalog and both dictionaries of similarities; names run against the order of the rows."""
+    made, of_server, of_tool = [], {}, {}
+    for place, (conn, call, r, failure, variance, ask, fits, own) in enumerate(rows):
+        name = f"s{9 - place}"
+        of_server[name] = fits
+        listed = []
+        for number, (latency, success, price, tool_fits) in enumerate(own):
+            listed.append(worlds.tool(f"t{9 - number}", latency_s=latency, success=success, price_usd=price))
+            of_tool[f"{name}::t{9 - number}"] = tool_fits
+        figures = {"conn_s": conn, "call_s": call, "success": r, "success_variance": variance}
+        made.append(Server(name, tools=tuple(listed), ask_usd=ask, post_accept_failure=failure, **figures))
+    return worlds.catalog(*made), of_server, of_tool
+
+
+def close(number):
+    return pytest.approx(number, rel=1e-9, abs=1e-9)
+
+
+def compare_server(got, want, p):
+    assert (got.rank, got.shortlisted, got.accepted) == (want["rank"], want["shortlisted"], want["accepted"])
+    assert (got.similarity, got.cost_s, got.utility) == (
+        want["similarity"],
+        close(want["cost"]),
+        close(want["utility"]),
+    )
+    posted = want["posted"] if p["auction"] and want["shortlisted"] else None
+    assert got.posted_price_usd == (None if posted is None else close(posted))
+    assert got.ask_usd == (None if want["ask"] is None else close(want["ask"]))
+
+
+def compare_tool(got, want):
+    assert (got.rank, got.dropped_by, got.affordable) == (want["rank"], want["dropped_by"], want["affordable"])
+    assert got.similarity == want["similarity"]
+    assert (got.time_cost_s, got.money_cost_s) == (close(want["time"]), close(want["money"]))
+    assert (got.cost_s, got.utility) == (close(want["time"] + want["money"]), close(want["utility"]))
+
+
+@settings(deadline=None, derandomize=True, max_examples=300)
+@given(servers, parameters)
+def test_every_number_rank_drop_and_candidate_is_that_of_the_plain_loops(worlds, naive, rows, chosen):
+    catalog, of_server, of_tool = build(worlds, rows)
+    p = DEFAULTS | chosen
+    decision = Ehrr().route("x", worlds.scene(catalog, of_server, of_tool), EhrrParameters().replaced(chosen))
+    want_servers, want_tools, want_candidates = naive.route(catalog, of_server, of_tool, p)
+    assert [decision.tools.ids[row] for row in decision.candidates] == want_candidates
+    for row, name in enumerate(decision.servers.names):
+        compare_server(decision.server_at(row), want_servers[name], p)
+    for row, name in enumerate(decision.tools.ids):
+        compare_tool(decision.tool_at(row), want_tools[name])
+
+
+def test_the_defaults_are_table_five():
+    values = EhrrParameters().values()
+    assert {name: values[name] for name in DEFAULTS} == DEFAULTS
+    assert [values[name] for name in ("lambda_r", "lambda_var", "lambda_p", "lambda_l")] == [0.15] * 4
+
+
+def test_the_plain_loops_themselves_give_the_tables(worlds, naive):
+    scene = worlds.tables_scene()
+    of_server = {"s1": 0.75, "s2": 0.85}
+    of_tool = {"s1::t11": 0.90, "s1::t12": 0.75, "s1::t13": 0.85, "s2::t21": 0.99}
+    servers, tools, candidates = naive.route(scene.catalog, of_server, of_tool, DEFAULTS)
+    assert candidates == ["s1::t12", "s1::t13"]
+    assert [round(servers[s]["posted"], 4) for s in ("s1", "s2")] == [0.0249, 0.0351]
+    assert math.isclose(round(tools["s1::t13"]["utility"], 3), 0.483)

@@ -1,0 +1,155 @@
+"""What drops a tool, which stage comes first, and what an empty result says."""
+
+import pytest
+
+from core.domain.catalog import Server
+from core.domain.decision import Drop
+from core.routers.ehrr import Ehrr
+from core.routers.parameters import EhrrParameters
+
+CHEAP, DEAR, PROHIBITIVE = 0.001, 0.5, 9.0
+
+
+@pytest.fixture
+def routed(worlds):
+    def run(*servers, of_server=None, of_tool=None, **parameters):
+        catalog = worlds.catalog(*servers)
+        scene = worlds.scene(catalog, of_server or {}, of_tool or {})
+        return Ehrr().route("x", scene, EhrrParameters(**parameters))
+
+    return run
+
+
+@pytest.fixture
+def tool(worlds):
+    return worlds.tool
+
+
+def dropped(decision):
+    return {decision.tools.ids[row]: decision.tool_at(row).dropped_by for row in range(len(decision.tools.ids))}
+
+
+def test_every_kind_of_drop_in_one_decision(routed, tool):
+    decision = routed(
+        Server("far", tools=(tool("a", price_usd=CHEAP),)),
+        Server("greedy", ask_usd=PROHIBITIVE, tools=(tool("b", price_usd=CHEAP),)),
+        Server("fair", ask_usd=CHEAP, tools=(tool("c", price_usd=DEAR), tool("d"), tool("e"))),
+        of_server={"greedy": 0.9, "fair": 0.8},
+        of_tool={"fair::d": 0.9, "fair::e": 0.5},
+        k=2,
+        n=1,
+    )
+    assert dropped(decision) == {
+        "far::a": Drop.NOT_SHORTLISTED,
+        "greedy::b": Drop.REJECTED,
+        "fair::c": Drop.NOT_AFFORDABLE,
+        "fair::d": None,
+        "fair::e": Drop.OUTRANKED,
+    }
+
+
+def test_off_the_short_list_comes_before_a_refused_price_and_a_price_too_high(routed, tool):
+    far = Server("far", ask_usd=PROHIBITIVE, tools=(tool("a", price_usd=DEAR),))
+    near = Server("near", tools=(tool("b"),))
+    decision = routed(far, near, of_server={"near": 0.9}, k=1)
+    assert dropped(decision)["far::a"] is Drop.NOT_SHORTLISTED
+
+
+def test_a_refused_price_comes_before_a_price_too_high(routed, tool):
+    decision = routed(Server("greedy", ask_usd=PROHIBITIVE, tools=(tool("a", price_usd=DEAR),)))
+    assert dropped(decision) == {"greedy::a": Drop.REJECTED}
+
+
+def test_a_price_too_high_comes_before_a_low_rank_and_takes_no_rank(routed, tool):
+    decision = routed(
+        Server("s", ask_usd=CHEAP, tools=(tool("a", price_usd=DEAR), tool("b"), tool("c"))),
+        of_tool={"s::a": 1.0, "s::b": 0.5, "s::c": 0.4},
+        n=1,
+    )
+    assert dropped(decision) == {"s::a": Drop.NOT_AFFORDABLE, "s::b": None, "s::c": Drop.OUTRANKED}
+    assert [decision.tool_at(row).rank for row in range(3)] == [None, 1, 2]
+
+
+def test_a_loser_keeps_its_numbers(routed, tool):
+    decision = routed(
+        Server("greedy", ask_usd=PROHIBITIVE, tools=(tool("a", price_usd=DEAR),)), of_tool={"greedy::a": 0.7}
+    )
+    row = decision.tool_at(0)
+    # priors: (0.3 + 1) / (0.98 * 0.9) + 0.5 seconds
+    assert row.cost_s == pytest.approx(1.3 / 0.882 + 0.5)
+    assert row.utility == pytest.approx(0.7 - 0.25 * (1.3 / 0.882 + 0.5))
+
+
+def test_no_tool_in_the_catalog(routed):
+    decision = routed(Server("bare"))
+    assert decision.winner is None
+    assert decision.reason == "The catalog has no tools; import or discover a catalog that has some."
+
+
+def test_no_server_accepts(routed, tool):
+    greedy = [Server(name, ask_usd=PROHIBITIVE, tools=(tool("a"),)) for name in ("one", "two", "three")]
+    decision = routed(*greedy, k=2)
+    assert decision.candidates == ()
+    assert decision.reason.startswith("None of the 2 short-listed servers accepted the posted price; raise ")
+
+
+def test_the_accepted_servers_have_no_tools(routed, tool):
+    decision = routed(Server("bare"), Server("full", tools=(tool("a"),)), of_server={"bare": 0.9}, k=1)
+    assert decision.candidates == ()
+    assert decision.reason == "The accepted servers have no tools; raise k."
+
+
+def test_no_tool_is_affordable(routed, tool):
+    decision = routed(Server("s", ask_usd=CHEAP, tools=(tool("a", price_usd=DEAR),)))
+    assert decision.candidates == ()
+    assert decision.reason.startswith(
+        "No tool on the accepted servers is affordable at its server's posted price; raise "
+    )
+
+
+def test_a_budget_of_zero_refuses_every_price_and_keeps_what_is_free_or_unpriced(routed, tool):
+    decision = routed(
+        Server("s", ask_usd=0.0, tools=(tool("dear", price_usd=CHEAP), tool("free", price_usd=0.0), tool("unpriced"))),
+        budget_usd=0.0,
+    )
+    assert dropped(decision) == {"s::dear": Drop.NOT_AFFORDABLE, "s::free": None, "s::unpriced": None}
+
+
+def test_an_unpriced_tool_is_shown_as_unpriced_and_not_as_free(routed, tool):
+    decision = routed(Server("s", tools=(tool("free", price_usd=0.0), tool("unpriced"))))
+    assert [decision.tool_at(row).price_usd for row in range(2)] == [0.0, None]
+
+
+def test_the_only_candidate_says_so(routed, tool):
+    decision = routed(Server("s", tools=(tool("a", latency_s=0.0, success=1.0),), conn_s=0.0), of_tool={"s::a": 0.9})
+    assert decision.reason == "s::a has the highest utility, 0.900, and is the only candidate."
+
+
+def test_a_second_tool_beyond_n_does_not_change_that_one_candidate_is_alone(routed, tool):
+    decision = routed(Server("s", tools=(tool("a"), tool("b"))), of_tool={"s::a": 0.9}, n=1)
+    assert decision.reason.endswith("and is the only candidate.")
+
+
+def test_raising_k_is_not_advised_where_it_cannot_help(routed, tool):
+    decision = routed(Server("bare"), Server("greedy", ask_usd=PROHIBITIVE, tools=(tool("a"),)), k=5)
+    assert decision.candidates == ()
+    assert "raise k" not in decision.reason
+
+
+def test_two_tools_of_one_id_keep_a_row_each(routed, tool):
+    decision = routed(Server("a", tools=(tool("b::c"),)), Server("a::b", tools=(tool("c"), tool("d"))))
+    assert decision.tools.ids == ("a::b::c", "a::b::c", "a::b::d")
+
+
+def test_the_tools_evaluated_are_those_of_the_short_list_ranked_ones_first(routed, tool):
+    decision = routed(
+        Server("far", tools=(tool("a"),)),
+        Server("near", ask_usd=CHEAP, tools=(tool("b", price_usd=DEAR), tool("c"), tool("d"))),
+        of_server={"near": 0.9},
+        of_tool={"near::b": 1.0, "near::d": 0.9},
+        k=1,
+    )
+    assert [decision.tools.ids[row] for row in decision.evaluated_tools()] == ["near::d", "near::c", "near::b"]
+    short = decision.trace()
+    assert [row["tool"] for row in short["tools"]] == ["near::d", "near::c", "near::b"]
+    assert [row["server"] for row in short["servers"]] == ["near"]

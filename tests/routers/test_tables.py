@@ -1,0 +1,75 @@
+"""Tables I and II of the EHRR paper, to the printed digits, through one whole decision."""
+
+import pytest
+
+from core.domain.decision import Drop
+from core.routers.ehrr import Ehrr
+
+
+@pytest.fixture(scope="module")
+def decision(worlds):
+    return Ehrr().route("a sub-task", worlds.tables_scene())
+
+
+def servers(decision):
+    return {row.server: row for row in map(decision.server_at, range(2))}
+
+
+def tools(decision):
+    return {row.tool: row for row in map(decision.tool_at, range(4))}
+
+
+@pytest.mark.parametrize(
+    ("server", "similarity", "cost_s", "utility", "posted_usd", "ask_usd", "feasible"),
+    [("s1", 0.75, 1.78, 0.572, 0.0249, 0.010, True), ("s2", 0.85, 3.33, 0.517, 0.0351, 0.050, False)],
+)
+def test_table_one(decision, *, server, similarity, cost_s, utility, posted_usd, ask_usd, feasible):
+    row = servers(decision)[server]
+    assert row.similarity == similarity
+    assert round(row.cost_s, 2) == cost_s
+    assert round(row.utility, 3) == utility
+    assert round(row.posted_price_usd, 4) == posted_usd
+    assert row.ask_usd == ask_usd
+    assert row.shortlisted
+    assert row.accepted is feasible
+
+
+def test_table_one_prefers_s1_although_s2_is_more_similar(decision):
+    assert [decision.servers.names[row] for row in decision.servers_by_rank()] == ["s1", "s2"]
+
+
+def test_the_conservative_success_of_table_one_is_success_less_one_deviation(decision):
+    assert decision.servers.success.round(3).tolist() == [0.709, 0.45]
+    assert decision.servers.fixed_s.tolist() == [0.3, 0.6]
+
+
+@pytest.mark.parametrize(
+    ("tool", "cost_s", "utility", "rank"), [("s1::t12", 0.94, 0.516, 1), ("s1::t13", 1.47, 0.483, 2)]
+)
+def test_table_two(decision, tool, cost_s, utility, rank):
+    row = tools(decision)[tool]
+    assert row.affordable
+    assert round(row.cost_s, 2) == cost_s
+    assert round(row.utility, 3) == utility
+    assert row.rank == rank
+    assert row.dropped_by is None
+
+
+def test_t11_is_the_most_similar_of_s1_and_dropped_because_its_price_exceeds_the_posted_price(decision):
+    row = tools(decision)["s1::t11"]
+    assert (row.affordable, row.dropped_by, row.rank) == (False, Drop.NOT_AFFORDABLE, None)
+    assert row.price_usd == 0.030
+
+
+def test_the_tool_of_the_rejected_server_is_dropped_however_good_it_is(decision):
+    assert tools(decision)["s2::t21"].dropped_by is Drop.REJECTED
+
+
+def test_t12_wins_before_t13(decision):
+    assert [decision.tools.ids[row] for row in decision.candidates] == ["s1::t12", "s1::t13"]
+    assert decision.winner.tool == "s1::t12"
+
+
+def test_the_reason_names_the_winner_its_utility_and_its_lead(decision):
+    # by hand: U12 = 0.75 - 0.25 (0.8 / 0.855 + 0.002) = 0.51558, U13 = 0.85 - 0.25 (1.1 / 0.76 + 0.020) = 0.48316
+    assert decision.reason == "s1::t12 has the highest utility, 0.516, 0.032 ahead of s1::t13."

@@ -1,0 +1,75 @@
+"""The sentences that say why a server or a tool ended where it did, on Tables I and II."""
+
+import pytest
+
+from core.domain.catalog import Server
+from core.routers.ehrr import Ehrr
+from core.routers.parameters import EhrrParameters
+from core.routers.why import why_server, why_tool
+
+
+@pytest.fixture(scope="module")
+def decision(worlds):
+    return Ehrr().route("x", worlds.tables_scene())
+
+
+@pytest.fixture(scope="module")
+def one_server(worlds):
+    """The same with one server on the short-list and one candidate."""
+    return Ehrr().route("x", worlds.tables_scene(), EhrrParameters(k=1, n=1))
+
+
+def test_an_accepting_server_says_what_it_was_offered_and_what_it_asks(decision):
+    said = "offered 24.9 m$ a call it accepts, because its ask price of 10 m$ is within it."
+    assert why_server(decision, 0) == f"s1 ranks 1st with utility 0.572; {said}"
+
+
+def test_a_rejecting_server_says_both_prices(decision):
+    assert (
+        why_server(decision, 1) == "s2 rejects in the auction: it asks 50 m$ a call, and the posted price is 35.1 m$."
+    )
+
+
+def test_a_server_off_the_short_list_says_its_rank_and_the_last_that_made_it(one_server):
+    assert why_server(one_server, 1) == (
+        "s2 ranks 2nd of 2 servers with utility 0.517; the short-list takes 1, and the last on it, s1, has 0.572."
+    )
+
+
+# tau_1 by hand: 0.0025 * 0.75 + 0.0225 ln(1 + 1.2 / (0.95 * 0.709)) = 24.893 m$, and 30 - 24.893 = 5.107
+@pytest.mark.parametrize(
+    ("tool", "sentence"),
+    [
+        (0, "Not affordable: s1::t11 costs 30 m$ a call, 5.11 m$ more than the posted price of 24.9 m$ offered to s1."),
+        (1, "Chosen: utility 0.516 is the highest of 2 affordable tools on accepted servers, 0.032 ahead of s1::t13."),
+        (2, "Candidate 2 of 2: utility 0.483, 0.032 behind s1::t12."),
+        (3, "Not considered: s2 rejects in the auction: it asks 50 m$ a call, and the posted price is 35.1 m$."),
+    ],
+)
+def test_every_tool_of_the_tables_says_why(decision, tool, sentence):
+    assert why_tool(decision, tool) == sentence
+
+
+def test_an_outranked_tool_says_its_place_and_the_last_candidate(one_server):
+    assert why_tool(one_server, 2) == (
+        "Outranked: utility 0.483 puts s1::t13 2nd; the last of 1 candidates, s1::t12, has 0.516."
+    )
+
+
+def test_without_the_auction_a_server_says_so(worlds):
+    decision = Ehrr().route("x", worlds.tables_scene(), EhrrParameters(auction=False))
+    assert why_server(decision, 1) == "s2 ranks 2nd with utility 0.517 and is on the short-list; the auction is off."
+
+
+def test_a_server_without_an_ask_says_so(worlds):
+    scene = worlds.scene(worlds.catalog(Server("free", tools=(worlds.tool("a"),))), {"free": 0.5}, {})
+    assert why_server(Ehrr().route("x", scene), 0).endswith("it accepts, because it advertises no ask price.")
+
+
+@pytest.mark.parametrize(
+    ("place", "word"), [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (21, "21st")]
+)
+def test_places_are_said_in_english(worlds, place, word):
+    servers = [Server(f"s{i:03}", tools=(worlds.tool("a"),)) for i in range(1, 22)]
+    decision = Ehrr().route("x", worlds.scene(worlds.catalog(*servers), {}, {}), EhrrParameters(k=100))
+    assert f" ranks {word} " in why_server(decision, place - 1)

@@ -1,0 +1,69 @@
+"""Hand-made worlds for the tests of routers: a matcher with fixed similarities and a scene around a catalog.
+
+Reached through the fixture `worlds` (see conftest.py): with importlib imports a test cannot import a file beside it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from core.domain.catalog import Catalog, Server, Tool
+from core.routers.base import Match, Scene
+from core.stats.book import StatisticsBook
+
+
+class FixedMatcher:
+    """Answers with similarities written by hand; what has none has 0. Keeps what it was asked."""
+
+    def __init__(self, catalog: Catalog, servers: dict[str, float], tools: dict[str, float], embed_ms: float = 0.0):
+        self.answer = Match(
+            np.array([servers.get(s.name, 0.0) for s in catalog.servers], dtype=np.float64),
+            np.array([tools.get(t.id, 0.0) for t in catalog.tools], dtype=np.float64),
+            embed_ms,
+        )
+        self.asked: list[tuple[str, str]] = []
+
+    def match(self, subtask, server_hint, parameters):
+        self.asked.append((subtask, server_hint))
+        return self.answer
+
+
+def catalog(*servers: Server, name: str = "hand-made") -> Catalog:
+    """A catalog of servers; each tool is told its server."""
+    return Catalog(name, tuple(replace(s, tools=tuple(replace(t, server=s.name) for t in s.tools)) for s in servers))
+
+
+def tool(name: str, **figures) -> Tool:
+    """A tool that does not know its server yet."""
+    return Tool("", name, **figures)
+
+
+def scene(of: Catalog, servers: dict[str, float], tools: dict[str, float], *, overrides=(), tokens=None) -> Scene:
+    """The scene of a catalog with fixed similarities, statistics as declared, and 10 tokens a tool unless said."""
+    counts = np.array([10] * len(of.tools) if tokens is None else tokens, dtype=np.int64)
+    book = StatisticsBook(of, overrides=overrides)
+    return Scene.of(of, book.snapshot(), FixedMatcher(of, servers, tools), counts)
+
+
+def tables_scene() -> Scene:
+    """Tables I and II of the paper as a catalog. r~ of s1 is made of r = 0.80 and a standard deviation of 0.091."""
+    s1 = Server(
+        "s1", "first", ask_usd=0.010, conn_s=0.3, call_s=0.9, success=0.80, success_variance=0.091**2,
+        post_accept_failure=0.05,
+        tools=(
+            tool("t11", latency_s=1.0, success=0.70, price_usd=0.030),
+            tool("t12", latency_s=0.5, success=0.90, price_usd=0.002),
+            tool("t13", latency_s=0.8, success=0.80, price_usd=0.020),
+        ),
+    )  # fmt: skip
+    s2 = Server(
+        "s2", "second", ask_usd=0.050, conn_s=0.6, call_s=0.6, success=0.45, post_accept_failure=0.20,
+        tools=(tool("t21", latency_s=0.1, success=1.0, price_usd=0.0),),
+    )  # fmt: skip
+    return scene(
+        catalog(s1, s2),
+        {"s1": 0.75, "s2": 0.85},
+        {"s1::t11": 0.90, "s1::t12": 0.75, "s1::t13": 0.85, "s2::t21": 0.99},
+    )
