@@ -59,12 +59,12 @@ PROFILES: tuple[Profile, ...] = (
     Profile("unit_exchange", "conversion", 0.15, 0.20, 0.990, 0.001, 0.005),
     Profile("meridian", "time", 0.20, 0.25, 0.985, 0.002, 0.005, slow={"find_meeting_hours": 1.6}),
     # dearer than the posted price at any similarity in ordinary conditions: the auction turns these two down
-    Profile("statlab", "statistics", 0.30, 0.60, 0.975, 0.003, 0.01, ask=0.034,
+    Profile("statlab", "statistics", 0.30, 0.60, 0.975, 0.003, 0.01, ask=0.0162,
         high={"compare_samples": "thousands of resampled comparisons"}, slow={"compare_samples": 3.0}),
-    Profile("sealwax", "security", 0.25, 0.30, 0.980, 0.002, 0.01, ask=0.026,
+    Profile("sealwax", "security", 0.25, 0.30, 0.980, 0.002, 0.01,
         slow={"morse_audio": 2.5}, high={"morse_audio": "synthesises sound"}),
     # near the edge: accepted while the network is slow, turned down while it is fast
-    Profile("waypoint_atlas", "geography", 0.70, 1.20, 0.950, 0.010, 0.02, ask=0.029,
+    Profile("waypoint_atlas", "geography", 0.70, 1.20, 0.950, 0.010, 0.02, ask=0.0278,
         high=dict.fromkeys(GROUNDING, GROUNDS)),
     Profile("plotwright", "charts", 0.80, 1.60, 0.920, 0.015, 0.03, high=dict.fromkeys(CHARTS, RENDERS),
         slow={"heat_map": 1.3, "box_plot": 1.2}),

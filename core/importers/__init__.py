@@ -1,0 +1,76 @@
+"""Catalog formats in: each file reads one format, this table lists them, and `read_files` is what callers need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from core.domain.imports import Imported
+from core.importers.base import Importer
+from core.importers.checks import kind
+from core.importers.client_config import ClientConfig
+from core.importers.documents import MAX_BYTES, parse
+from core.importers.livemcpbench import LiveMcpBench
+from core.importers.merging import merge
+from core.importers.plain import Plain
+from core.importers.reading import BrokenDocumentError
+from core.importers.server_json import ServerJson
+from core.importers.tasks import read_tasks
+
+__all__ = ["IMPORTERS", "BrokenDocumentError", "Importer", "detect", "read_document", "read_files", "read_tasks"]
+
+IMPORTERS: tuple[Importer, ...] = (Plain(), LiveMcpBench(), ServerJson(), ClientConfig())
+
+
+def detect(document: object) -> Importer | None:
+    """The first importer whose shape a document has, None where there is none.
+
+    >>> detect({"mcpServers": {}}).name
+    'client_config'
+    """
+    return next((importer for importer in IMPORTERS if importer.matches(document)), None)
+
+
+def read_document(text: str | bytes, *, source: str) -> Imported:
+    """What a document holds, whatever its format; `source` names it in messages.
+
+    Everything or nothing: raises BrokenDocumentError (a CatalogError) where any entry is bad, with all faults in it.
+
+    >>> read_document('{"mcpServers": {"web": {"url": "https://x.org/mcp"}}}', source="mcp.json").needs_discovery
+    ('web',)
+    >>> read_document('{"servers": 5}', source="a.json")
+    Traceback (most recent call last):
+    core.importers.reading.BrokenDocumentError: a.json: servers is a number; give a list.
+    """
+    document = parse(text, source=source)
+    importer = detect(document)
+    if importer is None:
+        known = ", ".join(importer.name for importer in IMPORTERS)
+        fault = f"its shape ({kind(document)}) is none of the formats known ({known}); give a document in one of them"
+        raise BrokenDocumentError([f"{source}: {fault}."])
+    return importer.read(document, source=source)
+
+
+def read_files(paths: Iterable[Path | str]) -> Imported:
+    """Several files as one import. Raises BrokenDocumentError with the faults of all files, and where names collide."""
+    results: list[tuple[str, Imported]] = []
+    problems: list[str] = []
+    for path in paths:
+        try:
+            results.append((str(path), read_document(_read_bytes(Path(path)), source=str(path))))
+        except BrokenDocumentError as error:
+            problems += error.problems
+    if not results and not problems:
+        problems.append("No file was given; give at least one.")
+    if problems:
+        raise BrokenDocumentError(problems)
+    return merge(results)
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not a path"
+    raise BrokenDocumentError([f"{path}: it cannot be read ({reason.lower()}); give a file that can."])

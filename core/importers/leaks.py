@@ -1,0 +1,107 @@
+"""Finds what looks like a secret inside arguments and addresses. It errs towards hiding: a hidden value still works.
+
+Looked for: `user:pass@` in addresses, values of flags, variables, headers, JSON fields and query parameters with a
+telling name, tokens with a known beginning, and long opaque strings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+Cover = Callable[[str, str], str]
+"""Turns (name, value) into the value's reference."""
+
+_TELLING = ("key", "keys", "token", "tokens", "secret", "secrets", "password", "passwd", "credential", "credentials")
+_TELLING_WORDS = {"auth", "authorization", "bearer", "cookie", "dsn", "jwt", "pass", "passphrase", "pat", "pwd", "sig"}
+_PLACES = frozenset({"file", "path", "dir"})
+
+_WEB_USER = re.compile(r"(?i)\b(?P<head>(?:git\+)?(?:https?|ssh|wss?)://)(?P<value>[^\s/@\"']+)@")
+_OTHER_USER = re.compile(
+    r"(?i)\b(?P<head>(?!(?:git\+)?(?:https?|ssh|wss?)://)[a-z][a-z0-9+.-]{0,20}://)(?P<value>[^\s\"']{1,2000})@"
+)
+_FLAG = re.compile(
+    r"(?<!\S)(?P<name>--?[A-Za-z][\w-]*+)\s+(?P<value>\"[^\"]*\"|'[^']*'|(?!--[A-Za-z]|-[A-Za-z](?:\s|\Z))\S+)"
+)
+_NAME = re.compile(r"(?<![\w.-])(?P<name>[\w.-]++)[\\\"']*+\s*+[:=]\s*")
+_QUOTED = re.compile(r"(?P<quote>\\*[\"'])(?P<value>.*?)(?:(?P=quote)|\Z)", re.DOTALL)
+_BARE = re.compile(r"(?P<value>(?:(?:Bearer|Basic|Token)\s+)?[^\s\"'&;,}\\]+)", re.IGNORECASE)
+_KNOWN = re.compile(
+    r"(?<![A-Za-z0-9])(?:(?:[spr]k[-_]|gh[a-z]_|github_pat_|xox[a-z]-|glpat-|hf_|npm_|tvly-)[\w-]{8,}"
+    r"|(?:AKIA|AIza)[\w-]{12,}|eyJ[\w-]{8,}(?:\.[\w-]*)*)"
+)
+_LONG = re.compile(r"[A-Za-z0-9_=-]{24,}")
+_HEX = re.compile(r"[0-9a-fA-F-]{32,}")
+
+
+def telling(name: str) -> bool:
+    """Whether a name says that its value is a secret.
+
+    >>> [telling(name) for name in ("--api-key", "accessToken", "DB_PASSWORD", "author", "--token-file", "keyword")]
+    [True, True, True, False, False, False]
+    """
+    words = re.findall(r"[a-z]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).lower())
+    if not words or words[-1] in _PLACES:
+        return False
+    return any(word.endswith(_TELLING) or word in _TELLING_WORDS for word in words)
+
+
+def opaque(text: str) -> bool:
+    """Whether a long string says nothing to people: a hexadecimal number, or capitals, small letters and digits mixed.
+
+    >>> opaque("modelcontextprotocol-server-2025"), opaque("Zm9vYmFyMTIzNDU2Nzg5MGFiY2Rl")
+    (False, True)
+    """
+    if _HEX.fullmatch(text):
+        return True
+    return all(re.search(letters, text) for letters in ("[A-Z]", "[a-z]", "[0-9]"))
+
+
+def hide_leaks(name: str, text: str, cover: Cover) -> str:
+    """A text with everything that looks like a secret covered; `name` is for secrets that have no name of their own.
+
+    >>> hide_leaks("url", "https://me:pw@x.org/mcp?apiKey=abc&page=2", lambda name, value: f"<{name}>")
+    'https://<userinfo>@x.org/mcp?apiKey=<apiKey>&page=2'
+    >>> hide_leaks("arg", "Authorization: Bearer abc", lambda name, value: f"<{name}>")
+    'Authorization: <Authorization>'
+    """
+    for pattern in (_WEB_USER, _OTHER_USER):
+        text = pattern.sub(
+            lambda m: m[0] if m["value"] == "git" else f"{m['head']}{cover('userinfo', m['value'])}@", text
+        )
+    text = _FLAG.sub(lambda m: _flag(m, cover), text)
+    text = _assignments(text, cover)
+    text = _KNOWN.sub(lambda m: cover(name, m[0]), text)
+    return _LONG.sub(lambda m: cover(name, m[0]) if opaque(m[0]) else m[0], text)
+
+
+def _flag(found: re.Match[str], cover: Cover) -> str:
+    if not telling(found["name"]):
+        return found[0]
+    return found[0][: found.start("value") - found.start()] + cover(found["name"], found["value"])
+
+
+def _assignments(text: str, cover: Cover) -> str:
+    """Cover the values of `name=value`, `name: value` and `"name": "value"` where the name is telling."""
+    pieces: list[str] = []
+    end = 0
+    for found in _NAME.finditer(text):
+        if found.start() < end or not telling(found["name"]):
+            continue
+        value = _value(text, found)
+        if value is not None:
+            start, stop = value
+            pieces += [text[end:start], cover(found["name"], text[start:stop])]
+            end = stop
+    return "".join(pieces) + text[end:]
+
+
+def _value(text: str, name: re.Match[str]) -> tuple[int, int] | None:
+    """Where the value after a name begins and ends; a name that opens the text owns all the rest."""
+    quoted = _QUOTED.match(text, name.end())
+    if quoted is not None:
+        return quoted.span("value")
+    if not text[: name.start()].strip("-"):
+        return (name.end(), len(text)) if name.end() < len(text) else None
+    bare = _BARE.match(text, name.end())
+    return None if bare is None else bare.span("value")

@@ -1,0 +1,125 @@
+"""Labelled tasks from JSON Lines: one task a line, fields that are not known are ignored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from typing import Any, cast
+
+from core.domain.task import Step, Task
+from core.importers.checks import kind, number_fault, shown
+from core.importers.documents import decode
+from core.importers.entry import Entry
+from core.importers.inspection import inspect, keep_repeats
+from core.importers.reading import BrokenDocumentError, Reading
+
+
+def read_tasks(text: str | bytes, *, source: str) -> tuple[Task, ...]:
+    """The tasks of a file, in its order. Raises BrokenDocumentError that names file, line and field.
+
+    >>> read_tasks('{"id": "t1", "subtask": "read a file", "relevant": ["files::read"]}', source="a.jsonl")[0].relevant
+    ('files::read',)
+    >>> read_tasks('{"id": "t1", "subtask": "read a file"}', source="tasks.jsonl")
+    Traceback (most recent call last):
+    core.importers.reading.BrokenDocumentError: tasks.jsonl: line 1: relevant is missing; give a list of server::tool, \
+empty where nothing can do the task.
+    """
+    reading = Reading(source)
+    lines: dict[str, str] = {}
+    tasks: list[Task] = []
+    for entry in _entries(reading, decode(text, source=source)):
+        task = _task(entry)
+        if task.id and lines.setdefault(task.id, entry.where) != entry.where:
+            entry.problem(f"id {shown(task.id)} is the same as that of {lines[task.id]}; rename one of them")
+        tasks.append(task)
+    if not tasks and not reading.problems:
+        reading.problem("", "it holds no task; give one JSON object a line")
+    if reading.problems:
+        raise BrokenDocumentError(reading.problems)
+    return tuple(tasks)
+
+
+def _entries(reading: Reading, text: str) -> Iterator[Entry]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        where = f"line {number}"
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line, object_pairs_hook=keep_repeats)
+        except (ValueError, RecursionError) as error:
+            column = f", column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
+            reading.problem("", f"{where}{column} is not JSON; give one JSON object a line")
+            continue
+        here = Reading(f"{reading.source}: {where}")
+        inspect(here, value)
+        reading.problems += here.problems
+        if not isinstance(value, dict):
+            reading.problem("", f"{where} is {kind(value)}; give an object")
+        elif not here.problems:
+            yield Entry(reading, where, cast("dict[str, Any]", value))
+
+
+def _task(entry: Entry) -> Task:
+    raw_id = entry.get("id")
+    whole = isinstance(raw_id, int) and not isinstance(raw_id, bool)
+    subtask = entry.text("subtask")
+    if not subtask.strip() and (entry.get("subtask") is None or isinstance(entry.get("subtask"), str)):
+        entry.problem("subtask is empty; say what is to be done")
+    return Task(
+        id=str(raw_id) if whole else entry.name("id"),
+        subtask=subtask,
+        server_hint=entry.text("server_hint"),
+        relevant=_relevant(entry),
+        grades=_grades(entry),
+        level=entry.line("level"),
+        category=entry.line("category"),
+        plan=_plan(entry),
+    )
+
+
+def _relevant(entry: Entry) -> tuple[str, ...]:
+    if entry.get("relevant") is None:
+        entry.problem("relevant is missing; give a list of server::tool, empty where nothing can do the task")
+    tools = [_tool(entry, f"relevant[{i}]", raw) for i, raw in enumerate(entry.list("relevant"))]
+    return tuple(dict.fromkeys(tools))
+
+
+def _grades(entry: Entry) -> dict[str, float]:
+    grades: dict[str, float] = {}
+    for tool, raw in (entry.mapping("grades") or {}).items():
+        label = f"grades {shown(tool)}"
+        if fault := number_fault(raw):
+            entry.problem(f"{label} {fault}")
+        else:
+            grades[_tool(entry, label, tool)] = float(raw)
+    return grades
+
+
+def _tool(entry: Entry, label: str, raw: object) -> str:
+    """A tool's identity; "" and a fault where it is none."""
+    if isinstance(raw, str) and all(raw.partition("::")):
+        return raw
+    entry.problem(f"{label} is not of the form server::tool; write it so")
+    return ""
+
+
+def _plan(entry: Entry) -> tuple[Step, ...]:
+    """The steps of a plan; each needs other steps by position, and none needs itself, not even through others."""
+    steps = tuple(entry.entries("plan"))
+    plan = tuple(Step(_tool(step, "tool", step.get("tool")), _needs(step, len(steps))) for step in steps)
+    try:
+        TopologicalSorter({position: step.needs for position, step in enumerate(plan)}).prepare()
+    except CycleError:
+        entry.problem("plan has steps that wait for each other; take one of their needs away")
+    return plan
+
+
+def _needs(step: Entry, steps: int) -> tuple[int, ...]:
+    needs: list[int] = []
+    for position, raw in enumerate(step.list("needs")):
+        if isinstance(raw, bool) or not isinstance(raw, int) or not 0 <= raw < steps:
+            step.problem(f"needs[{position}] is not the position of a step; give a whole number from 0 to {steps - 1}")
+        else:
+            needs.append(raw)
+    return tuple(dict.fromkeys(needs))

@@ -1,0 +1,7 @@
+"""The store: one DuckDB file of append-only events, catalogs, and what is costly to compute again."""
+
+from core.store.catalogs import CatalogRow
+from core.store.filters import ActivityFilter
+from core.store.store import Store
+
+__all__ = ["ActivityFilter", "CatalogRow", "Store"]

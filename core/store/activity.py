@@ -1,0 +1,136 @@
+"""What happened, as tables for the Activity page. Reads only; sees what is committed."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pandas as pd  # pyright: ignore[reportMissingTypeStubs]
+
+from core.domain.events import DecisionEvent, OutcomeEvent
+from core.errors import StoreError
+from core.store.connection import Database
+from core.store.export import Format, encode
+from core.store.filters import ActivityFilter
+from core.store.log import TABLES, Log
+
+ALL = ActivityFilter()
+CALLS = "outcomes o LEFT JOIN decisions d ON d.id = o.decision_id"
+SPENT = "sum(o.price_usd) AS spent_usd, count(*) AS calls, count(*) FILTER (o.price_usd IS NULL) AS unpriced_calls"
+COUNTS = "FILTER (o.kind <> 'cancelled')"
+
+
+class Activity:
+    """Listings newest first, and aggregates oldest first. Times are UTC, money USD, durations seconds.
+
+    Simulated calls are never added to real ones: every aggregate has a `simulated` column and separate rows for each.
+    A price that nobody declared is missing, not zero: sums leave it out, and `unpriced_calls` counts it.
+    """
+
+    def __init__(self, database: Database, log: Log) -> None:
+        self._database = database
+        self._log = log
+
+    def decisions(self, where: ActivityFilter = ALL, *, limit: int = 100, offset: int = 0) -> pd.DataFrame:
+        """Decisions newest first, without their long JSON fields (`decision` has them)."""
+        condition, values = where.of_decisions()
+        return self._frame(
+            f"""SELECT d.* EXCLUDE (parameters_json, candidates_json, trace_json)
+            FROM decisions d WHERE {condition} ORDER BY d."at" DESC, d.sequence DESC LIMIT ? OFFSET ?""",  # noqa: S608
+            [*values, limit, offset],
+        )
+
+    def calls(self, where: ActivityFilter = ALL, *, limit: int = 100, offset: int = 0) -> pd.DataFrame:
+        """Calls newest first, each with the `router` and `subtask` of its decision, missing where it had none."""
+        condition, values = where.of_calls()
+        return self._frame(
+            f"""SELECT o.*, d.router, d.subtask
+            FROM {CALLS} WHERE {condition} ORDER BY o."at" DESC, o.sequence DESC LIMIT ? OFFSET ?""",  # noqa: S608
+            [*values, limit, offset],
+        )
+
+    def decision_count(self, where: ActivityFilter = ALL) -> int:
+        """How many decisions `decisions` would list without a limit."""
+        condition, values = where.of_decisions()
+        return self._number(f"SELECT count(*) FROM decisions d WHERE {condition}", values)  # noqa: S608
+
+    def call_count(self, where: ActivityFilter = ALL) -> int:
+        """How many calls `calls` would list without a limit."""
+        condition, values = where.of_calls()
+        return self._number(f"SELECT count(*) FROM {CALLS} WHERE {condition}", values)  # noqa: S608
+
+    def spending_by_server(self, where: ActivityFilter = ALL) -> pd.DataFrame:
+        """Columns server, simulated, spent_usd (missing where no call was priced), calls, unpriced_calls."""
+        condition, values = where.of_calls()
+        return self._frame(
+            f"""SELECT o.server, o.simulated, {SPENT} FROM {CALLS} WHERE {condition}
+            GROUP BY ALL ORDER BY spent_usd DESC NULLS LAST, o.server, o.simulated""",  # noqa: S608
+            values,
+        )
+
+    def spending_over_time(self, bucket: timedelta, where: ActivityFilter = ALL) -> pd.DataFrame:
+        """Columns at (a bucket's start), simulated, spent_usd, calls, unpriced_calls; empty buckets are left out.
+
+        Raises StoreError where the bucket is not longer than 0 s.
+        """
+        return self._over_time(bucket, SPENT, where)
+
+    def success_and_latency_over_time(self, bucket: timedelta, where: ActivityFilter = ALL) -> pd.DataFrame:
+        """How a server or a tool (pick it in `where`) did.
+
+        Columns at (a bucket's start), simulated, calls, success_share in [0, 1], latency_p50_s, latency_p95_s. Calls
+        that the operator cancelled say nothing about a tool and are left out of all of them; a failed call's latency
+        counts. Empty buckets are left out. Raises StoreError where the bucket is not longer than 0 s.
+        """
+        figures = f"""count(*) {COUNTS} AS calls, avg((o.kind = 'ok')::DOUBLE) {COUNTS} AS success_share,
+            quantile_cont(o.latency_s, 0.5) {COUNTS} AS latency_p50_s,
+            quantile_cont(o.latency_s, 0.95) {COUNTS} AS latency_p95_s"""
+        return self._over_time(bucket, figures, where)
+
+    def statistics_history(
+        self, catalog: str, server: str, tool: str | None = None, *, limit: int = 2000
+    ) -> pd.DataFrame:
+        """The newest `limit` statistics of a server, after calls of one tool or of all, in order of commit."""
+        return self._frame(
+            """SELECT * FROM (
+                SELECT * FROM statistics WHERE catalog = ? AND server = ? AND (?::VARCHAR IS NULL OR tool = ?)
+                ORDER BY sequence DESC LIMIT ?
+            ) ORDER BY sequence""",
+            [catalog, server, tool, tool, limit],
+        )
+
+    def decision(self, id_: str) -> DecisionEvent | None:
+        """One decision whole, None where there is none of that id."""
+        return next(self._log.read(DecisionEvent, "id = ?", [id_]), None)
+
+    def decision_outcomes(self, id_: str) -> tuple[OutcomeEvent, ...]:
+        """The calls that were made on a decision, in order of commit."""
+        return tuple(self._log.read(OutcomeEvent, "decision_id = ?", [id_]))
+
+    def latest_sequence(self) -> int:
+        """Grows with every commit of events and edits; costs nothing to ask, for pages that refresh themselves."""
+        return self._log.last
+
+    def export(self, table: str, format_: Format) -> bytes:
+        """A whole table (decisions, outcomes, statistics, parameters, overrides) in order of commit, see `encode`.
+
+        Raises StoreError for another table or format.
+        """
+        if table not in TABLES.values():
+            raise StoreError(f"There is no table {table!r} to export; choose {', '.join(TABLES.values())}.")
+        return encode(self._database.read(f"SELECT * FROM {table} ORDER BY sequence"), format_)  # noqa: S608
+
+    def _over_time(self, bucket: timedelta, figures: str, where: ActivityFilter) -> pd.DataFrame:
+        if bucket <= timedelta(0):
+            raise StoreError(f"A bucket of {bucket} is not longer than 0 s; give a longer one.")
+        condition, values = where.of_calls()
+        return self._frame(
+            f"""SELECT time_bucket(?, o."at") AS "at", o.simulated, {figures} FROM {CALLS} WHERE {condition}
+            GROUP BY ALL ORDER BY ALL""",  # noqa: S608
+            [bucket, *values],
+        )
+
+    def _frame(self, sql: str, parameters: list[object]) -> pd.DataFrame:
+        return self._database.read(sql, parameters).to_pandas()
+
+    def _number(self, sql: str, parameters: list[object]) -> int:
+        return self._database.read(sql, parameters)[0][0].as_py()

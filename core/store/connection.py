@@ -1,0 +1,152 @@
+"""The one connection to the one DuckDB file: opening, the write lock, transactions, reads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import RLock
+from typing import Any
+from uuid import uuid4
+
+import duckdb
+
+from core.errors import StoreError
+from core.store.arrow import Table, pa
+from core.store.migrations import Migration, migrate, shipped
+
+MEMORY = ":memory:"
+
+
+class Database:
+    """A DuckDB file that this process owns, or memory where `path` is None.
+
+    Any thread may read: each read has a cursor of its own and sees what is committed. One thread at a time writes.
+    A finished `transaction` is on the disk: a killed process loses nothing of it. SQL cannot reach files, the network
+    or extensions. File and write-ahead log are readable by their owner alone.
+    """
+
+    def __init__(self, path: Path | str | None = None, migrations: Sequence[Migration] | None = None) -> None:
+        self.path = None if path is None else Path(path).expanduser().absolute()
+        self.where = "in memory" if self.path is None else str(self.path)
+        self.lock = RLock()
+        self.closed = False
+        self._root = _connect(self.path, self.where)
+        try:
+            self._root.execute("SET GLOBAL TimeZone = 'UTC'")
+            migrate(self._root, self.where, shipped() if migrations is None else migrations)
+        except duckdb.Error as error:
+            self._root.close()
+            raise StoreError(_unreadable(self.where, error)) from error
+        except StoreError:
+            self._root.close()
+            raise
+        self._writer = self._root.cursor()
+        self._keep_private()
+
+    @contextmanager
+    def transaction(self) -> Generator[duckdb.DuckDBPyConnection]:
+        """Write: everything inside is committed together, or nothing. Not to be nested.
+
+        Raises StoreError where the database refuses it; any exception inside undoes the transaction.
+        """
+        with self.lock:
+            self._require_open()
+            try:
+                self._writer.begin()
+                yield self._writer
+                self._writer.commit()
+            except BaseException as error:
+                with suppress(duckdb.Error):
+                    self._writer.rollback()
+                if isinstance(error, duckdb.Error | pa.ArrowException):
+                    raise StoreError(
+                        f"The store {self.where} refused a write, nothing of it was kept: {_first_line(error)}."
+                    ) from error
+                raise
+            self._keep_private()
+
+    def read(self, sql: str, parameters: Sequence[object] = ()) -> Table:
+        """The rows of one SELECT as an Arrow table.
+
+        Raises StoreError where the store is closed or the file can no longer be read.
+        """
+        self._require_open()
+        try:
+            with self._root.cursor() as cursor:
+                return cursor.sql(sql, params=list(parameters)).to_arrow_table()
+        except duckdb.Error as error:
+            raise StoreError(f"The store {self.where} cannot be read: {_first_line(error)}.") from error
+
+    def close(self) -> None:
+        """Release the file. A second call does nothing."""
+        with self.lock:
+            self.closed = True
+            self._writer.close()
+            self._root.close()
+
+    def _require_open(self) -> None:
+        if self.closed:
+            raise StoreError(f"The store {self.where} is closed; open it again.")
+
+    def _keep_private(self) -> None:
+        """Mode 0600; the log is made anew after every checkpoint, so this runs after every commit (10 microseconds)."""
+        if self.path is not None:
+            for file in (self.path, self.path.with_name(f"{self.path.name}.wal")):
+                with suppress(OSError):
+                    file.chmod(0o600)
+
+
+def insert_arrow(connection: duckdb.DuckDBPyConnection, statement: str, rows: Table) -> None:
+    """Run `INSERT ... SELECT ... FROM incoming` over an Arrow table; far faster than one INSERT for each row.
+
+    Only within a transaction: where the statement fails, the rollback takes the name `incoming` back as well.
+    """
+    connection.register("incoming", rows)
+    connection.execute(statement)
+    connection.unregister("incoming")
+
+
+def _connect(path: Path | None, where: str) -> duckdb.DuckDBPyConnection:
+    config: dict[str, Any] = {
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        "enable_external_access": False,
+        # DuckDB hands out one shared database per file and configuration within a process. A second Store on it would
+        # count events apart from the first: a configuration of its own makes DuckDB refuse it.
+        "custom_user_agent": uuid4().hex,
+    }
+    try:
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return duckdb.connect(MEMORY if path is None else str(path), config=config)
+    except (OSError, duckdb.Error) as error:
+        raise StoreError(_unopened(path, where, error)) from error
+
+
+def _unopened(path: Path | None, where: str, error: Exception) -> str:
+    text = str(error)
+    if path is not None and path.is_dir():
+        return f"The store {where} is a directory; name a file with --db."
+    if "different configuration" in text:
+        return f"The store {where} is already open in this process; close it first, or name another file with --db."
+    if "set lock" in text:
+        owner = re.search(r"\(PID \d+\)", text)
+        process = f"another process {owner.group()}" if owner else "another process"
+        return f"The store {where} is in use by {process}; stop it, or name another file with --db."
+    if isinstance(error, OSError):
+        return f"The folder of the store {where} cannot be made ({error.strerror}); name another file with --db."
+    return _unreadable(where, error)
+
+
+def _unreadable(where: str, error: Exception) -> str:
+    return (
+        f"The store {where} cannot be opened ({_first_line(error)}); restore it from a copy, or name another file "
+        "with --db."
+    )
+
+
+def _first_line(error: BaseException) -> str:
+    """The database's own words, one line, without the full stop."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__).rstrip(".! ")

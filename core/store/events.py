@@ -1,0 +1,85 @@
+"""Events: appended now or in the background, read back in order of commit."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+from core.domain.events import OutcomeEvent
+from core.errors import StoreError
+from core.store.connection import Database
+from core.store.log import Entry, Event, Log, entry
+
+
+class Events:
+    """Append-only: an event that was written stays as it is.
+
+    `append` returns when its events are on the disk. `append_later` returns at once (decisions while a slider is
+    dragged); one background thread writes what has gathered. The order of the calls is the order of commit.
+    """
+
+    def __init__(self, database: Database, log: Log) -> None:
+        self._database = database
+        self._log = log
+        self._pending: deque[tuple[Entry, ...]] = deque()
+        self._failed: list[Exception] = []
+        self._background = ThreadPoolExecutor(max_workers=1, thread_name_prefix="wayfare-store")
+
+    def append(self, *events: Event) -> None:
+        """Write all events in one transaction, after everything queued before.
+
+        Raises StoreError, and keeps none of them, where one cannot be stored.
+        """
+        entries = tuple(map(entry, events))
+        with self._database.lock:
+            self._drain()
+            self._log.write(entries)
+
+    def append_later(self, *events: Event) -> None:
+        """Queue events; those of one call are committed together. What fails on the disk is raised by `flush`.
+
+        Raises StoreError at once for an event that cannot be stored.
+        """
+        unit = tuple(map(entry, events))
+        self._pending.append(unit)
+        try:
+            self._background.submit(self._drain)
+        except RuntimeError:
+            with suppress(ValueError):
+                self._pending.remove(unit)
+            raise StoreError(f"The store {self._database.where} is closed; open it again.") from None
+
+    def flush(self) -> None:
+        """Wait until everything queued is committed. Raises StoreError, once, for what could not be."""
+        with self._database.lock:
+            self._drain()
+            failed, self._failed = self._failed, []
+        if failed:
+            raise StoreError(f"{len(failed)} queued writes were lost; the first: {failed[0]}") from failed[0]
+
+    def outcomes(self, catalog: str) -> Iterator[OutcomeEvent]:
+        """Every outcome of a catalog in order of commit: what statistics are folded from."""
+        return self._log.read(OutcomeEvent, "catalog = ?", [catalog])
+
+    def close(self) -> None:
+        """Write what is queued and end the background thread. Raises as `flush`; a second call does nothing."""
+        self._background.shutdown(wait=True)
+        self.flush()
+
+    def _drain(self) -> None:
+        """Write what has gathered in one transaction; where that fails, call by call, so that one loses no other."""
+        with self._database.lock:
+            units = [self._pending.popleft() for _ in range(len(self._pending))]
+            try:
+                self._log.write([entry for unit in units for entry in unit])
+            except Exception:  # noqa: BLE001 - each is tried again below, and flush() raises what fails then
+                for unit in units:
+                    self._try(unit)
+
+    def _try(self, unit: tuple[Entry, ...]) -> None:
+        try:
+            self._log.write(unit)
+        except Exception as error:  # noqa: BLE001 - raised by flush()
+            self._failed.append(error)

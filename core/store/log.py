@@ -1,0 +1,184 @@
+"""The append-only log: frozen records in, numbered rows on the disk, the same records out.
+
+A record's dataclass is its schema: each field is the column of the same name.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cache
+from itertools import starmap
+from numbers import Integral, Real
+from typing import Any, NamedTuple, TypeVar
+
+from duckdb import DuckDBPyConnection
+
+from core.domain.events import DecisionEvent, OutcomeEvent, Override, ParameterEvent, StatisticsEvent
+from core.errors import StoreError
+from core.store.arrow import Array, Schema, pa
+from core.store.connection import Database, insert_arrow
+
+Event = DecisionEvent | OutcomeEvent | StatisticsEvent | ParameterEvent
+Record = Event | Override
+R = TypeVar("R", DecisionEvent, OutcomeEvent, StatisticsEvent, ParameterEvent, Override)
+
+TABLES: Mapping[type[Record], str] = {
+    DecisionEvent: "decisions",
+    OutcomeEvent: "outcomes",
+    StatisticsEvent: "statistics",
+    ParameterEvent: "parameters",
+    Override: "overrides",
+}
+ARROW: Mapping[str, Any] = {
+    "str": pa.string(),
+    "float": pa.float64(),
+    "int": pa.int64(),
+    "bool": pa.bool_(),
+    "datetime": pa.timestamp("us", "UTC"),
+}
+BATCH = 10_000
+
+
+class Entry(NamedTuple):
+    """A checked record, ready to be written."""
+
+    kind: type[Record]
+    values: tuple[object, ...]
+
+
+class Log:
+    """Writes records in one numbered order and reads them back. Nothing here changes or removes a row."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        newest = " UNION ALL ".join(f"SELECT max(sequence) AS sequence FROM {name}" for name in TABLES.values())  # noqa: S608
+        self._last: int = database.read(f"SELECT coalesce(max(sequence), 0) FROM ({newest})")[0][0].as_py()  # noqa: S608
+
+    @property
+    def last(self) -> int:
+        """The sequence number of the newest committed record, 0 in an empty store."""
+        return self._last
+
+    def write(self, entries: Sequence[Entry]) -> None:
+        """Commit all entries together, numbered in their order. Raises StoreError and keeps nothing."""
+        if not entries:
+            return
+        with self._database.lock:
+            groups: dict[type[Record], list[tuple[object, ...]]] = defaultdict(list)
+            for number, entry in enumerate(entries, self._last + 1):
+                groups[entry.kind].append((number, *entry.values))
+            with self._database.transaction() as connection:
+                for kind, rows in groups.items():
+                    _insert(connection, kind, rows)
+            self._last += len(entries)
+
+    def read(self, kind: type[R], condition: str, parameters: Sequence[object]) -> Iterator[R]:
+        """The records that meet an SQL condition, in order of commit."""
+        columns = ", ".join(f'"{field.name}"' for field in dataclasses.fields(kind))
+        table = self._database.read(
+            f"SELECT {columns} FROM {TABLES[kind]} WHERE {condition} ORDER BY sequence",  # noqa: S608
+            parameters,
+        )
+        for batch in table.to_batches(max_chunksize=BATCH):
+            yield from starmap(kind, zip(*map(_values, batch.columns), strict=True))
+
+
+def entry(record: Record) -> Entry:
+    """Check a record against its dataclass.
+
+    Raises StoreError for a type that is not kept, NaN and infinite numbers, times without a zone, a missing value,
+    and text that is not valid Unicode.
+    """
+    kind = type(record)
+    if kind not in TABLES:
+        raise StoreError(f"{kind.__name__} is not a record that the store keeps; give one of its events.")
+    return Entry(kind, tuple(_checked(kind, field, getattr(record, field.name)) for field in dataclasses.fields(kind)))
+
+
+def _checked(kind: type[Record], field: dataclasses.Field[Any], value: object) -> object:
+    base, _, optional = str(field.type).partition(" | ")
+    if value is None and optional:
+        return None
+    try:
+        return CHECKS[base](value)
+    except (TypeError, ValueError) as error:
+        raise StoreError(f"{kind.__name__}.{field.name} cannot be stored: {error}.") from error
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is not text")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError("the text is not valid Unicode") from None
+    return str(value)
+
+
+def _number(value: object) -> float:
+    if not isinstance(value, Real) or not math.isfinite(value):
+        raise ValueError(f"{value!r} is not a finite number")
+    return float(value)
+
+
+def _whole(value: object) -> int:
+    if not isinstance(value, Integral) or not -(2**63) <= int(value) < 2**63:
+        raise ValueError(f"{value!r} is not a whole number of 64 bits")
+    return int(value)
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"{value!r} is neither true nor false")
+    return value
+
+
+def _instant(value: object) -> datetime:
+    if not isinstance(value, datetime) or value.tzinfo is None:
+        raise ValueError(f"{value!r} is not a time with a zone")
+    return value.astimezone(UTC)
+
+
+CHECKS: Mapping[str, Callable[[object], object]] = {
+    "str": _text,
+    "float": _number,
+    "int": _whole,
+    "bool": _flag,
+    "datetime": _instant,
+}
+
+
+@cache
+def schema(kind: type[Record]) -> Schema:
+    """The Arrow schema of a record's table.
+
+    >>> schema(ParameterEvent).names
+    ['sequence', 'at', 'router', 'name', 'old', 'new', 'origin']
+    """
+    fields = ((field.name, ARROW[str(field.type).partition(" | ")[0]]) for field in dataclasses.fields(kind))
+    return pa.schema([("sequence", pa.int64()), *fields])
+
+
+def _insert(connection: DuckDBPyConnection, kind: type[Record], rows: list[tuple[object, ...]]) -> None:
+    """One row by parameters (about 1 ms), more through Arrow (3 ms and 30 microseconds a row, index included)."""
+    names = schema(kind).names
+    if len(rows) == 1:
+        marks = ", ".join("?" * len(names))
+        connection.execute(f"INSERT INTO {TABLES[kind]} VALUES ({marks})", rows[0])  # noqa: S608
+        return
+    arrays = [
+        pa.array(column, type_) for column, type_ in zip(zip(*rows, strict=True), schema(kind).types, strict=True)
+    ]
+    table = pa.Table.from_arrays(arrays, schema=schema(kind))
+    insert_arrow(connection, f"INSERT INTO {TABLES[kind]} BY NAME SELECT * FROM incoming", table)  # noqa: S608
+
+
+def _values(column: Array) -> list[Any]:
+    """A column as Python values; times go through NumPy, seven times faster than Arrow's own way."""
+    if pa.types.is_timestamp(column.type):
+        return [time.replace(tzinfo=UTC) for time in column.to_numpy(zero_copy_only=False).tolist()]
+    return column.to_pylist()

@@ -1,0 +1,96 @@
+"""Numbered SQL migrations: each is applied once, in one transaction, and recorded with the checksum of its text."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from duckdb import DuckDBPyConnection
+
+from core.errors import StoreError
+
+FOLDER = Path(__file__).parent / "migrations"
+
+RECORD = """
+CREATE TABLE schema_migrations (
+    number INTEGER PRIMARY KEY, name VARCHAR NOT NULL, checksum VARCHAR NOT NULL, applied_at TIMESTAMPTZ NOT NULL
+)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step of the schema. A step that was published never changes; a change is a new step."""
+
+    number: int
+    name: str
+    sql: str
+
+    @property
+    def checksum(self) -> str:
+        """SHA-256 of the text; line ends do not matter."""
+        return hashlib.sha256("\n".join(self.sql.splitlines()).encode()).hexdigest()
+
+
+@cache
+def shipped() -> tuple[Migration, ...]:
+    """The migrations of this version, in order.
+
+    >>> [migration.number for migration in shipped()][:2]
+    [1, 2]
+    """
+    files = sorted(FOLDER.glob("[0-9][0-9][0-9]_*.sql"))
+    return tuple(Migration(int(f.name[:3]), f.name, f.read_text(encoding="utf-8")) for f in files)
+
+
+def migrate(connection: DuckDBPyConnection, where: str, migrations: Sequence[Migration]) -> None:
+    """Bring a store to the newest schema.
+
+    Raises StoreError where the file is another program's, newer than `migrations`, or was made by altered ones;
+    such a file is left as it is. Raises duckdb.Error where a step cannot be applied: the steps before it stay.
+    """
+    applied = _applied(connection, where)
+    known = {migration.number: migration for migration in migrations}
+    for number, (name, checksum) in applied.items():
+        if number not in known:
+            raise StoreError(
+                f"The store {where} was written by a newer version of Wayfare (schema {name}); update Wayfare, or name "
+                "another file with --db."
+            )
+        if known[number].checksum != checksum:
+            raise StoreError(
+                f"The store {where} was made by a different {name} than this version has; install the version that "
+                "made it, or name another file with --db."
+            )
+    for migration in migrations:
+        if migration.number not in applied:
+            _apply(connection, migration)
+
+
+def _applied(connection: DuckDBPyConnection, where: str) -> dict[int, tuple[str, str]]:
+    """Number to name and checksum of the steps that the file has had; makes the record in an empty file."""
+    tables = {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+    if "schema_migrations" in tables:
+        rows = connection.execute("SELECT number, name, checksum FROM schema_migrations ORDER BY number").fetchall()
+        return {number: (name, checksum) for number, name, checksum in rows}
+    if tables:
+        raise StoreError(f"{where} is a database of another program; name another file with --db.")
+    connection.execute(RECORD)
+    return {}
+
+
+def _apply(connection: DuckDBPyConnection, migration: Migration) -> None:
+    connection.begin()
+    try:
+        connection.execute(migration.sql)
+        connection.execute(
+            "INSERT INTO schema_migrations VALUES (?, ?, ?, now())",
+            [migration.number, migration.name, migration.checksum],
+        )
+        connection.commit()
+    except BaseException:
+        connection.rollback()
+        raise

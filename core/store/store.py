@@ -1,0 +1,78 @@
+"""The one object over the one file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from core.errors import StoreError
+from core.store.activity import Activity
+from core.store.catalogs import Catalogs
+from core.store.connection import Database
+from core.store.events import Events
+from core.store.log import Log
+from core.store.vectors import Vectors
+
+
+class Store:
+    """Everything that Wayfare remembers, in one DuckDB file, or in memory where `path` is None.
+
+    One process owns the file; within it any thread may use the one Store. Raises StoreError, with a sentence that says
+    what to do, where the file is a directory, corrupt, in use, newer than this version, or cannot be made.
+
+    >>> with Store() as store:
+    ...     store.set_setting("catalog", "demo")
+    ...     store.get_setting("catalog"), store.catalogs.list_catalogs(), store.activity.latest_sequence()
+    ('demo', (), 0)
+    """
+
+    def __init__(
+        self, path: Path | str | None = None, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        self._database = Database(path)
+        log = Log(self._database)
+        self.events = Events(self._database, log)
+        self.activity = Activity(self._database, log)
+        self.catalogs = Catalogs(self._database, log, clock)
+        self.vectors = Vectors(self._database)
+
+    @property
+    def path(self) -> Path | None:
+        """The file, None in memory."""
+        return self._database.path
+
+    def get_setting(self, name: str, default: Any = None) -> Any:
+        """What was last set under a name, for example the last catalog."""
+        found = self._database.read("SELECT value FROM settings WHERE name = ?", [name])
+        return json.loads(found[0][0].as_py()) if found.num_rows else default
+
+    def set_setting(self, name: str, value: Any) -> None:
+        """Remember a JSON value. Raises StoreError where it has no JSON form."""
+        try:
+            text = json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise StoreError(f"The setting {name} cannot be stored: {error}.") from error
+        with self._database.transaction() as connection:
+            connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", [name, text])
+
+    def close(self) -> None:
+        """Write what is queued and release the file; a second call does nothing.
+
+        Raises StoreError for queued events that could not be written; the file is released all the same.
+        """
+        try:
+            self.events.close()
+        finally:
+            self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,191 @@
+"""Nothing secret gets past an importer: not into connections, representations or notes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.domain.imports import Imported
+from core.errors import CatalogError
+from core.importers import read_document
+
+SECRET = "hunter2-PLANTED"
+OPAQUE = "Zm9vYmFyMTIzNDU2Nzg5MGFiY2Rl"
+
+
+def read(entry: dict[str, Any], **more: Any) -> Imported:
+    return read_document(json.dumps({"mcpServers": {"web": entry}, **more}), source="mcp.json")
+
+
+ARGUMENTS: list[tuple[list[str], list[str]]] = [
+    (["--api-key", SECRET], ["--api-key", "${secret:web/api-key}"]),
+    (["--api-key=" + SECRET, "-v"], ["--api-key=${secret:web/api-key}", "-v"]),
+    (["--token", "-" + SECRET], ["--token", "${secret:web/token}"]),
+    (["--password", "two words " + SECRET], ["--password", "${secret:web/password}"]),
+    (["--auth", "--verbose"], ["--auth", "--verbose"]),
+    (["--accessToken", SECRET], ["--accessToken", "${secret:web/accessToken}"]),
+    (["--header", "Authorization: Bearer " + SECRET], ["--header", "Authorization:${secret:web/Authorization}"]),
+    (["-H", "X-Plan:" + SECRET], ["-H", "X-Plan:${secret:web/X-Plan}"]),
+    (["run", "-e", "REGION=" + SECRET], ["run", "-e", "REGION=${secret:web/REGION}"]),
+    (["API_KEY=" + SECRET], ["API_KEY=${secret:web/API_KEY}"]),
+    (["key=" + SECRET], ["key=${secret:web/key}"]),
+    (["--config", json.dumps({"apiKey": SECRET, "n": 1})], ["--config", '{"apiKey": "${secret:web/apiKey}", "n": 1}']),
+    (
+        ["--config", json.dumps({"apiKey": SECRET}).replace('"', '\\"')],
+        ["--config", '{\\"apiKey\\": \\"${secret:web/apiKey}\\"}'],
+    ),
+    (["-c", f"x --token {SECRET} --n 1"], ["-c", "x --token ${secret:web/token} --n 1"]),
+    (
+        ["-c", f"curl -H 'Authorization: Bearer {SECRET}' x"],
+        ["-c", "curl -H 'Authorization: ${secret:web/Authorization}' x"],
+    ),
+    ([f"postgresql://me:{SECRET}/1@db/x"], ["postgresql://${secret:web/userinfo}@db/x"]),
+    ([f"https://me:{SECRET}@x.org/a"], ["https://${secret:web/userinfo}@x.org/a"]),
+    (
+        [f"https://x.org/mcp?page=2&api_key={SECRET}&z=1"],
+        ["https://x.org/mcp?page=2&api_key=${secret:web/api_key}&z=1"],
+    ),
+    (["sk-live-" + SECRET], ["${secret:web/args_0}"]),
+    (["ghp_0123456789abcdef0123" + SECRET], ["${secret:web/args_0}"]),
+    ([OPAQUE], ["${secret:web/args_0}"]),
+    (["_API_KEY=" + SECRET], ["_API_KEY=${secret:web/_API_KEY}"]),
+    (["https://${env:U}:${env:P}@x.org"], ["https://${env:U}:${env:P}@x.org"]),
+    (["--token", "${env:TOKEN}"], ["--token", "${env:TOKEN}"]),
+    (["--token", "${TOKEN}"], ["--token", "${env:TOKEN}"]),
+    (["--token", "$TOKEN"], ["--token", "${env:TOKEN}"]),
+    (["--header", "Authorization:${AUTH}"], ["--header", "Authorization:${env:AUTH}"]),
+    (
+        ["-y", "@modelcontextprotocol/server-filesystem@2025.7.1", "/tmp"],
+        ["-y", "@modelcontextprotocol/server-filesystem@2025.7.1", "/tmp"],
+    ),
+    (
+        ["--from", "git+https://github.com/x/weather.git@v1", "w"],
+        ["--from", "git+https://github.com/x/weather.git@v1", "w"],
+    ),
+    (["https://unpkg.com/@scope/pkg@1.2"], ["https://unpkg.com/@scope/pkg@1.2"]),
+    (["--author", "me", "--token-file", "/run/x"], ["--author", "me", "--token-file", "/run/x"]),
+]
+
+
+@pytest.mark.parametrize(("given", "expected"), ARGUMENTS, ids=[" ".join(given)[:50] for given, _ in ARGUMENTS])
+def test_arguments(given: list[str], expected: list[str]) -> None:
+    imported = read({"command": "run", "args": given})
+    connection = imported.servers[0].connection
+    assert connection is not None
+    assert list(connection.args) == expected
+    assert SECRET not in repr(imported)
+    restored = [resolve(argument, imported) for argument in connection.args]
+    plain = [g.replace("${TOKEN}", "${env:TOKEN}").replace("${AUTH}", "${env:AUTH}") for g in given]
+    assert restored == ["${env:TOKEN}" if p == "$TOKEN" else p for p in plain]
+
+
+def resolve(text: str, imported: Imported) -> str:
+    for name, value in imported.secrets.items():
+        text = text.replace(f"${{secret:{name}}}", value)
+    return text
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        (f"https://x.org/mcp?token={SECRET}", "https://x.org/mcp?token=${secret:web/token}"),
+        (f"https://{SECRET}@x.org/mcp", "https://${secret:web/userinfo}@x.org/mcp"),
+        (f"https://x.org/s/{OPAQUE}/mcp", "https://x.org/s/${secret:web/url}/mcp"),
+        ("https://x.org/0b5c8a52-7b0f-4d6e-9f6a-0d5f6f4a2b11/mcp", "https://x.org/${secret:web/url}/mcp"),
+        ("https://x.org/mcp?key=${env:KEY}", "https://x.org/mcp?key=${env:KEY}"),
+        ("https://x.org/mcp?key=${input:key}", "https://x.org/mcp?key=${input:key}"),
+        ("${env:BASE:-https://x.org}/mcp", "${env:BASE:-https://x.org}/mcp"),
+        ("https://x.org:8443/public/mcp?page=2#top", "https://x.org:8443/public/mcp?page=2#top"),
+    ],
+)
+def test_addresses(url: str, expected: str) -> None:
+    imported = read({"url": url})
+    connection = imported.servers[0].connection
+    assert connection is not None
+    assert connection.url == expected
+    assert resolve(connection.url, imported) == url
+    assert SECRET not in repr(imported)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (SECRET, "${secret:web/K}"),
+        ("${env:K}", "${env:K}"),
+        ("${input:k}", "${input:k}"),
+        ("${K}", "${env:K}"),
+        ("$K", "${env:K}"),
+        (f"${{K:-{SECRET}}}", "${env:K}"),
+        (f"${{env:K:-{SECRET}}}", "${env:K}"),
+        (f"${{input:k:-{SECRET}}}", "${input:k}"),
+        (f"${{env:-{SECRET}}}", "${env:env}"),
+        (f"${{env:{SECRET}}}", "${secret:web/K}"),
+        ("${python}", "${python}"),
+        ("Bearer ${env:K}", "Bearer ${env:K}"),
+        (f"{SECRET}${{env:K}}", "${secret:web/K}${env:K}"),
+        (f"{SECRET}${{env:K}}{SECRET}2", "${secret:web/K}${env:K}${secret:web/K_2}"),
+        (f"pa$$word{SECRET}", "${secret:web/K}"),
+        (f"${{odd thing {SECRET}}}", "${secret:web/K}"),
+        ("${secret:web/K}", "${secret:web/K}"),
+        ("${workspaceFolder}", "${workspaceFolder}"),
+        ("", ""),
+        (4000, "${secret:web/K}"),
+    ],
+)
+def test_variables_and_headers(value: Any, expected: str) -> None:
+    for kind, entry in (
+        ("env", {"command": "run", "env": {"K": value}}),
+        ("headers", {"url": "https://x.org", "headers": {"K": value}}),
+    ):
+        imported = read(entry)
+        assert getattr(imported.servers[0].connection, kind) == {"K": expected}
+        assert SECRET not in repr(imported)
+
+
+def test_a_name_can_hold_two_values_and_no_name_ends_a_reference_early() -> None:
+    document = {
+        "mcpServers": {"a}b/c": {"url": "https://u:1@x.org/?token=2", "headers": {"token": "3", "To/ken": "4"}}}
+    }
+    imported = read_document(json.dumps(document), source="mcp.json")
+    assert imported.secrets == {
+        "a%7Db/c/userinfo": "u:1",
+        "a%7Db/c/token": "2",
+        "a%7Db/c/token_2": "3",
+        "a%7Db/c/To%2Fken": "4",
+    }
+
+
+def test_a_server_cannot_ask_for_the_secrets_of_another() -> None:
+    with pytest.raises(CatalogError, match='mcpServers "web": K refers to a secret of another server'):
+        read({"url": "https://evil.org", "headers": {"K": "${secret:web/x/TOKEN}"}})
+
+
+@pytest.mark.parametrize("argument", [f"${{TOKEN:-{SECRET}}}", f"${{A:-sk-live-{SECRET}}}", f"--key=${{A:-{SECRET}}}"])
+def test_a_default_that_may_be_secret_does_not_stay_in_arguments(argument: str) -> None:
+    imported = read({"command": "x", "args": [argument]})
+    assert SECRET not in repr(imported)
+
+
+def test_a_default_inside_a_reference_is_left_out_with_a_note() -> None:
+    assert [note.text for note in read({"command": "x", "env": {"K": "${K:-v}"}}).notes] == [
+        "K: the default of ${env:K} was left out; give the value itself"
+    ]
+
+
+@given(
+    value=st.text(min_size=8).filter(lambda v: "$" not in v and "\0" not in v and v.strip()), key=st.sampled_from("ab")
+)
+@settings(max_examples=150, deadline=None)
+def test_every_literal_value_is_kept_and_nowhere_shown(value: str, key: str) -> None:
+    value = "S3CRET" + value
+    try:
+        imported = read({"command": "run", "env": {key: value}, "args": ["--token", value]})
+    except CatalogError as error:
+        assert value not in str(error)  # noqa: PT017
+        return
+    assert set(imported.secrets.values()) <= {value}
+    assert "S3CRET" not in repr(imported) + str(imported.servers)

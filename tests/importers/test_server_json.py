@@ -1,0 +1,128 @@
+"""The registry's server.json: commands of packages, values to ask for, remotes, lists."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from core.domain.catalog import Connection
+from core.domain.imports import Imported, Prompt
+from core.importers import read_document
+
+
+def read(document: Any) -> Imported:
+    return read_document(json.dumps(document), source="server.json")
+
+
+def reached(imported: Imported) -> Connection:
+    connection = imported.servers[0].connection
+    assert connection is not None
+    return connection
+
+
+def remarks(imported: Imported) -> list[str]:
+    return [note.text for note in imported.notes]
+
+
+def package(**more: Any) -> dict[str, Any]:
+    return {"name": "org.x/w", "description": "W.", "packages": [{"identifier": "w", "version": "1.0", **more}]}
+
+
+@pytest.mark.parametrize(
+    ("document", "command", "args"),
+    [
+        (package(registryType="npm"), "npx", ("-y", "w@1.0")),
+        (package(registry_type="npm", runtime_arguments=[{"value": "--yes"}]), "npx", ("--yes", "w@1.0")),
+        (package(registryType="pypi"), "uvx", ("w@1.0",)),
+        (package(runtimeHint="uvx", version="latest"), "uvx", ("w",)),
+        (package(registry_name="pypi", identifier=None, name="w"), "uvx", ("w@1.0",)),
+        (package(registryType="npm", runtimeHint="rm"), "npx", ("-y", "w@1.0")),
+        (package(registryType="oci"), "docker", ("run", "-i", "--rm", "w:1.0")),
+        (
+            package(registryType="oci", identifier="ghcr.io/x/w:2", version=None),
+            "docker",
+            ("run", "-i", "--rm", "ghcr.io/x/w:2"),
+        ),
+        (
+            package(registryType="nuget", packageArguments=[{"type": "positional", "value": "mcp"}]),
+            "dnx",
+            ("w@1.0", "--yes", "--", "mcp"),
+        ),
+        (
+            package(
+                registryType="npm",
+                packageArguments=[
+                    {"type": "named", "name": "--mode", "default": "local"},
+                    {"type": "named", "name": "--stdio"},
+                    {"type": "named", "name": "--port", "format": "number"},
+                    {"type": "positional", "valueHint": "folder", "isRequired": True},
+                    {"type": "positional", "value": "/{home}", "variables": {"home": {"default": "me"}}},
+                ],
+            ),
+            "npx",
+            ("-y", "w@1.0", "--mode", "local", "--stdio", "${input:org.x/w/folder}", "/me"),
+        ),
+    ],
+)
+def test_packages(document: dict[str, Any], command: str, args: tuple[str, ...]) -> None:
+    imported = read(document)
+    assert imported.format == "server_json"
+    assert (reached(imported).command, reached(imported).args) == (command, args)
+
+
+@pytest.mark.parametrize(
+    "key", [("environmentVariables", "isSecret", "isRequired"), ("environment_variables", "is_secret", "is_required")]
+)
+def test_registry_variables(key: tuple[str, str, str]) -> None:
+    variables, secret, required = key
+    listed = [
+        {"name": "KEY", "description": "API key", secret: True, required: True},
+        {"name": "PIN", secret: True},
+        {"name": "UNITS", "default": "celsius"},
+        {"name": "PLACE", required: True},
+        {"name": "EXTRA"},
+    ]
+    imported = read(package(registryType="npm", **{variables: listed}))
+    assert reached(imported).env == {
+        "KEY": "${input:org.x/w/KEY}",
+        "PIN": "${input:org.x/w/PIN}",
+        "UNITS": "${secret:org.x/w/UNITS}",
+        "PLACE": "${input:org.x/w/PLACE}",
+    }
+    assert imported.prompts == (
+        Prompt("org.x/w/KEY", "API key", True),
+        Prompt("org.x/w/PIN", "optional: PIN", True),
+        Prompt("org.x/w/PLACE", "PLACE", False),
+    )
+    assert remarks(imported) == ["optional and without a default: it is left out"]
+
+
+def test_registry_remotes_lists_and_prices() -> None:
+    remotes = [
+        {"transport_type": "sse", "url": "https://x.org/sse"},
+        {
+            "type": "streamable-http",
+            "url": "https://{tenant}.x.org/mcp",
+            "variables": {"tenant": {"isRequired": True}},
+            "headers": [{"name": "Authorization", "value": "Bearer {t}", "variables": {"t": {"isSecret": True}}}],
+        },
+    ]
+    server = {**package(registryType="npm"), "remotes": remotes, "_meta": {"org.x": {"price_usd": 0.004}}}
+    unusable = {"name": "org.x/bundle", "packages": [{"registryType": "mcpb", "identifier": "x"}]}
+    imported = read({"servers": [{"server": server}, {"server": unusable}], "metadata": {}})
+    assert reached(imported) == Connection(
+        "http", url="https://${input:org.x/w/tenant}.x.org/mcp", headers={"Authorization": "Bearer ${input:org.x/w/t}"}
+    )
+    assert imported.servers[0].ask_usd == 0.004
+    assert remarks(imported)[0] == "its remote is taken, its packages are not"
+    assert remarks(imported)[-1] == "none of its remotes and packages can be used here: it is left out"
+    assert read({"server": server}).servers[0] == imported.servers[0]
+
+
+def test_a_secret_argument_is_hidden_whatever_it_looks_like() -> None:
+    arguments = [{"type": "positional", "value": "pw", "isSecret": True}]
+    imported = read(package(registryType="npm", packageArguments=arguments))
+    assert reached(imported).args == ("-y", "w@1.0", "${secret:org.x/w/packageArguments_0}")
+    assert imported.secrets == {"org.x/w/packageArguments_0": "pw"}

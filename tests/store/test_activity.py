@@ -1,0 +1,190 @@
+"""What the Activity page shows, against sums made by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from core.errors import StoreError
+from core.store import ActivityFilter, Store
+
+HOUR = timedelta(hours=1)
+
+
+def ids(frame: pd.DataFrame) -> list[str]:
+    return frame["id"].tolist()
+
+
+@pytest.fixture
+def filled(store: Store, make: SimpleNamespace) -> Store:
+    """Four decisions and seven calls of two servers over three hours."""
+    t0 = make.parameter().at.replace(minute=10, second=0, microsecond=0)
+    call = make.outcome
+    store.events.append(
+        make.decision(id="d-read", at=t0, subtask="Read 100% of a_file", winner="files::read"),
+        make.decision(id="d-none", at=t0 + HOUR, winner=None, reason="no candidate", origin="cli"),
+        make.decision(id="d-find", at=t0 + 2 * HOUR, subtask="find ÄRGER", winner="web::find", catalog="other"),
+        make.decision(id="d-list", at=t0 + 3 * HOUR, subtask="list", winner="files::list", router="sonar"),
+        call(id="c1", at=t0, decision_id="d-read", price_usd=0.002, latency_s=1.0),
+        call(id="c2", at=t0 + timedelta(minutes=40), price_usd=None, latency_s=3.0, kind="timeout", error="no answer"),
+        call(id="c3", at=t0 + timedelta(minutes=41), price_usd=0.5, latency_s=9.0, kind="cancelled"),
+        call(id="c4", at=t0 + HOUR, tool="list", price_usd=0.004, latency_s=2.0, decision_id="d-list"),
+        call(id="c5", at=t0 + HOUR, simulated=True, price_usd=7.0, latency_s=50.0, decision_id="d-read"),
+        call(id="c6", at=t0 + 2 * HOUR, server="web", tool="find", price_usd=None, catalog="other", origin="agent"),
+        call(id="c7", at=t0 - HOUR, server="web", tool="find", price_usd=None, kind="tool_error"),
+    )
+    return store
+
+
+def test_decisions_newest_first_without_long_fields(filled: Store) -> None:
+    frame = filled.activity.decisions()
+    assert ids(frame) == ["d-list", "d-find", "d-none", "d-read"]
+    assert not {"parameters_json", "candidates_json", "trace_json"} & set(frame.columns)
+    assert str(frame["at"].dtype) == "datetime64[us, UTC]"
+    assert ids(filled.activity.decisions(limit=2, offset=1)) == ["d-find", "d-none"]
+    assert ids(filled.activity.decisions(limit=0)) == []
+
+
+def test_calls_newest_first_with_their_decision(filled: Store) -> None:
+    frame = filled.activity.calls()
+    assert ids(frame) == ["c6", "c5", "c4", "c3", "c2", "c1", "c7"]
+    row = frame.set_index("id").loc["c4"]
+    assert (row["subtask"], row["router"]) == ("list", "sonar")
+    assert frame["price_usd"].isna().sum() == 3
+    assert ids(filled.activity.calls(limit=3, offset=5)) == ["c1", "c7"]
+
+
+CALLS: list[tuple[dict[str, Any], set[str]]] = [
+    ({}, {"c1", "c2", "c3", "c4", "c5", "c6", "c7"}),
+    ({"catalog": "other"}, {"c6"}),
+    ({"server": "web"}, {"c6", "c7"}),
+    ({"server": "web", "tool": "read"}, set()),
+    ({"tool": "list"}, {"c4"}),
+    ({"kinds": ("timeout", "tool_error")}, {"c2", "c7"}),
+    ({"origin": "agent"}, {"c6"}),
+    ({"simulated": True}, {"c5"}),
+    ({"simulated": False, "server": "files"}, {"c1", "c2", "c3", "c4"}),
+    ({"text": "NO ANS"}, {"c2"}),
+    ({"text": "100% of a_f"}, {"c1", "c5"}),
+    ({"text": "%"}, {"c1", "c5"}),
+    ({"text": "_"}, {"c1", "c5"}),
+    ({"text": "' OR true --"}, set()),
+    ({"server": ""}, set()),
+]
+
+
+@pytest.mark.parametrize(("fields", "expected"), CALLS, ids=str)
+def test_filtered_calls(filled: Store, fields: dict[str, Any], expected: set[str]) -> None:
+    where = ActivityFilter(**fields)
+    assert set(ids(filled.activity.calls(where))) == expected
+    assert filled.activity.call_count(where) == len(expected)
+
+
+DECISIONS: list[tuple[dict[str, Any], set[str]]] = [
+    ({"catalog": "other"}, {"d-find"}),
+    ({"server": "files"}, {"d-read", "d-list"}),
+    ({"server": "file"}, set()),
+    ({"tool": "find"}, {"d-find"}),
+    ({"server": "files", "tool": "list"}, {"d-list"}),
+    ({"origin": "cli"}, {"d-none"}),
+    ({"text": "ärger"}, {"d-find"}),
+    ({"text": "no cand"}, {"d-none"}),
+    ({"text": "\\"}, set()),
+    ({"kinds": ("ok",)}, {"d-read", "d-list"}),
+    ({"simulated": True}, {"d-read"}),
+]
+
+
+@pytest.mark.parametrize(("fields", "expected"), DECISIONS, ids=str)
+def test_filtered_decisions(filled: Store, fields: dict[str, Any], expected: set[str]) -> None:
+    where = ActivityFilter(**fields)
+    assert set(ids(filled.activity.decisions(where))) == expected
+    assert filled.activity.decision_count(where) == len(expected)
+
+
+def test_since_is_inclusive_and_until_exclusive(filled: Store) -> None:
+    at = {row.id: row.at for row in filled.activity.calls().itertuples()}
+    where = ActivityFilter(since=at["c1"].to_pydatetime(), until=at["c4"].to_pydatetime())
+    assert ids(filled.activity.calls(where)) == ["c3", "c2", "c1"]
+    assert ids(filled.activity.decisions(where)) == ["d-read"]
+    with pytest.raises(StoreError, match="no zone"):
+        ActivityFilter(since=datetime(2026, 1, 1))
+
+
+def test_spending_keeps_unpriced_and_simulated_apart(filled: Store) -> None:
+    rows = filled.activity.spending_by_server().set_index(["server", "simulated"])
+    real = rows.loc[("files", False)]
+    assert real["spent_usd"] == pytest.approx(0.506)
+    assert (real["calls"], real["unpriced_calls"]) == (4, 1)
+    assert rows.loc[("files", True), "spent_usd"] == 7.0
+    assert pd.isna(rows.loc[("web", False), "spent_usd"])
+    assert rows.loc[("web", False), "unpriced_calls"] == 2
+
+
+def test_spending_over_time(filled: Store) -> None:
+    frame = filled.activity.spending_over_time(HOUR, ActivityFilter(server="files"))
+    assert frame["at"].dt.hour.tolist() == [12, 13, 13]
+    assert frame["simulated"].tolist() == [False, False, True]
+    assert frame["spent_usd"].tolist() == pytest.approx([0.502, 0.004, 7.0])
+    assert frame["calls"].tolist() == [3, 1, 1]
+    assert frame["unpriced_calls"].tolist() == [1, 0, 0]
+
+
+def test_success_and_latency_over_time(filled: Store) -> None:
+    frame = filled.activity.success_and_latency_over_time(HOUR, ActivityFilter(server="files", simulated=False))
+    first = frame.iloc[0]
+    assert (first["calls"], first["success_share"]) == (2, 0.5)  # the cancelled call does not count
+    assert (first["latency_p50_s"], first["latency_p95_s"]) == pytest.approx((2.0, 2.9))
+    assert frame.iloc[1]["latency_p50_s"] == 2.0
+    both = filled.activity.success_and_latency_over_time(timedelta(days=1), ActivityFilter(server="files"))
+    assert both["simulated"].tolist() == [False, True]
+    assert both["latency_p50_s"].tolist() == [2.0, 50.0]
+
+
+@pytest.mark.parametrize("bucket", [timedelta(0), timedelta(seconds=-1)])
+def test_a_bucket_has_a_length(store: Store, bucket: timedelta) -> None:
+    for draw in (store.activity.spending_over_time, store.activity.success_and_latency_over_time):
+        with pytest.raises(StoreError, match="bucket"):
+            draw(bucket)
+
+
+def test_statistics_history(store: Store, make: SimpleNamespace) -> None:
+    events = [make.statistics(server_calls=n, tool="read" if n % 2 else "list") for n in range(6)]
+    store.events.append(*events, make.statistics(server="web"), make.statistics(catalog="other"))
+    history = store.activity.statistics_history
+    assert history("demo", "files")["server_calls"].tolist() == [0, 1, 2, 3, 4, 5]
+    assert history("demo", "files", "read")["server_calls"].tolist() == [1, 3, 5]
+    assert history("demo", "files", limit=2)["server_calls"].tolist() == [4, 5]
+    fields = {field.name for field in dataclasses.fields(events[0])}
+    assert set(history("demo", "files").columns) == {"sequence", *fields}
+
+
+def test_an_empty_store_has_empty_tables(store: Store) -> None:
+    activity = store.activity
+    frames = [
+        activity.decisions(),
+        activity.calls(),
+        activity.spending_by_server(),
+        activity.spending_over_time(HOUR),
+        activity.success_and_latency_over_time(HOUR),
+        activity.statistics_history("demo", "files"),
+    ]
+    assert all(frame.empty and len(frame.columns) for frame in frames)
+    assert (activity.decision_count(), activity.call_count(), activity.latest_sequence()) == (0, 0, 0)
+
+
+def test_the_marker_moves_with_every_commit(store: Store, make: SimpleNamespace) -> None:
+    marks = [store.activity.latest_sequence()]
+    for write in (
+        lambda: store.events.append(make.decision(), make.outcome()),
+        lambda: store.catalogs.set_override(make.override()),
+        lambda: (store.events.append_later(make.parameter()), store.events.flush()),
+    ):
+        write()
+        marks.append(store.activity.latest_sequence())
+    assert marks == [0, 2, 3, 4]

@@ -1,0 +1,129 @@
+"""Many threads, killed processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from io import BytesIO
+from pathlib import Path
+from threading import Barrier, Event
+from types import SimpleNamespace
+
+import pytest
+from pyarrow import parquet
+
+from core.domain.catalog import Catalog, Server
+from core.errors import StoreError
+from core.store import Store
+
+WRITER = """
+import sys
+from datetime import UTC, datetime
+from core.domain.events import OutcomeEvent
+from core.store import Store
+
+store = Store(sys.argv[1])
+number = 0
+while True:
+    ids = [f"{number}.{part}" for part in range(1 + number % 3)]
+    now, text = datetime.now(UTC), "x" * 5000
+    events = [OutcomeEvent(i, now, None, "demo", "s", "t", "ok", 0.1, None, 1, None, False, text, "cli") for i in ids]
+    if number % 4:
+        store.events.append(*events)
+    else:
+        store.events.append_later(*events)
+        store.events.flush()
+    print(*ids, flush=True)
+    number += 1
+"""
+
+
+@pytest.mark.parametrize("lines", [1, 60])
+def test_a_killed_process_loses_no_committed_event(tmp_path: Path, lines: int) -> None:
+    path = tmp_path / "db"
+    with subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        seen = [process.stdout.readline() for _ in range(lines)]
+        os.kill(process.pid, signal.SIGKILL)
+        seen += process.stdout.readlines()
+    printed = [id_ for line in seen if line.endswith("\n") for id_ in line.split()]
+    with Store(path) as store:
+        kept = [event.id for event in store.events.outcomes("demo")]
+        assert kept[: len(printed)] == printed
+        assert len(kept) - len(printed) in (0, 1, 2, 3)  # committed, killed before it was printed
+        assert store.activity.latest_sequence() == len(kept)
+
+
+def test_eight_readers_and_one_writer(tmp_path: Path, make: SimpleNamespace) -> None:
+    pairs = [(make.decision(id=f"d{n}"), make.outcome(decision_id=f"d{n}")) for n in range(30)]
+    with Store(tmp_path / "db") as store, ThreadPoolExecutor(9) as threads:
+        done, start = Event(), Barrier(9)
+
+        def read() -> int:
+            start.wait()
+            rounds = 0
+            while not done.is_set() or not rounds:
+                decisions, calls = store.activity.decision_count(), store.activity.call_count()
+                assert decisions <= calls  # read in this order, a pair is seen whole
+                store.activity.decisions(limit=5)
+                assert len(list(store.events.outcomes("demo"))) >= calls
+                rounds += 1
+            return rounds
+
+        readers = [threads.submit(read) for _ in range(8)]
+        start.wait()
+        for pair in pairs:
+            store.events.append(*pair)
+        done.set()
+        assert all(reader.result() > 0 for reader in readers)
+        assert store.activity.latest_sequence() == 60
+
+
+def sequences(store: Store, table: str) -> list[int]:
+    return parquet.read_table(BytesIO(store.activity.export(table, "parquet")))["sequence"].to_pylist()
+
+
+def test_eight_writers(tmp_path: Path, make: SimpleNamespace) -> None:
+    batches = [[make.outcome(server=f"s{w}") for _ in range(12)] for w in range(8)]
+    with Store(tmp_path / "db") as store, ThreadPoolExecutor(8) as threads:
+
+        def write(events: list[object]) -> None:
+            for n, event in enumerate(events):
+                (store.events.append if n % 2 else store.events.append_later)(event)
+                store.catalogs.save_catalog(Catalog("c", (Server("s"),)), "test")
+                store.catalogs.set_override(make.override())
+            store.events.flush()
+
+        list(threads.map(write, batches))
+        kept = list(store.events.outcomes("demo"))
+        assert len(kept) == 96
+        assert sorted(sequences(store, "outcomes") + sequences(store, "overrides")) == list(range(1, 193))
+        assert store.activity.latest_sequence() == 192
+        for number, batch in enumerate(batches):
+            assert [event for event in kept if event.server == f"s{number}"] == batch
+    with Store(tmp_path / "db") as store:
+        assert list(store.events.outcomes("demo")) == kept
+
+
+def test_closing_under_readers_ends_them_with_a_sentence(tmp_path: Path, make: SimpleNamespace) -> None:
+    store = Store(tmp_path / "db")
+    store.events.append(*(make.outcome() for _ in range(5000)))
+    start = Barrier(5)
+
+    def read() -> str:
+        start.wait()
+        try:
+            while True:
+                list(store.events.outcomes("demo"))
+        except StoreError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(4) as threads:
+        readers = [threads.submit(read) for _ in range(4)]
+        start.wait()
+        store.close()
+        assert all(str(store.path) in reader.result() for reader in readers)
+    Store(tmp_path / "db").close()

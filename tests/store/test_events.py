@@ -1,0 +1,207 @@
+"""Events: what goes in comes out, in order, whole or not at all, and never changes."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.domain.events import DecisionEvent, OutcomeEvent
+from core.domain.outcome import OutcomeKind
+from core.errors import StoreError
+from core.store import Store
+from core.store.events import Events
+from core.store.log import Log, entry
+from core.store.migrations import FOLDER
+
+NASTY = (
+    "'; DROP TABLE decisions; --",
+    '"quoted" \\ back $1 ? %s {x} % _',
+    "nul \x00 bell \x07 escape \x1b[31m tab \t line \r\n end",
+    "日本語 العربية 👩‍👩‍👧 e\u0301 \u202e \ufeff \U0010ffff",
+    "",
+    "NULL",
+)
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_any_text_comes_back_as_it_was(store: Store, make: SimpleNamespace, text: str) -> None:
+    event = make.decision(id=f"id {text}", subtask=text, reason=text, candidates_json=text, winner=text)
+    more = [make.decision(id=f"{n} {text}", subtask=text) for n in range(3)]
+    store.events.append(event)
+    store.events.append(*more)
+    assert [store.activity.decision(e.id) for e in (event, *more)] == [event, *more]
+
+
+def test_ten_megabytes_of_text(store: Store, make: SimpleNamespace) -> None:
+    event = make.decision(trace_json="ü0123456789 " * 833_333)
+    store.events.append(event)
+    assert store.activity.decision(event.id) == event
+
+
+def test_every_kind_in_one_call_and_missing_values(store: Store, make: SimpleNamespace) -> None:
+    decision = make.decision(winner=None, expected_price_usd=None, expected_time_s=None)
+    outcome = make.outcome(decision_id=decision.id, price_usd=None, connect_s=0.0, kind=OutcomeKind.TIMEOUT)
+    store.events.append(decision, outcome, make.statistics(), make.parameter())
+    assert store.activity.decision(decision.id) == decision
+    assert store.activity.decision_outcomes(decision.id) == (outcome,)
+    assert store.activity.latest_sequence() == 4
+    assert store.activity.decision("no such") is None
+
+
+def test_nothing_appended_is_nothing(store: Store) -> None:
+    store.events.append()
+    store.events.append_later()
+    store.events.flush()
+    assert store.activity.latest_sequence() == 0
+    assert list(store.events.outcomes("demo")) == []
+
+
+def test_one_bad_event_keeps_all_out(store: Store, make: SimpleNamespace) -> None:
+    taken = make.outcome()
+    store.events.append(taken)
+    with pytest.raises(StoreError, match="nothing of it was kept"):
+        store.events.append(make.decision(), make.outcome(id=taken.id), make.parameter())
+    assert store.activity.latest_sequence() == 1
+    assert store.activity.decision_count() == 0
+    store.events.append(make.decision())
+    assert store.activity.latest_sequence() == 2
+
+
+BAD: list[tuple[str, Any, str]] = [
+    ("latency_s", float("nan"), "not a finite number"),
+    ("latency_s", float("inf"), "not a finite number"),
+    ("price_usd", -float("inf"), "not a finite number"),
+    ("latency_s", "1", "not a finite number"),
+    ("latency_s", None, "not a finite number"),
+    ("at", datetime(2026, 1, 1), "not a time with a zone"),
+    ("attempts", 1.5, "not a whole number"),
+    ("attempts", 2**63, "not a whole number"),
+    ("simulated", 1, "neither true nor false"),
+    ("server", None, "not text"),
+    ("server", "\ud800", "not valid Unicode"),
+]
+
+
+@pytest.mark.parametrize(("field", "value", "words"), BAD, ids=str)
+def test_what_cannot_be_stored_is_refused_by_both_ways(
+    store: Store, make: SimpleNamespace, field: str, value: Any, words: str
+) -> None:
+    event = make.outcome(**{field: value})
+    for way in (store.events.append, store.events.append_later):
+        with pytest.raises(StoreError, match=rf"OutcomeEvent\.{field} .*{words}"):
+            way(make.outcome(), event)
+    assert store.activity.latest_sequence() == 0
+
+
+def test_only_events_are_taken(store: Store) -> None:
+    with pytest.raises(StoreError, match="int is not a record"):
+        store.events.append(3)  # type: ignore[arg-type]
+
+
+def test_numbers_of_numpy_and_times_of_other_zones(store: Store, make: SimpleNamespace) -> None:
+    at = datetime(2026, 3, 1, 23, 30, tzinfo=timezone(timedelta(hours=5, minutes=30)))
+    store.events.append(make.outcome(at=at, latency_s=np.float32(0.5), attempts=np.int64(2)))
+    (event,) = store.events.outcomes("demo")
+    assert (event.at, event.at.utcoffset(), event.latency_s, event.attempts) == (at, timedelta(0), 0.5, 2)
+    assert type(event.attempts) is int
+
+
+def test_outcomes_of_one_catalog_in_order_of_commit(store: Store, make: SimpleNamespace) -> None:
+    many = [make.outcome(catalog="demo" if n % 3 else "other") for n in range(25_000)]
+    late = make.outcome(at=many[0].at - timedelta(days=1))
+    store.events.append(*many)
+    store.events.append(late)
+    assert list(store.events.outcomes("demo")) == [*(e for e in many if e.catalog == "demo"), late]
+
+
+def test_background_and_direct_writes_keep_their_order(tmp_path: Path, make: SimpleNamespace) -> None:
+    written: list[OutcomeEvent] = []
+    with Store(tmp_path / "db") as store:
+        for n in range(60):
+            event = make.outcome()
+            written.append(event)
+            (store.events.append if n % 7 == 0 else store.events.append_later)(event)
+        store.events.flush()
+        assert list(store.events.outcomes("demo")) == written
+        store.events.append_later(last := make.outcome())
+    with Store(tmp_path / "db") as store:
+        assert list(store.events.outcomes("demo")) == [*written, last]
+        assert store.activity.latest_sequence() == 61
+
+
+def test_a_failed_background_write_loses_no_other_and_is_told_once(store: Store, make: SimpleNamespace) -> None:
+    taken = make.outcome()
+    store.events.append(taken)
+    good, also = make.outcome(), make.outcome()
+    with store._database.lock:  # all three gather into one batch
+        store.events.append_later(good)
+        store.events.append_later(make.outcome(), make.outcome(id=taken.id))
+        store.events.append_later(also)
+        with pytest.raises(StoreError, match=r"1 queued writes were lost; the first: .*Duplicate key"):
+            store.events.flush()
+    store.events.flush()
+    assert list(store.events.outcomes("demo")) == [taken, good, also]
+
+
+def test_close_tells_what_was_lost_and_still_closes(tmp_path: Path, make: SimpleNamespace) -> None:
+    store = Store(tmp_path / "db")
+    store.events.append_later(event := make.outcome())
+    store.events.append_later(event)
+    with pytest.raises(StoreError, match="queued writes were lost"):
+        store.close()
+    store.close()
+    with Store(tmp_path / "db") as again:
+        assert list(again.events.outcomes("demo")) == [event]
+
+
+def test_no_way_to_change_or_remove_an_event() -> None:
+    sources = [Path(inspect.getfile(part)).parent.glob("*.py") for part in (Store,)]
+    text = "\n".join(file.read_text() for files in [*sources, FOLDER.glob("*.sql")] for file in files)
+    statements = re.findall(r"\b(?:UPDATE|DELETE FROM|TRUNCATE|DROP|ALTER|MERGE|REPLACE INTO) +(\{?\w+\}?)", text)
+    assert set(statements) <= {"catalogs", "settings", "{table}"}  # {table}: the caches of vectors.py
+    public = {name for part in (Events, Log) for name in vars(part) if not name.startswith("_")}
+    assert public == {"append", "append_later", "flush", "outcomes", "close", "last", "write", "read"}
+
+
+texts = st.text(st.characters(codec="utf-8"))
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+offsets = st.integers(-1439, 1439).map(lambda minutes: timezone(timedelta(minutes=minutes)))
+instants = st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1), timezones=offsets)
+wholes = st.integers(-(2**63), 2**63 - 1)
+
+
+@pytest.fixture(scope="module")
+def shared() -> Any:
+    with Store() as opened:
+        yield opened
+
+
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_any_decision_and_outcome_round_trip(shared: Store, data: st.DataObject) -> None:
+    strategies = {"str": texts, "float": numbers, "int": wholes, "bool": st.booleans(), "datetime": instants}
+
+    def draw(kind: type) -> Any:
+        values = {}
+        for field in dataclasses.fields(kind):
+            base, _, optional = str(field.type).partition(" | ")
+            values[field.name] = data.draw(st.none() | strategies[base] if optional else strategies[base])
+        return kind(**values)
+
+    number = shared.activity.latest_sequence()
+    decision = dataclasses.replace(draw(DecisionEvent), id=f"d{number}")
+    first, second = (dataclasses.replace(draw(OutcomeEvent), id=f"{n}o{number}", decision_id=decision.id) for n in "ab")
+    shared.events.append(first, decision, second)
+    assert shared.activity.decision(decision.id) == decision
+    assert shared.activity.decision_outcomes(decision.id) == (first, second)
+    assert entry(first).values == entry(shared.activity.decision_outcomes(decision.id)[0]).values

@@ -1,0 +1,92 @@
+"""Migrations: fresh, upgraded, altered, newer, broken."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from types import SimpleNamespace
+
+import duckdb
+import pytest
+
+from core.errors import StoreError
+from core.store import Store
+from core.store.connection import Database
+from core.store.log import TABLES, Log, entry, schema
+from core.store.migrations import Migration, shipped
+
+
+def recorded(path: Path) -> list[tuple[int, str]]:
+    with duckdb.connect(str(path)) as raw:
+        return raw.execute("SELECT number, checksum FROM schema_migrations ORDER BY number").fetchall()
+
+
+def test_numbers_have_no_gap() -> None:
+    assert [migration.number for migration in shipped()] == list(range(1, len(shipped()) + 1))
+
+
+def test_fresh_and_again(tmp_path: Path) -> None:
+    path = tmp_path / "db"
+    Store(path).close()
+    first = recorded(path)
+    Store(path).close()
+    assert recorded(path) == first == [(migration.number, migration.checksum) for migration in shipped()]
+
+
+def test_upgrade_from_001_keeps_the_events(tmp_path: Path, make: SimpleNamespace) -> None:
+    path = tmp_path / "db"
+    old = Database(path, shipped()[:1])
+    with old.transaction() as connection:
+        values = [1, *entry(make.outcome(id="kept")).values]
+        connection.execute(f"INSERT INTO outcomes VALUES ({', '.join('?' * len(values))})", values)
+    old.close()
+    with Store(path) as store:
+        assert [event.id for event in store.events.outcomes("demo")] == ["kept"]
+        store.set_setting("a", 1)
+    assert len(recorded(path)) == len(shipped())
+
+
+def test_an_altered_migration_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "db"
+    Database(path, [Migration(1, "001_first.sql", "CREATE TABLE a (x INTEGER)")]).close()
+    with pytest.raises(StoreError, match=r"made by a different 001_first\.sql .*--db"):
+        Database(path, [Migration(1, "001_first.sql", "CREATE TABLE a (x BIGINT)")])
+    Database(path, [Migration(1, "001_first.sql", "CREATE TABLE a (x INTEGER)\r\n")]).close()
+
+
+def test_a_newer_store_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "db"
+    Database(path, [*shipped(), Migration(999, "999_future.sql", "CREATE TABLE future (x INTEGER)")]).close()
+    before = recorded(path)
+    with pytest.raises(StoreError, match=r"newer version of Wayfare \(schema 999_future.sql\); update .*--db"):
+        Store(path)
+    assert recorded(path) == before
+
+
+def test_a_broken_migration_leaves_nothing_of_itself(tmp_path: Path) -> None:
+    path = tmp_path / "db"
+    broken = Migration(2, "002_broken.sql", "CREATE TABLE half (x INTEGER); CREATE TABLE half (x INTEGER);")
+    with pytest.raises(StoreError, match="cannot be opened"):
+        Database(path, [shipped()[0], broken])
+    with duckdb.connect(str(path)) as raw:
+        tables = {name for (name,) in raw.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+    assert "half" not in tables
+    assert "outcomes" in tables
+    assert [number for number, _ in recorded(path)] == [1]
+
+
+@pytest.mark.parametrize("kind", TABLES, ids=lambda kind: kind.__name__)
+def test_tables_are_what_the_dataclasses_say(kind: type) -> None:
+    database = Database()
+    Log(database)
+    columns = database.read(
+        "SELECT column_name, data_type, is_nullable FROM duckdb_columns() WHERE table_name = ? ORDER BY column_index",
+        [TABLES[kind]],
+    ).to_pylist()
+    assert [column["column_name"] for column in columns] == schema(kind).names
+    sql = {"str": "VARCHAR", "float": "DOUBLE", "int": "BIGINT", "bool": "BOOLEAN"}
+    sql["datetime"] = "TIMESTAMP WITH TIME ZONE"
+    for column, field in zip(columns[1:], dataclasses.fields(kind), strict=True):
+        base, _, optional = str(field.type).partition(" | ")
+        assert (column["data_type"], column["is_nullable"]) == (sql[base], bool(optional)), column
+    database.close()

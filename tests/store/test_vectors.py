@@ -1,0 +1,55 @@
+"""Embeddings and token counts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.errors import StoreError
+from core.store import Store
+
+
+def test_vectors_come_back_bit_for_bit(tmp_path: Path) -> None:
+    matrix = np.random.default_rng(7).standard_normal((2000, 384)).astype(np.float32)
+    vectors = {f"h{row}": vector for row, vector in enumerate(matrix)}
+    with Store(tmp_path / "db") as store:
+        store.vectors.save_vectors("mini", vectors)
+    with Store(tmp_path / "db") as store:
+        loaded = store.vectors.load_vectors("mini", [*vectors, "unknown"])
+        assert loaded.keys() == vectors.keys()
+        assert all(np.array_equal(loaded[hash_], vector) for hash_, vector in vectors.items())
+        assert loaded["h0"].dtype == np.float32
+
+
+def test_models_are_apart_and_a_hash_is_replaced(store: Store) -> None:
+    one, two = np.array([1.0, -0.0], np.float32), np.array([2.0], np.float64)
+    store.vectors.save_vectors("a", {"h": one})
+    store.vectors.save_vectors("b", {"h": one})
+    store.vectors.save_vectors("a", {"h": two, "new'; --": one[::-1]})
+    assert store.vectors.load_vectors("a", ["h", "new'; --"])["h"].tolist() == [2.0]
+    assert store.vectors.load_vectors("a", ["new'; --"])["new'; --"].tolist() == [0.0, 1.0]
+    assert store.vectors.load_vectors("b", ["h", "h"])["h"].tolist() == [1.0, 0.0]
+    assert store.vectors.load_vectors("c", ["h"]) == {}
+
+
+def test_nothing_to_do(store: Store) -> None:
+    store.vectors.save_vectors("a", {})
+    store.vectors.save_token_counts({})
+    assert store.vectors.load_vectors("a", []) == {}
+    assert store.vectors.load_token_counts(iter(())) == {}
+
+
+@pytest.mark.parametrize("bad", [[np.nan], [np.inf, 1.0], [[1.0, 2.0]], 3.0, [1e39]], ids=str)
+def test_one_bad_vector_keeps_all_out(store: Store, bad: object) -> None:
+    with np.errstate(over="ignore"), pytest.raises(StoreError, match="vector of bad is not a row of finite numbers"):
+        store.vectors.save_vectors("a", {"good": np.ones(2, np.float32), "bad": np.asarray(bad)})
+    assert store.vectors.load_vectors("a", ["good"]) == {}
+
+
+def test_token_counts(store: Store) -> None:
+    counts = {f"h{n}": n for n in range(3000)}
+    store.vectors.save_token_counts(counts)
+    store.vectors.save_token_counts({"h1": 99})
+    assert store.vectors.load_token_counts([*counts, "unknown"]) == counts | {"h1": 99}
