@@ -83,7 +83,7 @@ class Knob:
                 return int(number)
             return number
         except (TypeError, ValueError, OverflowError):
-            wanted = {bool: "true or false", int: "a whole number", float: "a number"}[self.kind]
+            wanted = {"bool": "true or false", "int": "a whole number"}.get(self.kind.__name__, "a number")
             raise ParameterError(
                 f"{self.name} = {str(raw)[:60]!r} is not {wanted}; give {wanted} {self.range_text()}."
             ) from None
@@ -114,7 +114,9 @@ def knob(
     kind: type | None = None,
 ) -> Any:
     """Declare one parameter. `kind` is needed only where the default is None (an optional number)."""
-    info = Knob("", kind or type(default), default, symbol, unit, low, high, step, group, help, choices, default is None)
+    info = Knob(
+        "", kind or type(default), default, symbol, unit, low, high, step, group, help, choices, default is None
+    )
     return field(default=default, metadata={"knob": info})
 
 

@@ -22,6 +22,25 @@ def clipped_cosine(query: NDArray[np.float32], rows: NDArray[np.float32]) -> NDA
     return np.clip(np.divide(dots, norms, out=np.zeros_like(dots), where=norms > 0), 0.0, 1.0)
 
 
+def calibrated(similarity: Array, *, midpoint: float, steepness: float) -> Array:
+    """Similarity with its contrast raised: strictly increasing in [0, 1], 1/2 at `midpoint`; midpoint 0 leaves it as it is.
+
+        Sim' = Sim^a / (Sim^a + m^a)
+
+    An encoder's cosines crowd into a narrow band, so that in (3) and (7) a second of waiting outweighs the whole
+    difference between a tool that fits and one that does not (docs/decisions/0002-similarity.md). Shapes: (N,).
+
+    >>> calibrated(np.array([0.0, 0.1, 0.3, 0.6, 1.0]), midpoint=0.3, steepness=3.0).round(2)
+    array([0.  , 0.04, 0.5 , 0.89, 0.97])
+    >>> calibrated(np.array([0.25]), midpoint=0.0, steepness=3.0)
+    array([0.25])
+    """
+    if midpoint == 0:
+        return similarity
+    raised = similarity**steepness
+    return raised / (raised + midpoint**steepness)
+
+
 def utility(similarity: Array, cost_s: Array, *, alpha: float) -> Array:
     """Similarity less the weighted expected cost: EHRR (3) with alpha_s, (7) with alpha_t.
 

@@ -51,7 +51,9 @@ def run_benchmark(router: str, parameters: dict[str, Value], tasks: Sequence[Tas
         router=router,
         parameters=parameters,
         n=len(tasks),
-        measures={name: _mean(metric(ranked, grades) for grades, ranked in possible) for name, metric in METRICS.items()},
+        measures={
+            name: _mean(metric(ranked, grades) for grades, ranked in possible) for name, metric in METRICS.items()
+        },
         rejection=_mean(float(not d.candidates) for d in impossible) if impossible else None,
         latency_ms_p50=percentile(latencies, 50),
         latency_ms_p95=percentile(latencies, 95),

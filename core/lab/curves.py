@@ -64,7 +64,9 @@ def utility_lines(decision: Decision, axis: str) -> UtilityLines:
     p = ehrr_parameters(decision)
     rows = np.array(feasible_rows(decision), dtype=np.int64)
     tools = decision.tools
-    per_kappa = money_cost(tools.price_usd[rows], tools.success[rows], kappa=1.0, per_attempt=p.billing == "per_attempt")
+    per_kappa = money_cost(
+        tools.price_usd[rows], tools.success[rows], kappa=1.0, per_attempt=p.billing == "per_attempt"
+    )
     if axis == "alpha_t":
         intercept, slope = tools.similarity[rows], tools.time_cost_s[rows] + p.kappa * per_kappa
     else:
@@ -76,7 +78,7 @@ def utility_lines(decision: Decision, axis: str) -> UtilityLines:
     return UtilityLines(
         axis=axis,
         unit=info.unit,
-        tools=tuple(tools.ids[row] for row in rows),
+        tools=tuple(tools.ids[row] for row in feasible_rows(decision)),
         intercept=intercept,
         slope=slope,
         low=low,

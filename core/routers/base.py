@@ -98,7 +98,9 @@ class Router(ABC):
         self._clock = clock
         self._now = now
 
-    def route(self, subtask: str, scene: Scene, parameters: Parameters | None = None, *, server_hint: str = "") -> Decision:
+    def route(
+        self, subtask: str, scene: Scene, parameters: Parameters | None = None, *, server_hint: str = ""
+    ) -> Decision:
         """Decide where a sub-task goes. Raises WayfareError where there is no sub-task."""
         text = checked_subtask(subtask)
         chosen = parameters if parameters is not None else self.parameters()
@@ -137,9 +139,7 @@ def checked_subtask(subtask: str) -> str:
     if not text:
         raise WayfareError("The sub-task is empty; say in a few words what is needed.")
     if len(text) > SUBTASK_LIMIT_CHARS:
-        raise WayfareError(
-            f"The sub-task has {len(text):,} characters; shorten it to at most {SUBTASK_LIMIT_CHARS:,}."
-        )
+        raise WayfareError(f"The sub-task has {len(text):,} characters; shorten it to at most {SUBTASK_LIMIT_CHARS:,}.")
     return text
 
 

@@ -22,7 +22,9 @@ class Ehrr(Router):
     id = "ehrr"
     title = "EHRR"
     paper = "Clearing MCP Navigation Fog with Economics-Aware Hierarchical Tool Routing"
-    summary = "Utility of servers, posted-price auction, utility of tools: similarity against time, reliability and price."
+    summary = (
+        "Utility of servers, posted-price auction, utility of tools: similarity against time, reliability and price."
+    )
     parameters = EhrrParameters
 
     def decide(self, match: Match, scene: Scene, parameters: Parameters) -> Verdict:

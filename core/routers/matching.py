@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.economics.utility import calibrated
 from core.embedding.cached import CachedEncoder
 from core.index.catalog_index import CatalogIndex
 from core.routers.base import Match
@@ -26,7 +27,9 @@ class IndexMatcher:
         query = self.encoder.encode_query(subtask)
         hint = self.encoder.encode_query(server_hint) if server_hint else None
         embed_ms = (time.perf_counter() - started) * 1e3
-        tools = self.index.tool_similarity(query, subtask, parameters.tool_weights())
+        tools = self.index.tool_similarity(
+            query, subtask, parameters.tool_weights(), doubt_names=parameters.doubt_names
+        )
         servers = self.index.server_similarity(
             query,
             subtask,
@@ -36,4 +39,9 @@ class IndexMatcher:
             hint_text=server_hint,
             hint_weight=parameters.hint_weight if hint is not None else 0.0,
         )
-        return Match(servers.astype(np.float64), tools.astype(np.float64), embed_ms)
+        contrast = {"midpoint": parameters.sim_midpoint, "steepness": parameters.sim_steepness}
+        return Match(
+            calibrated(servers.astype(np.float64), **contrast),
+            calibrated(tools.astype(np.float64), **contrast),
+            embed_ms,
+        )

@@ -13,7 +13,6 @@ from core.domain.outcome import OutcomeKind
 from core.domain.statistics import ServerFigures, Source, Statistics, ToolFigures
 from core.stats.ema import Rates, Running
 
-
 LARGEST_FIGURE = 1e9
 
 
@@ -35,7 +34,12 @@ class StatisticsBook:
     """
 
     def __init__(
-        self, catalog: Catalog, *, overrides: Iterable[Override] = (), priors: Priors | None = None, rates: Rates | None = None
+        self,
+        catalog: Catalog,
+        *,
+        overrides: Iterable[Override] = (),
+        priors: Priors | None = None,
+        rates: Rates | None = None,
     ) -> None:
         self._catalog = catalog
         self._rates = rates or Rates()
@@ -174,9 +178,7 @@ def _column(values: Iterable[float]) -> np.ndarray:
     return np.fromiter(values, dtype=np.float64)
 
 
-def _prices(
-    catalog: Catalog, overrides: Iterable[Override]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _prices(catalog: Catalog, overrides: Iterable[Override]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Ask per server and price per tool with their sources; an ask nobody declared is the median of its tools' prices."""
     price = np.array([_or(t.price_usd, np.nan) for t in catalog.tools], dtype=np.float64)
     price_source = np.where(np.isnan(price), Source.PRIOR, Source.DECLARED).astype(np.int8)

@@ -1,0 +1,194 @@
+"""Calls and what is learnt from them: make the call, commit outcome and statistics together, fold."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from core.domain.catalog import Server, Tool
+from core.domain.events import OutcomeEvent, StatisticsEvent
+from core.domain.outcome import Outcome, OutcomeKind, ToolCall
+from core.errors import UnknownNameError
+from core.execution.base import Progress, ToolCaller
+from core.execution.simulated import simulated_outcome
+from core.library import Library
+from core.stats.ema import Running
+from core.store import Store
+
+BILLED = frozenset({OutcomeKind.OK, OutcomeKind.TOOL_ERROR})  # the tool did its work and answered
+
+
+@dataclass(frozen=True, slots=True)
+class CallReport:
+    """An outcome with the running figures of its server and tool before and after it."""
+
+    outcome: Outcome
+    server_before: Running
+    server_after: Running
+    tool_before: Running
+    tool_after: Running
+
+
+class CallHandle:
+    """A call under way: its progress so far, a way to cancel it, and its report when it is done."""
+
+    def __init__(self, call: ToolCall) -> None:
+        self.call = call
+        self.progress: Progress | None = None
+        self._cancel = threading.Event()
+        self._future: Future[CallReport] | None = None
+
+    def start(self, pool: ThreadPoolExecutor, run: Callable[[CallHandle], CallReport]) -> None:
+        """Run on the pool."""
+        self._future = pool.submit(run, self)
+
+    @property
+    def cancel_event(self) -> threading.Event:
+        """Set by `cancel`."""
+        return self._cancel
+
+    def on_progress(self, progress: Progress) -> None:
+        """Keep the latest progress."""
+        self.progress = progress
+
+    def cancel(self) -> None:
+        """Ask the call to stop; its outcome is `cancelled`."""
+        self._cancel.set()
+
+    @property
+    def done(self) -> bool:
+        """Whether the report is there."""
+        return self._future is not None and self._future.done()
+
+    def report(self, timeout_s: float | None = None) -> CallReport:
+        """The report; waits for it. Raises what went wrong on our side (never what the tool did)."""
+        if self._future is None:
+            raise RuntimeError("the call was not started")
+        return self._future.result(timeout_s)
+
+
+class Calls:
+    """Makes calls for the console, the CLI and agents, and learns from each."""
+
+    def __init__(self, store: Store, library: Library, caller: ToolCaller, *, rng: np.random.Generator) -> None:
+        self._store = store
+        self._library = library
+        self._caller = caller
+        self._rng = rng
+        self._pool = ThreadPoolExecutor(max_workers=16, thread_name_prefix="wayfare-call")
+        self._learning = threading.Lock()
+
+    def start(self, call: ToolCall, *, simulate: bool = False, origin: str = "console") -> CallHandle:
+        """Begin a call in the background. Raises UnknownNameError for a tool that is not in the catalog."""
+        find_tool(self._library, call)
+        handle = CallHandle(call)
+        handle.start(self._pool, lambda h: self._run(h, simulate=simulate, origin=origin))
+        return handle
+
+    def run(self, call: ToolCall, *, simulate: bool = False, origin: str = "console") -> CallReport:
+        """Make a call and wait for it."""
+        return self.start(call, simulate=simulate, origin=origin).report()
+
+    def close(self) -> None:
+        """Let no further call start."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _run(self, handle: CallHandle, *, simulate: bool, origin: str) -> CallReport:
+        call = handle.call
+        server, tool = find_tool(self._library, call)
+        self._store.events.flush()  # the decision is committed before its call leaves
+        if simulate:
+            outcome = self._simulated(call)
+        else:
+            outcome = self._caller.call(
+                call, tool, server.connection, on_progress=handle.on_progress, cancel=handle.cancel_event
+            )
+        return self._learn(outcome, origin)
+
+    def _simulated(self, call: ToolCall) -> Outcome:
+        catalog, book = self._library.catalog(call.catalog), self._library.book(call.catalog)
+        server = book.server(catalog.server_row[call.server])
+        tool = book.tool(catalog.tool_row[f"{call.server}::{call.tool}"])
+        return simulated_outcome(
+            call, success=tool.success, post_accept_failure=server.failure, latency_s=tool.call_s, rng=self._rng
+        )
+
+    def _learn(self, outcome: Outcome, origin: str) -> CallReport:
+        call = outcome.call
+        catalog = self._library.catalog(call.catalog)
+        server_row, tool_row = catalog.server_row[call.server], catalog.tool_row[f"{call.server}::{call.tool}"]
+        with self._learning:  # statistics events must follow each other as the outcomes do
+            book = self._library.book(call.catalog)
+            price = float(book.snapshot().tools.price_usd[tool_row])
+            outcome = replace(outcome, id=uuid.uuid4().hex, price_usd=_billed(outcome.kind, price))
+            event = _event(outcome, origin)
+            server_before, tool_before = book.server(server_row), book.tool(tool_row)
+            server_after, tool_after = book.after(event)
+            self._store.events.append(event, _statistics(event, server_after, tool_after))
+            self._library.observe(event)
+        return CallReport(outcome, server_before, server_after, tool_before, tool_after)
+
+
+def find_tool(library: Library, call: ToolCall) -> tuple[Server, Tool]:
+    """The server and tool of a call. Raises UnknownNameError that names what is not there."""
+    catalog = library.catalog(call.catalog)
+    row = catalog.server_row.get(call.server)
+    if row is None:
+        raise UnknownNameError(f"There is no server {call.server!r} in catalog {catalog.name!r}; check the name.")
+    server = catalog.servers[row]
+    tool = next((t for t in server.tools if t.name == call.tool), None)
+    if tool is None:
+        known = ", ".join(t.name for t in server.tools[:8])
+        raise UnknownNameError(f"Server {call.server!r} has no tool {call.tool!r}; it has: {known or 'none'}.")
+    return server, tool
+
+
+def _billed(kind: OutcomeKind, price_usd: float) -> float | None:
+    """The declared price where the tool answered, 0 where it was never reached, None for an unpriced tool."""
+    if np.isnan(price_usd):
+        return None
+    return price_usd if kind in BILLED else 0.0
+
+
+def _event(outcome: Outcome, origin: str) -> OutcomeEvent:
+    call = outcome.call
+    return OutcomeEvent(
+        id=outcome.id,
+        at=outcome.started_at,
+        decision_id=call.decision_id,
+        catalog=call.catalog,
+        server=call.server,
+        tool=call.tool,
+        kind=outcome.kind.value,
+        latency_s=outcome.latency_s,
+        connect_s=outcome.connect_s,
+        attempts=outcome.attempts,
+        price_usd=outcome.price_usd,
+        simulated=outcome.simulated,
+        error=outcome.error[:2000],
+        origin=origin,
+    )
+
+
+def _statistics(event: OutcomeEvent, server: Running, tool: Running) -> StatisticsEvent:
+    return StatisticsEvent(
+        at=event.at,
+        outcome_id=event.id,
+        catalog=event.catalog,
+        server=event.server,
+        tool=event.tool,
+        server_success=server.success,
+        server_success_variance=server.variance,
+        server_post_accept_failure=server.failure,
+        server_call_s=server.call_s,
+        server_conn_s=server.conn_s,
+        tool_success=tool.success,
+        tool_latency_s=tool.call_s,
+        server_calls=server.calls,
+        tool_calls=tool.calls,
+    )

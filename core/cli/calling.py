@@ -1,0 +1,112 @@
+"""`wayfare call`: one real MCP call."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any, cast
+
+import click
+
+from core import units
+from core.cli.options import catalog_option, common, print_json, printable
+from core.console import CallReport, Console
+from core.domain.outcome import ContentBlock, ToolCall
+from core.errors import WayfareError
+
+
+@click.command()
+@click.argument("server")
+@click.argument("tool")
+@click.option("--args", "arguments", default="{}", help="The arguments as one JSON object.")
+@click.option(
+    "--timeout", default=30.0, show_default=True, type=click.FloatRange(0.01, 3600), help="Limit of the call in s."
+)
+@click.option("--simulate", is_flag=True, help="Call nothing: draw an outcome from the known figures.")
+@catalog_option
+@common
+def call(
+    server: str, tool: str, arguments: str, timeout: float, simulate: bool, catalog: str, db: Path | None, as_json: bool
+) -> None:
+    """Make one MCP call and learn from its outcome. A tool that fails is an outcome, and exits 0.
+
+    Example: wayfare call unit-converter convert --args '{"value": 300, "from_unit": "mi", "to_unit": "km"}'
+    """
+    values = _object(arguments)
+    with Console.open(db) as console:
+        name = console.open_catalog(catalog)
+        problems = console.argument_problems(console.tool(name, server, tool), values)
+        if problems:
+            said = "; ".join(f"{field or 'arguments'} {text}" for field, text in problems.items())
+            raise WayfareError(f"--args does not fit the schema of {server}::{tool}: {said}.")
+        request = ToolCall(server, tool, values, timeout_s=timeout, catalog=name)
+        report = console.call(request, simulate=simulate, origin="cli")
+    if as_json:
+        print_json(_document(report))
+    else:
+        _print_report(report)
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise WayfareError(f"--args is not JSON ({error}); give one object such as '{{\"value\": 1}}'.") from None
+    if not isinstance(values, dict):
+        raise WayfareError(f"--args is {type(values).__name__}, not an object; give one such as '{{\"value\": 1}}'.")
+    return cast("dict[str, Any]", values)
+
+
+def _document(report: CallReport) -> dict[str, Any]:
+    outcome = report.outcome
+    return {
+        "server": outcome.call.server,
+        "tool": outcome.call.tool,
+        "outcome": outcome.kind.value,
+        "simulated": outcome.simulated,
+        "latency_s": outcome.latency_s,
+        "connect_s": outcome.connect_s,
+        "attempts": outcome.attempts,
+        "price_usd": outcome.price_usd,
+        "error": outcome.error,
+        "content": [_block(block) for block in outcome.content],
+        "structured": outcome.structured,
+        "statistics": {
+            name: {"success": r.success, "latency_s": r.call_s, "post_accept_failure": r.failure, "calls": r.calls}
+            for name, r in (("server_before", report.server_before), ("server_after", report.server_after))
+        },
+    }
+
+
+def _block(block: ContentBlock) -> dict[str, Any]:
+    fields = {
+        "type": block.kind,
+        "text": block.text,
+        "mime_type": block.mime_type,
+        "uri": block.uri,
+        "name": block.name,
+    }
+    shown = {key: value for key, value in fields.items() if value}
+    if block.data:
+        shown["data_base64"] = base64.b64encode(block.data).decode()
+    return shown
+
+
+def _print_report(report: CallReport) -> None:
+    outcome = report.outcome
+    mark = " (simulated: no tool was called)" if outcome.simulated else ""
+    connect = "" if outcome.connect_s is None else f", connected in {units.seconds(outcome.connect_s)}"
+    click.echo(
+        f"{outcome.call.server}::{outcome.call.tool}: {outcome.kind.replace('_', ' ')}{mark} in "
+        f"{units.seconds(outcome.latency_s)}{connect}, {units.price(outcome.price_usd)}"
+    )
+    if outcome.error:
+        click.echo(printable(outcome.error, 2000))
+    for block in outcome.content:
+        size = f", {len(block.data):,} bytes" if block.data else ""
+        click.echo(_clean(block.text) if block.text else f"[{block.kind} {block.mime_type} {block.uri}{size}]")
+
+
+def _clean(text: str) -> str:
+    return "".join(ch for ch in text if ch.isprintable() or ch in "\n\t")

@@ -1,0 +1,62 @@
+"""`wayfare bench`: retrieval and routing measures over labelled tasks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from core.cli.options import catalog_option, common, print_json, print_table, set_option, settings_of
+from core.console import Console
+
+RANKED = "10"  # bench looks deeper than a decision does, unless --set n= says otherwise
+
+
+@click.command()
+@click.option("--tasks", required=True, type=click.Path(path_type=Path), help="Labelled tasks, JSON Lines.")
+@click.option("--router", "routers", multiple=True, default=("ehrr",), show_default=True, help="May be repeated.")
+@click.option("--hints/--no-hints", default=True, show_default=True, help="Give the tasks' server hints to the router.")
+@set_option
+@catalog_option
+@common
+def bench(
+    tasks: Path,
+    routers: tuple[str, ...],
+    hints: bool,
+    settings: tuple[str, ...],
+    catalog: str,
+    db: Path | None,
+    as_json: bool,
+) -> None:
+    """Measure how well routers rank the right tools.
+
+    Example: wayfare bench --tasks tasks.jsonl --catalog catalog.json --router ehrr --json
+    """
+    with Console.open(db) as console:
+        name = console.open_catalog(catalog)
+        labelled = console.read_tasks(tasks)
+        values = {"n": RANKED, **settings_of(settings)}
+        runs = [
+            console.benchmark(
+                labelled, catalog=name, router=router, parameters=console.parameters(router, values), server_hints=hints
+            )
+            for router in routers
+        ]
+    if as_json:
+        print_json({"runs": [run.to_json() for run in runs]})
+        return
+    measures = list(runs[0].measures)
+    print_table(
+        ("router", "n", *measures, "rejection", "p50 ms", "p95 ms"),
+        [
+            (
+                run.router,
+                str(run.n),
+                *(f"{run.measures[m]:.3f}" for m in measures),
+                "–" if run.rejection is None else f"{run.rejection:.3f}",
+                f"{run.latency_ms_p50:.2f}",
+                f"{run.latency_ms_p95:.2f}",
+            )
+            for run in runs
+        ],
+    )

@@ -1,0 +1,79 @@
+"""`wayfare route`: one decision."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from core import units
+from core.cli.options import catalog_option, common, print_json, print_table, set_option, settings_of
+from core.console import Console
+from core.domain.decision import Decision
+
+
+@click.command()
+@click.argument("text")
+@click.option("--router", default="ehrr", show_default=True, help="The routing algorithm.")
+@click.option("--hint", default="", help="What kind of server is wanted.")
+@set_option
+@catalog_option
+@common
+def route(
+    text: str, router: str, hint: str, settings: tuple[str, ...], catalog: str, db: Path | None, as_json: bool
+) -> None:
+    """Decide which tool a sub-task goes to, and show why.
+
+    Example: wayfare route "sum a column of a CSV file" --set alpha_t=0.1
+    """
+    with Console.open(db) as console:
+        name = console.open_catalog(catalog)
+        decision = console.route(
+            text,
+            catalog=name,
+            router=router,
+            parameters=console.parameters(router, settings_of(settings)),
+            server_hint=hint,
+            origin="cli",
+        )
+    if as_json:
+        print_json(decision.to_json())
+    else:
+        _print_decision(decision)
+
+
+def _print_decision(decision: Decision) -> None:
+    click.echo(decision.reason)
+    click.echo()
+    servers = [decision.server_at(row) for row in decision.shortlist()]
+    print_table(
+        ("server", "similarity", "time to success", "utility", "posted price", "ask", ""),
+        [
+            (
+                s.server,
+                f"{s.similarity:.3f}",
+                units.seconds(s.cost_s),
+                f"{s.utility:.3f}",
+                "–" if s.posted_price_usd is None else units.price(s.posted_price_usd),
+                "no ask" if s.ask_usd is None else units.price(s.ask_usd),
+                "accepts" if s.accepted else "rejects",
+            )
+            for s in servers
+        ],
+    )
+    click.echo()
+    tools = [decision.tool_at(row) for row in decision.evaluated_tools()][:10]
+    print_table(
+        ("tool", "similarity", "time", "price", "utility", ""),
+        [
+            (
+                t.tool,
+                f"{t.similarity:.3f}",
+                units.seconds(t.time_cost_s),
+                units.price(t.price_usd),
+                f"{t.utility:.3f}",
+                f"candidate {t.rank}" if t.dropped_by is None else t.dropped_by.replace("_", " "),
+            )
+            for t in tools
+        ],
+    )

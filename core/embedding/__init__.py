@@ -1,0 +1,1 @@
+"""Text to unit vectors: the encoders, their cache on disk, and the cache of vectors."""

@@ -1,0 +1,106 @@
+"""The exported encoder at work: onnxruntime and a tokenizer, two files in a folder, no torch.
+
+A folder holds `model.json` (tokenizer, window, and the name and SHA-256 of the weights) and the weights, named by their
+digest. The manifest is replaced last and in one step, so a reader sees the old pair or the new one, never a mixture.
+"""
+
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Encoding, Tokenizer
+
+from core.embedding.base import Vectors, cleaned, unit_rows
+
+# onnxruntime sends usage events over the network unless it is told not to before it is imported
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+import onnxruntime as ort
+
+MANIFEST = "model.json"
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+OUTPUT = "vectors"
+BATCH = 32
+
+
+class CacheError(Exception):
+    """The folder holds no usable export: nothing there, unreadable, or not what its manifest promises."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What an export is. `max_tokens` is the model's window, `dimension` the width of a vector."""
+
+    weights: str
+    sha256: str
+    tokenizer: str
+    max_tokens: int
+    dimension: int
+
+    def place(self, weights: Path, folder: Path) -> None:
+        """Move the weights into the folder and then, in one step, make them the folder's export."""
+        manifest = weights.with_suffix(".json")
+        manifest.write_text(json.dumps(asdict(self)), "utf-8")
+        weights.replace(folder / self.weights)
+        manifest.replace(folder / MANIFEST)
+
+
+class Runtime:
+    """Texts to unit vectors with onnxruntime; safe for several threads."""
+
+    def __init__(self, weights: bytes, manifest: Manifest, *, threads: int = 2) -> None:
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.log_severity_level = 3
+        # waiting threads sleep: a spinning one would take a core from the console between two queries
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        self._session = ort.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
+        self._inputs = {item.name for item in self._session.get_inputs()}
+        self._tokenizer = Tokenizer.from_str(manifest.tokenizer)
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(manifest.max_tokens)
+        self.dimension = manifest.dimension
+
+    @classmethod
+    def open(cls, folder: Path, *, threads: int = 2) -> Runtime:
+        """The export in a folder, its weights checked against their digest. Raises CacheError where it is unusable."""
+        try:
+            manifest = Manifest(**json.loads((folder / MANIFEST).read_text("utf-8")))
+            weights = (folder / Path(manifest.weights).name).read_bytes()
+            if hashlib.sha256(weights).hexdigest() != manifest.sha256:
+                raise CacheError(f"{folder / manifest.weights} was changed after it was written")
+            return cls(weights, manifest, threads=threads)
+        except CacheError:
+            raise
+        except Exception as problem:  # a damaged file may fail anywhere above; all of it means: export again
+            raise CacheError(f"{folder} holds no usable export ({type(problem).__name__})") from problem
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """(N, D) unit rows in the order of the texts; a blank text is a row of zeros."""
+        prepared = [cleaned(text) for text in texts]
+        vectors = np.zeros((len(prepared), self.dimension), dtype=np.float32)
+        filled = [row for row, text in enumerate(prepared) if text]
+        encodings = self._tokenizer.encode_batch([prepared[row] for row in filled])
+        by_length = sorted(range(len(filled)), key=lambda place: len(encodings[place].ids))
+        for start in range(0, len(filled), BATCH):
+            places = by_length[start : start + BATCH]
+            rows = [filled[place] for place in places]
+            vectors[rows] = unit_rows(self._run([encodings[place] for place in places]))
+        return vectors
+
+    def _run(self, batch: Sequence[Encoding]) -> NDArray[np.float32]:
+        width = max(len(item.ids) for item in batch)
+        feeds: dict[str, Any] = {name: np.zeros((len(batch), width), dtype=np.int64) for name in INPUTS}
+        for row, item in enumerate(batch):
+            for name, values in zip(INPUTS, (item.ids, item.attention_mask, item.type_ids), strict=True):
+                feeds[name][row, : len(values)] = values
+        found = self._session.run([OUTPUT], {name: feeds[name] for name in feeds if name in self._inputs})
+        return np.asarray(found[0], dtype=np.float32)

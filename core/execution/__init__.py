@@ -1,0 +1,1 @@
+"""Calling tools: the port, and what stands behind it."""

@@ -1,0 +1,41 @@
+"""The port through which tools are called."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from core.domain.catalog import Connection, Tool
+from core.domain.outcome import Outcome, ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a running call is. `progress` and `total` are in the server's own unit; total is None if unknown."""
+
+    progress: float
+    total: float | None
+    message: str
+
+
+class ToolCaller(Protocol):
+    """Calls one tool and says what happened."""
+
+    def call(
+        self,
+        call: ToolCall,
+        tool: Tool | None,
+        connection: Connection | None,
+        *,
+        on_progress: Callable[[Progress], None] | None = None,
+        cancel: threading.Event | None = None,
+    ) -> Outcome:
+        """Call the tool and wait for its outcome.
+
+        Nothing that the server does is raised: it is told in the outcome. `tool` brings the hints and the input schema
+        if the catalog has them. `on_progress` runs in the calling thread; what it raises ends the call and is raised.
+        Setting `cancel` from another thread ends the call with `OutcomeKind.CANCELLED`.
+        """
+        ...

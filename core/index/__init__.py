@@ -1,0 +1,1 @@
+"""Vectors and texts to scores: views of a catalog, BM25, exact top-k by utility."""

@@ -1,0 +1,98 @@
+"""BM25 over texts, with a score that is absolute: the share of what the query could reach at most.
+
+    score(q, d)    = sum over t in q of idf(t) * tf * (k1 + 1) / (tf + k1 * (1 - b + b * |d| / avg|d|))
+    idf(t)         = ln(1 + (N - df + 0.5) / (df + 0.5))
+    coverage(q, d) = score(q, d) / sum over t in q of idf(t) * (k1 + 1)
+
+A term counts once, however often the query says it. A term that no text has gets the largest idf there is (df = 0): it
+cannot be matched, and so lowers the coverage of every text.
+
+>>> index = LexicalIndex(["send an email", "read a file", "list files"])
+>>> index.coverage("read the file").argmax(), float(index.coverage("quantum")[1])
+(np.int64(1), 0.0)
+"""
+
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+import bm25s
+import numpy as np
+from numpy.typing import NDArray
+
+K1, B = 1.5, 0.75
+MAX_CHARACTERS = 20_000
+# fmt: off
+STOP_WORDS = frozenset([
+    "a", "an", "and", "are", "as", "at", "be", "by", "can", "for", "from", "has", "have", "if", "in", "into", "is",
+    "it", "its", "of", "on", "or", "that", "the", "their", "then", "there", "these", "this", "to", "was", "when",
+    "which", "will", "with", "you", "your",
+])
+# fmt: on
+_CJK = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+_RUNS = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
+_HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^A-Za-z\d]+")
+
+
+def terms(text: str) -> list[str]:
+    """The terms of a text: lower-case words, parts of camelCase and snake_case, pairs of CJK characters; no stemming.
+
+    A camelCase word counts as its parts and as a whole, so that "GitHub" meets "github".
+
+    >>> terms("GitHub: get_weatherByCity v2, 搜索关键")
+    ['github', 'git', 'hub', 'get', 'weatherbycity', 'weather', 'city', 'v2', '搜索', '索关', '关键']
+    """
+    found = (
+        term for run in _RUNS.findall(unicodedata.normalize("NFKC", text[:MAX_CHARACTERS])) for term in _split(run)
+    )
+    return [term for term in found if term not in STOP_WORDS]
+
+
+def _split(run: str) -> Iterator[str]:
+    if re.match(rf"[{_CJK}]", run):
+        yield from (run[at : at + 2] for at in range(max(1, len(run) - 1)))
+        return
+    yield run.casefold()
+    if re.search(r"[a-z][A-Z]", run):
+        yield from (part.casefold() for part in _HUMPS.findall(run))
+
+
+class LexicalIndex:
+    """BM25 scores of N texts, immutable. Without texts or without terms every score is zero."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._size = len(texts)
+        self._vocabulary: dict[str, int] = {}
+        documents = [
+            [self._vocabulary.setdefault(term, len(self._vocabulary)) for term in terms(text)] for text in texts
+        ]
+        self._bm25: bm25s.BM25 | None = None
+        if self._vocabulary:
+            self._bm25 = bm25s.BM25(k1=K1, b=B, method="atire", idf_method="lucene")
+            self._bm25.index((documents, self._vocabulary), create_empty_token=False, show_progress=False)
+            frequency = np.diff(self._bm25.scores["indptr"]).astype(np.float64)
+            self._idf = np.log1p((self._size - frequency + 0.5) / (frequency + 0.5))
+
+    def scores(self, query: str) -> NDArray[np.float32]:
+        """(N,) raw BM25 scores, at least 0."""
+        return self._scores(list(dict.fromkeys(terms(query))))
+
+    def coverage(self, query: str) -> NDArray[np.float32]:
+        """(N,) in [0, 1]: the raw score divided by the largest that any text could get for this query."""
+        wanted = list(dict.fromkeys(terms(query)))
+        found = self._scores(wanted)
+        if not wanted or self._bm25 is None:
+            return found
+        known = [self._vocabulary[term] for term in wanted if term in self._vocabulary]
+        unseen = (len(wanted) - len(known)) * np.log1p((self._size + 0.5) / 0.5)
+        bound = (float(self._idf[known].sum()) + unseen) * (K1 + 1)
+        return np.minimum(found / np.float32(bound), np.float32(1))
+
+    def _scores(self, wanted: Sequence[str]) -> NDArray[np.float32]:
+        known = [self._vocabulary[term] for term in wanted if term in self._vocabulary]
+        if self._bm25 is None or not known:
+            return np.zeros(self._size, dtype=np.float32)
+        return self._bm25.get_scores_from_ids(known)

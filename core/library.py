@@ -1,0 +1,228 @@
+"""The catalogs at hand: the shipped sample and the stored ones, each with its index, statistics and edits."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import sample_catalog
+from core.domain.catalog import Catalog, Server
+from core.domain.events import OutcomeEvent, Override
+from core.domain.statistics import Statistics
+from core.embedding.base import text_hash
+from core.embedding.cached import CachedEncoder
+from core.errors import CatalogError, UnknownNameError
+from core.importers import read_document, read_files, read_tasks
+from core.index.catalog_index import CatalogIndex
+from core.routers.base import Scene
+from core.routers.matching import IndexMatcher
+from core.routers.parameters import LearningParameters
+from core.stats.book import Priors, StatisticsBook
+from core.stats.ema import Rates
+from core.store import Store
+from core.tokens import count_many, definition_text
+
+SAMPLE = "sample"
+BOOKS_KEPT = 16  # one book for each combination of priors and rates that somebody looked at lately
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogInfo:
+    """One line about a catalog."""
+
+    name: str
+    source: str
+    servers: int
+    tools: int
+
+
+@dataclass
+class Shelf:
+    """One catalog in memory. The index is built when it is first needed; books are folds under given parameters."""
+
+    catalog: Catalog
+    source: str
+    outcomes: list[OutcomeEvent] = field(default_factory=list[OutcomeEvent])
+    overrides: tuple[Override, ...] = ()
+    preparing: threading.Lock = field(default_factory=threading.Lock)
+    index: CatalogIndex | None = None
+    tokens: NDArray[np.int64] | None = None
+    books: OrderedDict[tuple[Priors, Rates], StatisticsBook] = field(
+        default_factory=OrderedDict[tuple[Priors, Rates], StatisticsBook]
+    )
+    scenes: dict[int, Scene] = field(default_factory=dict[int, Scene])
+
+
+class Library:
+    """Catalogs by name. Thread-safe: pages of several sessions share it."""
+
+    def __init__(self, store: Store, encoder: CachedEncoder) -> None:
+        self._store = store
+        self._encoder = encoder
+        self._shelves: dict[str, Shelf] = {}
+        self._lock = threading.RLock()
+
+    def infos(self) -> tuple[CatalogInfo, ...]:
+        """Every catalog there is, the sample first."""
+        sample = self._shelf(SAMPLE).catalog
+        stored = (CatalogInfo(r.name, r.source, r.servers, r.tools) for r in self._store.catalogs.list_catalogs())
+        return (CatalogInfo(SAMPLE, "shipped with Wayfare", len(sample.servers), len(sample.tools)), *stored)
+
+    def catalog(self, name: str) -> Catalog:
+        """A catalog by name. Raises UnknownNameError."""
+        return self._shelf(name).catalog
+
+    def open(self, name_or_path: str) -> Catalog:
+        """A catalog by name, or read from a file for this process only."""
+        path = Path(name_or_path)
+        if name_or_path not in self._shelves and (path.suffix or path.is_file()):
+            imported = read_files([path])
+            with self._lock:
+                self._shelves[name_or_path] = Shelf(Catalog(name_or_path, imported.servers), str(path))
+        return self.catalog(name_or_path)
+
+    def save(self, catalog: Catalog, source: str) -> None:
+        """Keep a catalog, replacing the one of that name; its calls so far stay with it."""
+        if catalog.name == SAMPLE:
+            raise CatalogError(f"The name {SAMPLE!r} belongs to the shipped catalog; choose another with --name.")
+        with self._lock:
+            self._store.catalogs.save_catalog(catalog, source)
+            self._shelves[catalog.name] = self._fresh_shelf(catalog, source)
+
+    def remove(self, name: str) -> None:
+        """Forget a stored catalog; its events stay. Raises for the sample and for a name that is not there."""
+        if name == SAMPLE:
+            raise CatalogError("The sample catalog is part of Wayfare and cannot be removed; choose another one.")
+        with self._lock:
+            self.catalog(name)
+            self._store.catalogs.remove_catalog(name)
+            self._shelves.pop(name, None)
+
+    def set_override(self, override: Override) -> None:
+        """Set or clear an operator's price or ask; statistics see it at once."""
+        with self._lock:
+            shelf = self._shelf(override.catalog)
+            self._store.catalogs.set_override(override)
+            shelf.overrides = tuple(self._store.catalogs.overrides(override.catalog))
+            shelf.books.clear()
+
+    def observe(self, outcome: OutcomeEvent) -> None:
+        """Fold an outcome that the store has into every book in use."""
+        with self._lock:
+            shelf = self._shelf(outcome.catalog)
+            shelf.outcomes.append(outcome)
+            for book in shelf.books.values():
+                book.observe(outcome)
+
+    def book(self, name: str, learning: LearningParameters | None = None) -> StatisticsBook:
+        """The statistics of a catalog as a fold under these priors and rates."""
+        chosen = learning or LearningParameters()
+        key = (chosen.priors(), chosen.rates())
+        with self._lock:
+            shelf = self._shelf(name)
+            if key not in shelf.books:
+                book = StatisticsBook(shelf.catalog, overrides=shelf.overrides, priors=key[0], rates=key[1])
+                for outcome in shelf.outcomes:
+                    book.observe(outcome)
+                shelf.books[key] = book
+            shelf.books.move_to_end(key)
+            while len(shelf.books) > BOOKS_KEPT:
+                shelf.books.popitem(last=False)
+            return shelf.books[key]
+
+    def statistics(self, name: str, learning: LearningParameters | None = None) -> Statistics:
+        """A snapshot of a catalog's statistics."""
+        with self._lock:
+            return self.book(name, learning).snapshot()
+
+    def scene(self, name: str, learning: LearningParameters | None = None) -> Scene:
+        """What a router needs: catalog, statistics, index and token counts. Builds the index where there is none yet."""
+        if not self.is_prepared(name):
+            self.prepare(name)
+        with self._lock:
+            shelf = self._shelf(name)
+            statistics = self.book(name, learning).snapshot()
+            scene = shelf.scenes.get(id(statistics))
+            if scene is None or scene.statistics is not statistics:
+                if shelf.index is None or shelf.tokens is None:
+                    raise CatalogError(f"Catalog {name!r} was changed while it was opened; try again.")
+                scene = Scene.of(shelf.catalog, statistics, IndexMatcher(shelf.index, self._encoder), shelf.tokens)
+                shelf.scenes = {id(statistics): scene}
+            return scene
+
+    def prepare(self, name: str, progress: Callable[[int, int], None] | None = None) -> None:
+        """Embed and count what has not been yet. `progress` is told how many texts are done, of how many."""
+        shelf = self._shelf(name)
+        with shelf.preparing:
+            if shelf.index is None:
+                shelf.tokens = self._count_tokens(shelf.catalog)
+                shelf.index = CatalogIndex.build(shelf.catalog, self._encoder, progress=progress)
+
+    def is_prepared(self, name: str) -> bool:
+        """Whether the first decision on this catalog needs no embedding of the catalog."""
+        return self._shelf(name).index is not None
+
+    def index(self, name: str) -> CatalogIndex:
+        """The index of a catalog."""
+        self.prepare(name)
+        index = self._shelf(name).index
+        if index is None:
+            raise CatalogError(f"Catalog {name!r} was removed while it was opened; choose another.")
+        return index
+
+    def example_subtasks(self, count: int) -> tuple[str, ...]:
+        """A few of the sample's labelled sub-tasks, spread over its servers."""
+        tasks = [
+            task
+            for path in sorted(sample_catalog.TASKS_DIR.glob("*.jsonl"))
+            for task in read_tasks(path.read_bytes(), source=path.name)
+            if task.relevant
+        ]
+        step = max(1, len(tasks) // max(1, count))
+        return tuple(task.subtask for task in tasks[::step][:count])
+
+    def _shelf(self, name: str) -> Shelf:
+        with self._lock:
+            if name not in self._shelves:
+                self._shelves[name] = self._load(name)
+            return self._shelves[name]
+
+    def _load(self, name: str) -> Shelf:
+        if name == SAMPLE:
+            return self._fresh_shelf(sample(), "shipped with Wayfare")
+        catalog = self._store.catalogs.load_catalog(name)
+        if catalog is None:
+            raise UnknownNameError(f"There is no catalog {name!r}; `wayfare catalogs` lists those there are.")
+        return self._fresh_shelf(catalog, "store")
+
+    def _fresh_shelf(self, catalog: Catalog, source: str) -> Shelf:
+        outcomes = list(self._store.events.outcomes(catalog.name))
+        return Shelf(catalog, source, outcomes, tuple(self._store.catalogs.overrides(catalog.name)))
+
+    def _count_tokens(self, catalog: Catalog) -> NDArray[np.int64]:
+        texts = [definition_text(tool) for tool in catalog.tools]
+        hashes = [text_hash(text) for text in texts]
+        known = self._store.vectors.load_token_counts(hashes)
+        fresh = {h: text for h, text in zip(hashes, texts, strict=True) if h not in known}
+        if fresh:
+            counted = dict(zip(fresh, count_many(list(fresh.values())), strict=True))
+            self._store.vectors.save_token_counts(counted)
+            known = {**known, **counted}
+        return np.array([known[h] for h in hashes], dtype=np.int64)
+
+
+def sample() -> Catalog:
+    """The shipped catalog, read from its files."""
+    return Catalog(SAMPLE, _servers(sorted(sample_catalog.SERVERS_DIR.glob("*.json"))))
+
+
+def _servers(files: Iterable[Path]) -> tuple[Server, ...]:
+    documents = [json.loads(path.read_text(encoding="utf-8")) for path in files]
+    return read_document(json.dumps({"servers": documents}), source="sample catalog").servers

@@ -1,0 +1,1 @@
+"""Talking to MCP servers: kept sessions, tool calls, discovery."""

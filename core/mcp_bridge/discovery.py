@@ -1,0 +1,112 @@
+"""Asking servers what they offer."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+
+import mcp_types
+
+from core.domain.catalog import Connection, Server, Tool
+from core.errors import WayfareError
+from core.mcp_bridge.asking import all_tools
+from core.mcp_bridge.pool import SessionPool
+from core.mcp_bridge.session import Lease
+from core.mcp_bridge.wire import tool_from_wire
+
+PARALLEL = 8
+MAX_DESCRIPTION_CHARS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """What one server said: itself with its tools, or an error sentence. `connect_s` is None for a kept session."""
+
+    name: str
+    server: Server | None
+    error: str = ""
+    connect_s: float | None = None
+
+
+@dataclass(frozen=True)
+class _Answer:
+    tools: list[mcp_types.Tool]
+    info: mcp_types.Implementation | None
+    instructions: str
+    connect_s: float | None
+
+
+def discover(pool: SessionPool, servers: Iterable[Server], *, limit_s: float = 30.0) -> tuple[Discovery, ...]:
+    """Ask every server for its tools, at most 8 at a time, in the given order; listing is bounded by `limit_s` each.
+
+    A server that fails harms only itself. What the catalog declares about a tool (price, latency, success, tier) stays.
+    """
+    with ThreadPoolExecutor(PARALLEL, thread_name_prefix="discover") as threads:
+        return tuple(threads.map(partial(_discover_one, pool, limit_s), servers))
+
+
+def _discover_one(pool: SessionPool, limit_s: float, server: Server) -> Discovery:
+    try:
+        answer = pool.use(server.name, _reachable(pool, server), _ask, limit_s=limit_s)
+        return Discovery(
+            server.name, described(server, answer.tools, answer.info, answer.instructions), "", answer.connect_s
+        )
+    except Exception as error:  # noqa: BLE001  whatever a server makes the SDK throw is told of this server alone
+        told = pool.vault.redact(str(error))[:MAX_DESCRIPTION_CHARS]
+        said = told if told.startswith("Server ") else f"Server {server.name} does not list its tools: {told}"
+        return Discovery(server.name, None, said, getattr(error, "connect_s", None))
+
+
+def _reachable(pool: SessionPool, server: Server) -> Connection:
+    connection = server.connection
+    if connection is None or not (connection.command if connection.transport == "stdio" else connection.url):
+        raise WayfareError(f"Server {server.name} has no command or URL; add a connection to discover its tools.")
+    if gaps := pool.vault.missing(connection):
+        raise WayfareError(f"Server {server.name} needs a value for {', '.join(gaps)}; enter it to connect.")
+    return connection
+
+
+async def _ask(lease: Lease) -> _Answer:
+    client = lease.client
+    return _Answer(await all_tools(client), client.server_info, client.instructions or "", lease.connect_s)
+
+
+def described(
+    server: Server, tools: Iterable[mcp_types.Tool], info: mcp_types.Implementation | None, instructions: str
+) -> Server:
+    """The server with the tools it listed, and its own words where the catalog has no description or title.
+
+    Raises WayfareError where two tools share a name or a name is empty or has control characters.
+    """
+    declared = {tool.name: tool for tool in server.tools}
+    found: dict[str, Tool] = {}
+    for wire_tool in tools:
+        name = wire_tool.name
+        if not name or any(unicodedata.category(letter) in {"Cc", "Cf"} for letter in name):
+            raise WayfareError(f"Server {server.name} lists a tool with an unusable name: {name!r}.")
+        if name in found:
+            raise WayfareError(f"Server {server.name} lists two tools named {name}.")
+        found[name] = _with_declared(tool_from_wire(server.name, wire_tool), declared.get(name))
+    own_words = (info.description if info is not None else None) or instructions
+    return replace(
+        server,
+        tools=tuple(found.values()),
+        title=server.title or (info.title if info is not None else None) or "",
+        description=server.description if server.description.strip() else own_words.strip()[:MAX_DESCRIPTION_CHARS],
+    )
+
+
+def _with_declared(tool: Tool, declared: Tool | None) -> Tool:
+    if declared is None:
+        return tool
+    return replace(
+        tool,
+        price_usd=declared.price_usd,
+        latency_s=declared.latency_s,
+        success=declared.success,
+        tier=declared.tier,
+        tier_reason=declared.tier_reason,
+    )

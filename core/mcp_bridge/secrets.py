@@ -1,0 +1,127 @@
+"""References to secrets, and the only place that holds what they stand for: this process's memory."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from core.domain.catalog import Connection, Transport
+from core.errors import WayfareError
+
+MASK = "•••"
+SHORTEST_REDACTED = 4
+_REFERENCE = re.compile(
+    r"\$\{(?:(?P<kind>env|input|secret):(?P<name>[^{}]+?)|(?P<bare>[A-Z_][A-Z0-9_]*|python))(?::-(?P<default>[^{}]*))?\}"
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Launch:
+    """A connection with every reference replaced by its value. Never stored, never shown."""
+
+    transport: Transport
+    command: str
+    args: tuple[str, ...]
+    cwd: str
+    env: Mapping[str, str]
+    url: str
+    headers: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        return f"Launch({self.transport})"
+
+
+class MissingReferenceError(WayfareError):
+    """A connection refers to values that nobody has given."""
+
+
+class SecretVault:
+    """Secrets in memory only; `put` is thread-safe and nothing shows a value.
+
+    References: `${env:NAME}` and `${NAME}` (environment first, then the vault), `${input:id}` and `${secret:NAME}` (the
+    vault), each with an optional default as in `${env:NAME:-default}`, and `${python}`, the running interpreter.
+
+    >>> vault = SecretVault()
+    >>> vault.put("KEY", "hunter2")
+    >>> vault, vault.redact("the key is hunter2")
+    (SecretVault(1 secrets), 'the key is •••')
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._secrets: dict[str, str] = {}
+        self._seen: frozenset[str] = frozenset()
+
+    def __repr__(self) -> str:
+        return f"SecretVault({len(self._secrets)} secrets)"
+
+    def put(self, name: str, value: str) -> None:
+        """Keep a secret under the name that references use, replacing the one before it."""
+        with self._lock:
+            self._secrets[name] = value
+        self._remember(value)
+
+    def missing(self, connection: Connection, *, environ: Mapping[str, str] | None = None) -> tuple[str, ...]:
+        """The references that cannot be resolved, as written, in order, each once."""
+        known = os.environ if environ is None else environ
+        found = (match for text in _texts(connection) for match in _REFERENCE.finditer(text))
+        return tuple(dict.fromkeys(match[0] for match in found if self._value(match, known) is None))
+
+    def resolve(self, connection: Connection, *, environ: Mapping[str, str] | None = None) -> Launch:
+        """The connection with every reference replaced.
+
+        Raises MissingReferenceError, naming every reference that has no value.
+        """
+        known = os.environ if environ is None else environ
+        if gaps := self.missing(connection, environ=known):
+            raise MissingReferenceError(f"no value for {', '.join(gaps)}")
+
+        def expand(text: str) -> str:
+            return _REFERENCE.sub(lambda match: self._value(match, known) or "", text)
+
+        return Launch(
+            transport=connection.transport,
+            command=expand(connection.command),
+            args=tuple(expand(arg) for arg in connection.args),
+            cwd=expand(connection.cwd),
+            env={name: expand(value) for name, value in connection.env.items()},
+            url=expand(connection.url),
+            headers={name: expand(value) for name, value in connection.headers.items()},
+        )
+
+    def redact(self, text: str) -> str:
+        """The text with every known secret and every environment value that was used (4 characters or more) masked."""
+        for value in sorted(self._seen, key=len, reverse=True):
+            text = text.replace(value, MASK)
+        return text
+
+    def _value(self, match: re.Match[str], environ: Mapping[str, str]) -> str | None:
+        kind, name, default = match["kind"], match["name"] or match["bare"], match["default"]
+        if name == "python" and kind is None:
+            return sys.executable
+        in_vault = self._secrets.get(name)
+        value = environ.get(name, in_vault) if kind in {None, "env"} else in_vault
+        if default is not None and not value:
+            return default
+        if value is not None:
+            self._remember(value)
+        return value
+
+    def _remember(self, value: str) -> None:
+        """Old values stay known: an error that tells of them may come late."""
+        if len(value) >= SHORTEST_REDACTED and value not in self._seen:
+            with self._lock:
+                self._seen |= {value}
+
+
+def _texts(connection: Connection) -> Iterator[str]:
+    yield connection.command
+    yield from connection.args
+    yield connection.cwd
+    yield from connection.env.values()
+    yield connection.url
+    yield from connection.headers.values()

@@ -1,0 +1,166 @@
+"""One kept client session: a task that holds it open, and the state that callers look at."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+import anyio
+import mcp_types
+from mcp import Client, MCPError
+from mcp_types import CONNECTION_CLOSED
+
+from core.mcp_bridge.asking import bounded, first_leaf, sentence, tools_by_name
+from core.mcp_bridge.errors import CancelledCallError, LimitError, NotConnectedError
+from core.mcp_bridge.loop_thread import ON_SPAWN, kill_group
+from core.mcp_bridge.secrets import Launch
+from core.mcp_bridge.tail import Tail
+from core.mcp_bridge.transports import HTTP_REFUSED, OpenTarget
+
+CLIENT_INFO = mcp_types.Implementation(name="wayfare", version="0.1.0")
+LEAVE_S = 3.0
+LAST_WORDS_S = 0.2
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Lease:
+    """A session for one use. `connect_s` is the connect time in s if this use had to wait for a connection, else None.
+
+    `tools` is what the server listed when the session was opened; None where it lists nothing.
+    """
+
+    session: Session
+    client: Client
+    tools: Mapping[str, mcp_types.Tool] | None
+    protocol_version: str
+    connect_s: float | None
+
+
+Work = Callable[[Lease], Awaitable[T]]
+
+
+class Session:
+    """Owns the task in which `async with Client(...)` lives. All methods belong to the pool's event loop.
+
+    The task is never cancelled from outside: the SDK's shutdown of a child process (close its input, wait, terminate,
+    kill) is shielded against its own cancel scopes only, so leaving always goes through an event or the scope.
+    """
+
+    def __init__(self, launch: Launch, open_target: OpenTarget, tail: Tail) -> None:
+        self.tail = tail
+        self.client: Client | None = None
+        self.tools: dict[str, mcp_types.Tool] | None = None
+        self.error: Exception | None = None
+        self.protocol_version = ""
+        self.server_version = ""
+        self.in_flight = 0
+        self.suspect = False
+        self.closed_by_us = False
+        self.pid: int | None = None
+        self._tail_start = tail.count
+        self._launch = launch
+        self._open_target = open_target
+        self._scope = anyio.CancelScope()
+        self._opened = asyncio.Event()
+        self._leave = asyncio.Event()
+        self.keeper = asyncio.ensure_future(self._keep())
+
+    @property
+    def alive(self) -> bool:
+        """Whether a call may be sent."""
+        return self.client is not None and not self._leave.is_set()
+
+    def lease(self, connect_s: float | None) -> Lease:
+        """The session for one use; raises NotConnectedError where it has ended."""
+        if self.client is None or not self.alive:
+            raise NotConnectedError("it was disconnected before the call could be sent", connect_s)
+        return Lease(self, self.client, self.tools, self.protocol_version, connect_s)
+
+    async def opened(self, limit_s: float) -> None:
+        """Wait until calls may be sent.
+
+        Raises NotConnectedError where the session could not be opened within `limit_s`, saying why, and
+        CancelledCallError where it was closed meanwhile.
+        """
+        try:
+            await asyncio.wait_for(self._opened.wait(), limit_s)
+        except TimeoutError:
+            self.close()
+            raise NotConnectedError(self._with_last_words(f"no answer within {limit_s:g} s")) from None
+        if self.client is not None:
+            return
+        await self.ended()
+        if self.error is None:
+            raise CancelledCallError("the connection was closed while it was being opened")
+        raise NotConnectedError(self._with_last_words(sentence(self.error, self._launch)))
+
+    async def responds(self, limit_s: float) -> bool:
+        """Whether the server still answers a small request; asked after a call that ran into its limit."""
+        if self.client is None:
+            return False
+        try:
+            await bounded(self.client.list_tools(), limit_s)
+        except MCPError as error:
+            return error.code != CONNECTION_CLOSED and not error.message.startswith(HTTP_REFUSED)
+        except (LimitError, RuntimeError):
+            return False
+        return self.alive
+
+    def close(self) -> None:
+        """Leave now; calls in flight lose their connection."""
+        self.closed_by_us = True
+        self._depart()
+        if self.client is None:
+            self._scope.cancel()
+
+    def retire(self) -> None:
+        """Take no new calls, and leave as soon as none is in flight."""
+        self.suspect = True
+        if self.in_flight == 0:
+            self._depart()
+
+    def kill(self) -> None:
+        """End whatever is left of the child's process group; the SDK leaves descendants of a child that ended."""
+        if self.pid is not None:
+            kill_group(self.pid)
+
+    async def ended(self) -> None:
+        """Give the session a moment to end, so that its error and the server's last words are known."""
+        await asyncio.wait({self.keeper}, timeout=LAST_WORDS_S)
+
+    def _depart(self) -> None:
+        self._leave.set()
+        self._scope.deadline = asyncio.get_running_loop().time() + LEAVE_S
+
+    def _with_last_words(self, reason: str) -> str:
+        words = self.tail.last(self._tail_start)
+        return f"{reason} (last words: {words})" if words else reason
+
+    def _spawned(self, pid: int) -> None:
+        self.pid = pid
+
+    def _announce(self, client: Client) -> None:
+        info = client.server_info
+        self.protocol_version = client.protocol_version
+        self.server_version = info.version if info is not None else ""
+        self.client = client
+        self._opened.set()
+
+    async def _keep(self) -> None:
+        ON_SPAWN.set(self._spawned)
+        try:
+            target = self._open_target(self._launch, self.tail, self._depart)
+            with self._scope:
+                async with Client(target, client_info=CLIENT_INFO, cache=None) as client:
+                    self.tools = await tools_by_name(client)
+                    self._announce(client)
+                    await self._leave.wait()
+        except Exception as error:  # noqa: BLE001  whatever a server or the SDK throws ends this session only
+            self.error = first_leaf(error)
+        finally:
+            self._leave.set()
+            self._opened.set()
+            self.kill()

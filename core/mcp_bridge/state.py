@@ -1,0 +1,31 @@
+"""What the pool tells about its connections."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from core.domain.catalog import Transport
+
+State = Literal["idle", "connecting", "ready", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionState:
+    """How the pool stands with one server. Texts are redacted; `connect_s` is the last measured connect time in s.
+
+    `last_error` stays after a recovery: `state` says whether it still holds.
+    """
+
+    server: str
+    transport: Transport
+    state: State
+    since: datetime
+    last_error: str
+    protocol_version: str
+    server_version: str
+    calls: int
+    connect_s: float | None
+    stderr_tail: tuple[str, ...]
+    pid: int | None

@@ -1,0 +1,147 @@
+"""From a resolved connection to the streams that the SDK's client speaks over."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+import httpx2
+from mcp import StdioServerParameters
+from mcp.client import Transport
+from mcp.client.sse import sse_client
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.server.mcpserver import MCPServer
+from mcp.shared._stream_protocols import ReadStream
+from mcp.shared.message import SessionMessage
+
+from core.mcp_bridge.errors import NotConnectedError
+from core.mcp_bridge.secrets import Launch
+from core.mcp_bridge.tail import StderrPump, Tail
+
+HTTP_REFUSED = "Server returned an error response"  # what the SDK says for an HTTP error without a protocol message
+MAX_EVENT_BYTES = 32 * 1024 * 1024
+HTTP_TIMEOUT = httpx2.Timeout(10.0, read=None)  # s; reading is bounded call by call
+Message = SessionMessage | Exception
+
+
+class OpenTarget(Protocol):
+    """Makes what the SDK's client connects to. `on_end` is called once when the server's side of the stream ends."""
+
+    def __call__(self, launch: Launch, tail: Tail, on_end: Callable[[], None]) -> Transport | MCPServer: ...
+
+
+def open_target(launch: Launch, tail: Tail, on_end: Callable[[], None]) -> Transport:
+    """The transport for a resolved connection; nothing is started before it is entered.
+
+    Raises NotConnectedError where the working directory does not exist.
+    """
+    if launch.transport == "stdio":
+        if launch.cwd and not Path(launch.cwd).is_dir():
+            raise NotConnectedError(f"the working directory {launch.cwd} does not exist")
+        return _stdio(launch, tail, on_end)
+    if launch.transport == "sse":
+        return _sse(launch, tail, on_end)
+    return _http(launch, tail)
+
+
+def quiet_sdk_log() -> None:
+    """Keep the SDK's tracebacks about broken servers off the console: outcomes and connection states tell of them."""
+    logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
+
+
+@asynccontextmanager
+async def _stdio(launch: Launch, tail: Tail, on_end: Callable[[], None]) -> AsyncGenerator[Any]:
+    parameters = StdioServerParameters(
+        command=launch.command, args=list(launch.args), env=dict(launch.env), cwd=launch.cwd or None
+    )
+    pump = StderrPump(tail)
+    with pump.errlog:
+        async with stdio_client(parameters, errlog=pump.errlog) as (reader, writer):
+            pump.errlog.close()  # the child has its own copy: when it ends, the pump sees the end
+            yield WatchedStream(reader, tail, on_end), writer
+    await pump.drained()
+
+
+@asynccontextmanager
+async def _http(launch: Launch, tail: Tail) -> AsyncGenerator[Any]:
+    async with (
+        _http_client(launch, tail) as client,
+        streamable_http_client(launch.url, http_client=client, max_sse_event_size=MAX_EVENT_BYTES) as streams,
+    ):
+        yield streams
+
+
+@asynccontextmanager
+async def _sse(launch: Launch, tail: Tail, on_end: Callable[[], None]) -> AsyncGenerator[Any]:
+    def factory(
+        headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
+    ) -> httpx2.AsyncClient:
+        del headers, timeout, auth  # the launch says it all
+        return _http_client(launch, tail)
+
+    async with sse_client(launch.url, httpx_client_factory=factory) as (reader, writer):
+        yield WatchedStream(reader, tail, on_end), writer
+
+
+def _http_client(launch: Launch, tail: Tail) -> httpx2.AsyncClient:
+    async def note(response: httpx2.Response) -> None:
+        if response.status_code >= 400:
+            tail.add(f"HTTP {response.status_code} {response.reason_phrase}")
+
+    hooks: dict[str, list[Any]] = {"response": [note]}
+    return httpx2.AsyncClient(headers=dict(launch.headers), timeout=HTTP_TIMEOUT, event_hooks=hooks)
+
+
+class WatchedStream:
+    """A read stream that tells when the server ends it and notes what the server said outside the protocol."""
+
+    def __init__(self, stream: ReadStream[Message], tail: Tail, on_end: Callable[[], None]) -> None:
+        self._stream = stream
+        self._tail = tail
+        self._on_end = on_end
+
+    @property
+    def last_context(self) -> Any:
+        """The sender's context, where the wrapped stream carries one."""
+        return getattr(self._stream, "last_context", None)
+
+    async def receive(self) -> Message:
+        """The next message."""
+        return await self._stream.receive()
+
+    async def aclose(self) -> None:
+        """Close the wrapped stream."""
+        await self._stream.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Message:
+        try:
+            item = await self._stream.__anext__()
+        except StopAsyncIteration:
+            self._on_end()
+            raise
+        if isinstance(item, Exception):
+            self._tail.add(f"not a protocol message: {_rubbish(item)}")
+        return item
+
+    async def __aenter__(self) -> Self:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        return await self._stream.__aexit__(kind, error, trace)
+
+
+def _rubbish(error: Exception) -> str:
+    """The line that could not be parsed, where the parser tells it."""
+    details: Any = getattr(error, "errors", list[Any])()
+    return str(details[0].get("input", error)) if details else str(error)

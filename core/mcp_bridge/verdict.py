@@ -1,0 +1,74 @@
+"""What kind of failure an error answer is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, cast
+
+import mcp_types
+from jsonschema import SchemaError
+from jsonschema.protocols import Validator
+from jsonschema.validators import validator_for
+from mcp import MCPError
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
+from referencing import Registry
+from referencing.exceptions import Unresolvable
+
+from core.domain.catalog import Tool
+from core.domain.outcome import OutcomeKind, ToolCall
+from core.mcp_bridge.transports import HTTP_REFUSED
+
+_NOTHING_TO_FETCH: Any = cast("Any", Registry)()
+
+
+def arguments_fit(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> bool | None:
+    """Whether the arguments satisfy the schema; None where the schema itself is unusable. Fetches nothing.
+
+    >>> schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    >>> arguments_fit(schema, {"n": 1}), arguments_fit(schema, {}), arguments_fit({"type": 5}, {})
+    (True, False, None)
+    """
+    document = dict(schema)
+    try:
+        validator_class: Any = validator_for(document)
+        validator_class.check_schema(document)
+        validator: Validator = validator_class(document, registry=_NOTHING_TO_FETCH)
+        return validator.is_valid(dict(arguments))
+    except (SchemaError, Unresolvable):
+        return None
+
+
+def not_json(arguments: Mapping[str, Any]) -> str:
+    """Why the arguments cannot be sent as JSON; empty if they can.
+
+    >>> not_json({"n": float("inf")})
+    'The arguments are not JSON: Out of range float values are not JSON compliant'
+    """
+    try:
+        json.dumps(dict(arguments), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        return f"The arguments are not JSON: {error}"
+    return ""
+
+
+def kind_of_error_result(call: ToolCall, tool: Tool | None, listed: Mapping[str, mcp_types.Tool] | None) -> OutcomeKind:
+    """Of a result that is marked as an error: the arguments' fault, an unknown tool, or the tool's own error.
+
+    The schema that the server listed counts; the catalog's copy stands in where the server lists nothing.
+    """
+    if listed is not None and call.tool not in listed:
+        return OutcomeKind.INVALID_ARGUMENTS
+    schema = listed[call.tool].input_schema if listed is not None else tool.input_schema if tool is not None else None
+    if schema is not None and arguments_fit(schema, call.arguments) is False:
+        return OutcomeKind.INVALID_ARGUMENTS
+    return OutcomeKind.TOOL_ERROR
+
+
+def kind_of_error_answer(error: MCPError) -> OutcomeKind:
+    """Of a protocol error: -32602 is about the arguments; an HTTP error page means that the tool was not reached."""
+    if error.code == INVALID_PARAMS:
+        return OutcomeKind.INVALID_ARGUMENTS
+    if error.code == INTERNAL_ERROR and error.message.startswith(HTTP_REFUSED):
+        return OutcomeKind.CRASH
+    return OutcomeKind.TOOL_ERROR

@@ -1,0 +1,102 @@
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.embedding.base import EncoderError, MemoryVectorStore, Vectors, text_hash
+from core.embedding.cached import CachedEncoder, EncoderSource
+from tests.embedding.toys import WordEncoder
+
+
+def never() -> WordEncoder:
+    raise EncoderError("nothing had to be embedded")
+
+
+def test_only_changed_texts_are_embedded_and_the_model_stays_closed_if_none_is() -> None:
+    store, first, second = MemoryVectorStore(), WordEncoder(), WordEncoder()
+    report = CachedEncoder(EncoderSource.of(first), store).embed(["a", "b", "a", ""])
+    assert (report.distinct, report.embedded, first.seen) == (3, 3, ["a", "b", ""])
+    np.testing.assert_array_equal(report.vectors, WordEncoder().encode(["a", "b", "a", ""]))
+
+    again = CachedEncoder(EncoderSource("words-v1", 48, never), store)
+    np.testing.assert_array_equal(again.encode_documents(["b", "a"]), WordEncoder().encode(["b", "a"]))
+    assert again.note == ""
+    with pytest.raises(EncoderError, match="nothing had to be"):
+        again.encode_documents(["b", "c"])
+
+    assert CachedEncoder(EncoderSource.of(second), store).embed(["a", "c", "b"]).embedded == 1
+    assert second.seen == ["c"]
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(max_size=8), max_size=20), st.lists(st.text(max_size=8), max_size=20))
+def test_vectors_never_depend_on_what_was_kept(before: list[str], now: list[str]) -> None:
+    encoder = CachedEncoder(EncoderSource.of(WordEncoder()), MemoryVectorStore(), batch=3)
+    encoder.encode_documents(before)
+    report = encoder.embed(now)
+    np.testing.assert_array_equal(report.vectors, WordEncoder().encode(now))
+    assert report.embedded == len(set(now) - set(before))
+
+
+def test_another_model_does_not_get_these_vectors() -> None:
+    store, encoder = MemoryVectorStore(), WordEncoder()
+    CachedEncoder(EncoderSource("one", 48, lambda: encoder), store).encode_documents(["a"])
+    assert CachedEncoder(EncoderSource("two", 48, lambda: encoder), store).embed(["a"]).embedded == 1
+
+
+@pytest.mark.parametrize("kept", [np.ones(7, dtype=np.float32), np.full(48, np.nan, dtype=np.float32)])
+def test_a_kept_vector_that_cannot_be_right_is_made_again(kept: Vectors) -> None:
+    store = MemoryVectorStore()
+    store.save_vectors("words-v1", {text_hash("a"): kept})
+    report = CachedEncoder(EncoderSource.of(WordEncoder()), store).embed(["a"])
+    assert report.embedded == 1
+    np.testing.assert_array_equal(report.vectors, WordEncoder().encode(["a"]))
+
+
+class Failing(WordEncoder):
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        if "bad" in texts:
+            raise EncoderError("out of memory")
+        return super().encode(texts)
+
+
+def test_progress_is_told_and_finished_batches_survive_a_failure() -> None:
+    store, told = MemoryVectorStore(), list[tuple[int, int]]()
+    encoder = CachedEncoder(EncoderSource.of(Failing()), store, batch=2)
+    with pytest.raises(EncoderError, match="out of memory"):
+        encoder.embed(["a", "b", "c", "d", "bad"], lambda done, total: told.append((done, total)))
+    assert told == [(2, 5), (4, 5)]
+    assert encoder.embed(["a", "b", "c", "d"]).embedded == 0
+
+
+def test_queries_come_from_memory_up_to_its_size_and_cannot_be_changed() -> None:
+    inner = WordEncoder()
+    encoder = CachedEncoder(EncoderSource.of(inner), MemoryVectorStore(), query_cache=2)
+    for text in ("a", "b", "a", "c", "a"):
+        encoder.encode_query(text)
+    assert inner.seen == ["a", "b", "c"]
+    encoder.encode_query("b")
+    assert inner.seen == ["a", "b", "c", "b"]
+    with pytest.raises(ValueError, match="read-only"):
+        encoder.encode_query("a")[0] = 1.0
+
+
+def test_threads_embed_each_text_once_and_open_one_encoder() -> None:
+    opened = list[WordEncoder]()
+
+    def make() -> WordEncoder:
+        opened.append(WordEncoder())
+        return opened[-1]
+
+    encoder = CachedEncoder(EncoderSource("words-v1", 48, make), MemoryVectorStore(), batch=1)
+    texts = [f"text {n}" for n in range(30)]
+    threads = [threading.Thread(target=encoder.encode_documents, args=(texts,)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(opened) == 1
+    assert sorted(opened[0].seen) == sorted(texts)

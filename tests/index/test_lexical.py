@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.index.lexical import K1, B, LexicalIndex, terms
+
+vocabulary = ["alpha", "beta", "gamma", "delta", "eps", "the", "搜索关键", "camelCase", "snake_case"]
+texts = st.lists(st.lists(st.sampled_from(vocabulary), max_size=12).map(" ".join), max_size=12)
+query = st.lists(st.sampled_from([*vocabulary, "unknown", "другое"]), max_size=6).map(" ".join)
+
+
+def bm25(corpus: list[str], wanted: str) -> tuple[np.ndarray, np.ndarray]:
+    """The two formulas, written down term by term."""
+    documents = [terms(text) for text in corpus]
+    mean = sum(map(len, documents)) / max(1, len(documents))
+    score, bound = np.zeros(len(corpus)), 0.0
+    for term in set(terms(wanted)):
+        frequency = sum(term in document for document in documents)
+        idf = np.log(1 + (len(corpus) - frequency + 0.5) / (frequency + 0.5))
+        bound += idf * (K1 + 1)
+        for row, document in enumerate(documents):
+            tf = document.count(term)
+            if tf:
+                score[row] += idf * tf * (K1 + 1) / (tf + K1 * (1 - B + B * len(document) / mean))
+    return score, score / bound if bound else score
+
+
+@settings(deadline=None)
+@given(texts, query)
+def test_scores_and_coverage_are_the_formulas(corpus: list[str], wanted: str) -> None:
+    index = LexicalIndex(corpus)
+    score, coverage = bm25(corpus, wanted)
+    np.testing.assert_allclose(index.scores(wanted), score, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(index.coverage(wanted), coverage, rtol=1e-4, atol=1e-6)
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(max_size=30), max_size=8), st.text(max_size=30))
+def test_coverage_is_a_share_for_any_text(corpus: list[str], wanted: str) -> None:
+    coverage = LexicalIndex(corpus).coverage(wanted)
+    assert coverage.shape == (len(corpus),)
+    assert coverage.dtype == np.float32
+    assert ((coverage >= 0) & (coverage <= 1)).all()
+
+
+def test_coverage_is_absolute_an_unknown_term_lowers_it() -> None:
+    index = LexicalIndex(["read a file", "send an email", "list folders"])
+    both = index.coverage("read file")[0]
+    assert index.coverage("read file quantum")[0] < both
+    assert index.coverage("read quantum")[0] < index.coverage("read")[0]
+    assert index.coverage("read read read")[0] == index.coverage("read")[0]
+
+
+@pytest.mark.parametrize("corpus", [[], [""], ["", "  "], ["the of", "a"], ["one"]])
+@pytest.mark.parametrize("wanted", ["", "the", "!?", "word"])
+def test_nothing_to_match_gives_zeros(corpus: list[str], wanted: str) -> None:
+    index = LexicalIndex(corpus)
+    assert index.scores(wanted).tolist() == index.coverage(wanted).tolist() == [0.0] * len(corpus)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("getHTTPResponse", ["gethttpresponse", "get", "http", "response"]),
+        ("snake_case-and.dots", ["snake", "case", "dots"]),
+        ("ＡＢＣ ｶﾀｶﾅ", ["abc", "カタ", "タカ", "カナ"]),
+        ("漢", ["漢"]),
+        ("Straße ÄPFEL", ["strasse", "äpfel"]),
+        ("파일 읽기", ["파일", "읽기"]),
+        ("v2 top10 GPT4", ["v2", "top10", "gpt4"]),
+        ("mix中文mix", ["mix", "中文", "mix"]),
+        ("running runs", ["running", "runs"]),
+    ],
+)
+def test_terms(text: str, expected: list[str]) -> None:
+    assert terms(text) == expected
+
+
+def test_the_same_texts_give_the_same_scores_row_by_row() -> None:
+    index = LexicalIndex(["alpha beta gamma"] * 3 + ["delta"])
+    scores = index.scores("gamma alpha")
+    assert scores[0] == scores[1] == scores[2] > scores[3] == 0
