@@ -1,0 +1,81 @@
+"""Embedding a sub-task, and a decision with its full trace where the vector is given."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from core.domain.catalog import Catalog, Server, Tool
+from core.embedding.base import MemoryVectorStore, Vectors, unit_rows
+from core.embedding.cached import CachedEncoder, EncoderSource
+from core.embedding.onnx import onnx_source
+from core.index.catalog_index import CatalogIndex
+from core.routers import ROUTERS
+from core.routers.base import Scene
+from core.routers.matching import IndexMatcher
+from core.stats.book import StatisticsBook
+from tests.benchmarks.measuring import percentile, report, timed
+
+TEXT = "convert the prices of a table from dollars to euros and draw a chart of the total per month"
+
+
+class RandomEncoder:
+    """Random unit vectors, the same for the same text."""
+
+    model, dimension, note = "random", 384, ""
+
+    def encode(self, texts: list[str]) -> Vectors:
+        """(N, 384) unit rows."""
+        rows = [np.random.default_rng(abs(hash(text))).standard_normal(self.dimension) for text in texts]
+        return unit_rows(np.array(rows, dtype=np.float32))
+
+
+def catalog(servers: int, tools_each: int) -> Catalog:
+    """Made-up servers with prices and latencies."""
+    rng = np.random.default_rng(1)
+
+    def tool(server: str, number: int) -> Tool:
+        words = " ".join(rng.choice(["table", "price", "month", "chart", "convert", "file", "note", "city"], 6))
+        return Tool(
+            server, f"tool_{number}", words, price_usd=float(rng.random() * 0.02), latency_s=float(rng.random())
+        )
+
+    return Catalog(
+        "made up",
+        tuple(
+            Server(f"server-{i}", f"Does things {i}", tools=tuple(tool(f"server-{i}", j) for j in range(tools_each)))
+            for i in range(servers)
+        ),
+    )
+
+
+def embedding() -> None:
+    """One text, not seen before."""
+    encoder = CachedEncoder(onnx_source(), MemoryVectorStore())
+    numbers = itertools.count()
+    times = timed(lambda: encoder.encode_query(f"{TEXT} {next(numbers)}"), 200, warm_up=10)
+    report(
+        "embed one sub-task (ONNX Runtime)",
+        {"p50": percentile(times, 0.5) * 1e3, "p90": percentile(times, 0.9) * 1e3},
+        "ms",
+        "3.5 ms",
+    )
+
+
+def decisions() -> None:
+    """EHRR at two sizes."""
+    for servers, each, reach in ((81, 10, "1 ms"), (1000, 10, "5 ms")):
+        encoder = CachedEncoder(EncoderSource.of(RandomEncoder()), MemoryVectorStore())
+        made = catalog(servers, each)
+        index = CatalogIndex.build(made, encoder)
+        tokens = np.full(len(made.tools), 100, dtype=np.int64)
+        scene = Scene.of(made, StatisticsBook(made).snapshot(), IndexMatcher(index, encoder), tokens)
+        router = ROUTERS["ehrr"]()
+        times = timed(lambda scene=scene, router=router: router.route(TEXT, scene), 300, warm_up=10)
+        report(
+            f"decide among {servers:,} servers, {len(made.tools):,} tools (vector given)",
+            {"p50": percentile(times, 0.5) * 1e3, "p90": percentile(times, 0.9) * 1e3},
+            "ms",
+            reach,
+        )

@@ -1,0 +1,116 @@
+"""A stdio server of the older protocol without any library: starts fast and misbehaves exactly as told by its flags.
+
+`raw.py [--exit] [--mute] [--rubbish] [--starts FILE] [--tools N] [--duplicate] [--control] [--endless]
+[--unlisted]`
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+ANY = {"type": "object"}
+NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+
+
+class Refusal(Exception):
+    """An error answer: code and message."""
+
+
+def listed(flags: argparse.Namespace, cursor: str | None) -> dict[str, Any]:
+    """One page of tools: two to a page."""
+    names = ["echo", "pid", "crash", "stall", "nap", "spawn", "mismatch", "refuse", "say"]
+    names += [f"extra{i}" for i in range(flags.tools)]
+    names += ["echo"] * flags.duplicate + ["bad\x07name"] * flags.control
+    start = int(cursor or 0)
+    tools = [{"name": name, "description": f"Does {name}.", "inputSchema": ANY} for name in names[start : start + 2]]
+    for tool in tools:
+        if tool["name"] == "mismatch":
+            tool["outputSchema"] = NUMBER
+    page: dict[str, Any] = {"tools": tools}
+    if start + 2 < len(names) or flags.endless:
+        page["nextCursor"] = "0" if flags.endless else str(start + 2)
+    return page
+
+
+def run_tool(name: str, arguments: dict[str, Any]) -> Any:
+    """What a tool gives: text, or a whole result."""
+    if name == "crash":
+        counter = Path(arguments["counter"])
+        done = int(counter.read_text()) if counter.exists() else 0
+        counter.write_text(str(done + 1))
+        if done < arguments["times"]:
+            os._exit(3)
+    if name == "stall":
+        time.sleep(600)
+    if name == "nap":
+        time.sleep(arguments["seconds"])
+    if name == "refuse":
+        raise Refusal(arguments["code"], arguments["message"])
+    if name == "mismatch":
+        return {"content": [], "structuredContent": {"n": "not a number"}}
+    if name == "say":
+        print(arguments["text"], file=sys.stderr, flush=True)
+    if name == "spawn":
+        output = None if arguments.get("clinging") else subprocess.DEVNULL
+        child = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"], stdout=output)
+        return str(child.pid)
+    return str(os.getpid()) if name == "pid" else json.dumps(arguments)
+
+
+def answer(flags: argparse.Namespace, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    """The result of a request; raises Refusal."""
+    if method == "initialize":
+        info = {"name": "raw", "version": "0.9", "description": "A bare server."}
+        return {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info}
+    if method == "tools/list" and not flags.unlisted:
+        return listed(flags, params.get("cursor"))
+    if method == "tools/call":
+        given = run_tool(params["name"], params.get("arguments") or {})
+        return given if isinstance(given, dict) else {"content": [{"type": "text", "text": given}]}
+    raise Refusal(-32601, "Method not found")
+
+
+def serve(flags: argparse.Namespace) -> None:
+    """Answer line by line until the input ends."""
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "id" not in request:
+            continue
+        reply: dict[str, Any] = {"jsonrpc": "2.0", "id": request["id"]}
+        try:
+            reply["result"] = answer(flags, request["method"], request.get("params") or {})
+        except Refusal as refusal:
+            reply["error"] = {"code": refusal.args[0], "message": refusal.args[1]}
+        if flags.rubbish:
+            print("let me tell you something else", flush=True)
+        print(json.dumps(reply), flush=True)
+
+
+def main() -> None:
+    """Start as the flags say."""
+    parser = argparse.ArgumentParser()
+    for flag in ("--exit", "--mute", "--rubbish", "--duplicate", "--control", "--endless", "--unlisted"):
+        parser.add_argument(flag, action="store_true")
+    parser.add_argument("--starts")
+    parser.add_argument("--tools", type=int, default=0)
+    flags = parser.parse_args()
+    if flags.starts:
+        with Path(flags.starts).open("a") as file:
+            file.write("started\n")
+    if flags.exit:
+        sys.exit(f"no licence for {os.environ.get('LICENCE', 'you')}")
+    if flags.mute:
+        print("*** not a server ***", flush=True)
+        time.sleep(600)
+    serve(flags)
+
+
+if __name__ == "__main__":
+    main()

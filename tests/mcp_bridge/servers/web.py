@@ -1,0 +1,92 @@
+"""A streamable HTTP server: `web.py PORT [legacy|sse]`. The legacy one speaks only the stateful protocol."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+import uvicorn
+from mcp.server.mcpserver import Context, MCPServer
+
+server = MCPServer("web", version="9")
+calls = 0
+
+
+@server.tool()
+async def count() -> int:
+    """How often it was called since the start."""
+    global calls  # noqa: PLW0603
+    calls += 1
+    return calls
+
+
+@server.tool()
+async def pid() -> int:
+    """The process id."""
+    return os.getpid()
+
+
+@server.tool()
+async def steps(number: int, ctx: Context) -> str:
+    """Reports progress."""
+    for step in range(1, number + 1):
+        await ctx.report_progress(step, number)
+    return "done"
+
+
+@server.tool()
+async def crash() -> str:
+    """Ends the process."""
+    os._exit(3)
+
+
+@server.tool()
+async def large(size: int) -> str:
+    """A large text."""
+    return "x" * size
+
+
+@server.tool()
+async def header(ctx: Context, name: str) -> str:
+    """A header of the request."""
+    return dict(ctx.headers or {}).get(name, "")
+
+
+def refusing(app: Any, secret: str, legacy: bool) -> Any:
+    """The app behind a check of its token, and deaf to the modern protocol's first request if it is to be legacy."""
+
+    async def wrapped(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            return await app(scope, receive, send)
+        if secret and dict(scope["headers"]).get(b"authorization") != f"Bearer {secret}".encode():
+            await send({"type": "http.response.start", "status": 401, "headers": []})
+            return await send({"type": "http.response.body", "body": b"no"})
+        message = await receive()
+        body = message.get("body", b"")
+        if legacy and b"server/discover" in body:
+            request_id = json.loads(body)["id"]
+            error = {"jsonrpc": "2.0", "id": request_id, "error": {"code": -32601, "message": "Method not found"}}
+            headers = [(b"content-type", b"application/json")]
+            await send({"type": "http.response.start", "status": 404, "headers": headers})
+            return await send({"type": "http.response.body", "body": json.dumps(error).encode()})
+        first = [message]
+
+        async def replay() -> Any:
+            return first.pop() if first else await receive()
+
+        return await app(scope, replay, send)
+
+    return wrapped
+
+
+def main() -> None:
+    """Serve until the process is ended."""
+    app = server.sse_app() if "sse" in sys.argv else server.streamable_http_app()
+    wrapped = refusing(app, os.environ.get("TOKEN", ""), legacy="legacy" in sys.argv)
+    uvicorn.run(wrapped, host="127.0.0.1", port=int(sys.argv[1]), log_level="warning")
+
+
+if __name__ == "__main__":
+    main()

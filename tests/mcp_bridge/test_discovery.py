@@ -1,0 +1,75 @@
+"""Servers tell their tools; one that cannot harms only itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mcp_types
+import pytest
+
+from core.domain.catalog import Connection, Server, Tool
+from core.errors import WayfareError
+from core.mcp_bridge.discovery import described, discover
+
+from .conftest import Bench
+
+
+def wire(*names: str) -> list[mcp_types.Tool]:
+    """Listed tools of these names."""
+    return [mcp_types.Tool(name=name, input_schema={"type": "object"}) for name in names]
+
+
+def test_good_and_bad_servers_side_by_side(bench: Bench, raw: Any, sample: Connection) -> None:
+    servers = [
+        Server("sample", connection=sample),
+        Server("dead", connection=raw("--exit")),
+        Server("raw", description="Ours.", connection=raw("--tools", "5")),
+        Server("double", connection=raw("--duplicate")),
+        Server("control", connection=raw("--control")),
+        Server("endless", connection=raw("--endless")),
+        Server("unlisted", connection=raw("--unlisted")),
+        Server("nowhere"),
+        Server("secretive", connection=Connection("http", url="${secret:url}")),
+    ]
+    found = {discovery.name: discovery for discovery in discover(bench.pool, servers)}
+    assert list(found) == [server.name for server in servers]
+    good = found["sample"].server
+    assert good is not None
+    assert (good.title, good.description) == ("Sample", "A server for tests.")
+    echo = next(tool for tool in good.tools if tool.name == "echo")
+    assert (echo.description, echo.title, echo.hints.read_only) == ("Gives the text back.", "From annotations", True)
+    assert echo.input_schema is not None
+    assert echo.output_schema is not None
+    assert found["sample"].connect_s is not None
+    paged = found["raw"].server
+    assert paged is not None
+    assert (len(paged.tools), paged.description) == (14, "Ours.")
+    errors = {name: discovery.error for name, discovery in found.items() if discovery.server is None}
+    assert set(errors) == {"dead", "double", "control", "endless", "unlisted", "nowhere", "secretive"}
+    assert "no licence for you" in errors["dead"]
+    assert errors["double"] == "Server double lists two tools named echo."
+    assert "unusable name: 'bad\\x07name'" in errors["control"]
+    assert "more than 100 pages" in errors["endless"]
+    assert errors["unlisted"] == "Server unlisted does not list its tools: Method not found"
+    assert "has no command or URL" in errors["nowhere"]
+    assert "${secret:url}" in errors["secretive"]
+
+
+def test_what_the_catalog_declares_stays() -> None:
+    declared = Tool("s", "a", description="old", price_usd=0.01, success=0.9, tier="low", tier_reason="ours")
+    server = described(Server("s", title="T", tools=(declared,)), wire("a", "b"), None, "  How to use me. ")
+    assert [(tool.name, tool.price_usd, tool.tier) for tool in server.tools] == [("a", 0.01, "low"), ("b", None, "")]
+    assert (server.tools[0].description, server.title, server.description) == ("", "T", "How to use me.")
+
+
+def test_the_server_speaks_for_itself_only_where_the_catalog_is_silent() -> None:
+    info = mcp_types.Implementation(name="s", version="1", title="Theirs", description="Their words.")
+    assert described(Server("s", description="Ours."), [], info, "").description == "Ours."
+    assert described(Server("s"), [], info, "instructions").description == "Their words."
+    assert described(Server("s"), [], info, "").title == "Theirs"
+
+
+@pytest.mark.parametrize("name", ["", "a\nb", "a\u202eb"])
+def test_unusable_names_are_refused(name: str) -> None:
+    with pytest.raises(WayfareError, match="unusable name"):
+        described(Server("s"), wire(name), None, "")

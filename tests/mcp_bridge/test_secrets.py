@@ -1,0 +1,67 @@
+"""References are resolved from memory and the environment, and no value is ever shown."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from core.domain.catalog import Connection
+from core.mcp_bridge.secrets import MissingReferenceError, SecretVault
+
+ENVIRON = {"TOKEN": "from-environment", "SHORT": "abc", "EMPTY": ""}
+
+
+def test_every_field_and_spelling_is_resolved() -> None:
+    vault = SecretVault()
+    vault.put("id", "typed-in")
+    vault.put("srv:1/KEY", "hunter22")
+    connection = Connection(
+        "stdio",
+        command="${python}",
+        args=("--token=${env:TOKEN}", "${NAME:-fallback}", "${workspaceFolder}", "$HOME"),
+        cwd="/${input:id}",
+        env={"KEY": "${secret:srv:1/KEY}", "E": "${env:EMPTY:-default}", "F": "x${env:EMPTY}y"},
+        url="https://${TOKEN}.example",
+        headers={"Authorization": "Bearer ${secret:srv:1/KEY}"},
+    )
+    launch = vault.resolve(connection, environ=ENVIRON)
+    assert launch.command == sys.executable
+    assert launch.args == ("--token=from-environment", "fallback", "${workspaceFolder}", "$HOME")
+    assert launch.cwd == "/typed-in"
+    assert launch.env == {"KEY": "hunter22", "E": "default", "F": "xy"}
+    assert launch.url == "https://from-environment.example"
+    assert launch.headers == {"Authorization": "Bearer hunter22"}
+
+
+def test_missing_references_are_named_once_and_in_order() -> None:
+    connection = Connection("http", url="${env:HOST}/${env:HOST}", headers={"A": "${input:a}${secret:b}${env:TOKEN}"})
+    vault = SecretVault()
+    assert vault.missing(connection, environ=ENVIRON) == ("${env:HOST}", "${input:a}", "${secret:b}")
+    with pytest.raises(MissingReferenceError, match=r"\$\{env:HOST\}, \$\{input:a\}"):
+        vault.resolve(connection, environ=ENVIRON)
+
+
+def test_a_value_given_in_the_console_stands_in_for_a_missing_variable() -> None:
+    vault = SecretVault()
+    vault.put("HOST", "given.example")
+    vault.put("TOKEN", "not-used")
+    connection = Connection("http", url="${env:HOST}/${env:TOKEN}")
+    assert vault.resolve(connection, environ=ENVIRON).url == "given.example/from-environment"
+
+
+def test_secrets_and_used_variables_are_masked_and_old_ones_stay_masked() -> None:
+    vault = SecretVault()
+    vault.put("k", "old-secret")
+    vault.put("k", "old-secret-longer")
+    vault.put("s", "abc")
+    vault.resolve(Connection("http", url="${env:TOKEN}${env:SHORT}"), environ=ENVIRON)
+    text = "old-secret, old-secret-longer, from-environment, abc"
+    assert vault.redact(text) == "•••, •••, •••, abc"
+
+
+def test_nothing_shows_a_value() -> None:
+    vault = SecretVault()
+    vault.put("k", "hunter22")
+    launch = vault.resolve(Connection("http", url="${secret:k}"), environ={})
+    assert "hunter22" not in f"{vault!r}{vault}{launch!r}{launch}"
