@@ -19,6 +19,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Self, cast
 
 from core.errors import ParameterError
@@ -131,10 +132,7 @@ class Parameters:
     @classmethod
     def knobs(cls) -> tuple[Knob, ...]:
         """Every declared parameter, in order of declaration."""
-        return tuple(
-            dataclasses.replace(cast(Knob, f.metadata["knob"]), name=f.name, symbol=f.metadata["knob"].symbol or f.name)
-            for f in dataclasses.fields(cls)
-        )
+        return _knobs(cls)
 
     def replaced(self, values: Mapping[str, object]) -> Self:
         """A copy with some values changed; text is parsed. Raises ParameterError for a name that does not exist."""
@@ -151,3 +149,11 @@ class Parameters:
     def changed(self) -> dict[str, Value]:
         """The values that differ from their defaults: what a shared link has to carry."""
         return {info.name: value for info in self.knobs() if (value := getattr(self, info.name)) != info.default}
+
+
+@cache
+def _knobs(parameters: type[Parameters]) -> tuple[Knob, ...]:
+    return tuple(
+        dataclasses.replace(cast(Knob, f.metadata["knob"]), name=f.name, symbol=f.metadata["knob"].symbol or f.name)
+        for f in dataclasses.fields(parameters)
+    )

@@ -16,6 +16,8 @@ from core.domain.catalog import Json
 
 _NOTHING_TO_FETCH: Any = cast("Any", Registry)()
 MESSAGE_LIMIT = 300
+UNUSABLE = (SchemaError, Unresolvable, RecursionError, TypeError, ValueError, AttributeError)
+"""What a stranger's schema can make the validator raise: broken, circular, or naming a draft that is none."""
 
 
 def argument_problems(schema: Json | None, arguments: Mapping[str, Any]) -> dict[str, str]:
@@ -33,7 +35,7 @@ def argument_problems(schema: Json | None, arguments: Mapping[str, Any]) -> dict
     try:
         for field, message in _problems(dict(schema or {}), dict(arguments)):
             problems.setdefault(field, message[:MESSAGE_LIMIT])
-    except (SchemaError, Unresolvable):
+    except UNUSABLE:
         return {}
     return problems
 

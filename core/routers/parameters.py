@@ -25,11 +25,11 @@ class MatchingParameters(Parameters):
 
     n: int = knob(3, symbol="n", low=1, high=50, step=1, group=SIMILARITY, help="Candidates returned, EHRR (9).")
     sim_midpoint: float = knob(
-        0.3, symbol="Sim½", low=0.0, high=1.0, step=0.05, group=SIMILARITY,
+        0.3, symbol="Sim½", low=0.0, high=1.0, step=0.05, group=VIEWS,
         help="The similarity that counts as one half; 0 takes the cosine as it is, EHRR (1).",
     )  # fmt: skip
     sim_steepness: float = knob(
-        3.0, symbol="contrast", low=1.0, high=8.0, step=0.5, group=SIMILARITY,
+        3.0, symbol="contrast", low=1.0, high=8.0, step=0.5, group=VIEWS,
         help="How sharply similarity rises around Sim½: Sim' = Sim^a / (Sim^a + m^a).",
     )  # fmt: skip
     w_names: float = _weight(0.3, "w names", "the names view: server and tool names as words")

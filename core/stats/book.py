@@ -75,7 +75,9 @@ class StatisticsBook:
         kind = OutcomeKind(outcome.kind)
         return running.after(
             y=kind.success,
-            latency_s=outcome.latency_s,
+            latency_s=None
+            if kind is OutcomeKind.NOT_CONNECTED
+            else outcome.latency_s,  # no call was made: nothing to time
             fail=kind.post_accept_failure,
             connect_s=connect_s,
             rates=self._rates,

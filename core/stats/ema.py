@@ -36,21 +36,22 @@ class Running:
     calls: int = 0
     connects: int = 0
 
-    def after(self, *, y: bool, latency_s: float, fail: bool, connect_s: float | None, rates: Rates) -> Running:
+    def after(self, *, y: bool, latency_s: float | None, fail: bool, connect_s: float | None, rates: Rates) -> Running:
         """The figures after one call, EHRR (8). The four updates are simultaneous: the variance uses the old mean.
+
+        A time that was not observed (None) leaves its figure as it is.
 
         >>> r = Running(0.9, 0.0, 0.02, 1.0, 0.3).after(y=False, latency_s=2.0, fail=True, connect_s=None, rates=Rates())
         >>> round(r.success, 3), round(r.variance, 4), round(r.failure, 3), round(r.call_s, 2), r.conn_s
         (0.765, 0.1215, 0.167, 1.15, 0.3)
         """
-        connected = connect_s is not None
         return replace(
             self,
             success=ema(self.success, float(y), rates.success),
             variance=ema(self.variance, (float(y) - self.success) ** 2, rates.variance),
             failure=ema(self.failure, float(fail), rates.failure),
-            call_s=ema(self.call_s, latency_s, rates.latency),
-            conn_s=ema(self.conn_s, connect_s, rates.latency) if connect_s is not None else self.conn_s,
+            call_s=self.call_s if latency_s is None else ema(self.call_s, latency_s, rates.latency),
+            conn_s=self.conn_s if connect_s is None else ema(self.conn_s, connect_s, rates.latency),
             calls=self.calls + 1,
-            connects=self.connects + connected,
+            connects=self.connects + (connect_s is not None),
         )

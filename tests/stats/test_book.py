@@ -127,23 +127,23 @@ def test_without_news_the_snapshot_is_the_same_object(two_servers):
 
 
 @pytest.mark.parametrize(
-    ("kind", "success", "failure"),
+    ("kind", "success", "failure", "call_s"),
     [
-        ("ok", 0.85 * 0.8 + 0.15, 0.085),
-        ("tool_error", 0.85 * 0.8, 0.085),
-        ("invalid_arguments", 0.85 * 0.8, 0.085),
-        ("timeout", 0.85 * 0.8, 0.085 + 0.15),
-        ("crash", 0.85 * 0.8, 0.085 + 0.15),
-        ("not_connected", 0.85 * 0.8, 0.085 + 0.15),
+        ("ok", 0.85 * 0.8 + 0.15, 0.085, 0.85 * 0.5 + 0.15 * 2.5),
+        ("tool_error", 0.85 * 0.8, 0.085, 0.85 * 0.5 + 0.15 * 2.5),
+        ("invalid_arguments", 0.85 * 0.8, 0.085, 0.85 * 0.5 + 0.15 * 2.5),
+        ("timeout", 0.85 * 0.8, 0.085 + 0.15, 0.85 * 0.5 + 0.15 * 2.5),
+        ("crash", 0.85 * 0.8, 0.085 + 0.15, 0.85 * 0.5 + 0.15 * 2.5),
+        ("not_connected", 0.85 * 0.8, 0.085 + 0.15, 0.5),  # no call was made: its time says nothing
     ],
 )
-def test_each_kind_of_outcome_counts_latency_and_its_two_bits(two_servers, event, kind, success, failure):
+def test_each_kind_of_outcome_counts_latency_and_its_two_bits(two_servers, event, kind, success, failure, call_s):
     book = StatisticsBook(two_servers)
     book.observe(event(kind=kind, latency_s=2.5))
     running = book.server(0)
     assert running.success == pytest.approx(success)
     assert running.failure == pytest.approx(failure)
-    assert running.call_s == pytest.approx(0.85 * 0.5 + 0.15 * 2.5)
+    assert running.call_s == pytest.approx(call_s)
 
 
 @pytest.mark.parametrize(("kind", "simulated"), [("cancelled", False), ("ok", True), ("crash", True)])

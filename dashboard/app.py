@@ -1,0 +1,54 @@
+"""The console as one ASGI app: the pages, `/healthz`, and the Console's life."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+from streamlit import config
+
+from dashboard import session
+
+HERE = Path(__file__).parent
+CONFIG = HERE.parent / ".streamlit" / "config.toml"
+
+
+def _options(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _options(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def load_config() -> None:
+    """Apply our .streamlit/config.toml from whatever directory the console is started in."""
+    if CONFIG.is_file():
+        flags = dict(_options(tomllib.loads(CONFIG.read_text(encoding="utf-8"))))
+        config.get_config_options(force_reparse=True, options_from_flags=flags)
+
+
+async def healthz(_: Request) -> JSONResponse:
+    """200 as soon as pages can be served."""
+    return JSONResponse({"status": "ok"})
+
+
+@asynccontextmanager
+async def lifespan(_: object) -> AsyncIterator[None]:
+    """Open the store before the first page, close it after the last."""
+    session.console()
+    try:
+        yield
+    finally:
+        session.close_console()
+
+
+load_config()
+app = st.App(HERE / "main.py", lifespan=lifespan, routes=[Route("/healthz", healthz)])

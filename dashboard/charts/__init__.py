@@ -1,0 +1,1 @@
+"""Data to Plotly figures. No Streamlit, no store. One chart a file."""

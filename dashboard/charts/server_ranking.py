@@ -1,0 +1,69 @@
+"""Servers by utility: EHRR (3)."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+
+from core import units
+from core.domain.decision import Decision, ServerRow
+from dashboard.charts.base import figure, label, row_labels, rows_axis
+from dashboard.theme import ACCEPTED, ACCEPTED_SIGN, CHOSEN, CHOSEN_SIGN, DROPPED_SIGN, MUTED, REJECTED, REJECTED_SIGN
+
+SHOWN = 9
+
+
+def server_ranking(decision: Decision, *, height: int = 330) -> go.Figure:
+    """Bars of U_i, best on top: chosen, accepted, rejected, or left off the short-list."""
+    rows = [decision.server_at(row) for row in decision.servers_by_rank()[:SHOWN]][::-1]
+    chosen = decision.winner.server if decision.winner else None
+    marks = [_mark(row, chosen) for row in rows]
+    trace = {
+        "type": "bar",
+        "orientation": "h",
+        "x": [row.utility for row in rows],
+        "y": list(range(len(rows))),
+        "width": 0.34,
+        "marker": {"color": [colour for _, colour in marks]},
+        "text": [f"{row.utility:.3f}" for row in rows],
+        "textposition": "outside",
+        "textfont": {"size": 11},
+        "constraintext": "none",
+        "cliponaxis": False,
+        "customdata": [row.server for row in rows],
+        "hovertext": [_hover(row) for row in rows],
+        "hoverinfo": "text",
+    }
+    names = [f"{sign} {label(row.server)}" for row, (sign, _) in zip(rows, marks, strict=True)]
+    return figure(
+        [trace],
+        title="1 · Servers by utility",
+        height=height,
+        annotations=row_labels(names, faded=[not row.shortlisted for row in rows]),
+        xaxis={
+            "title": {"text": "U = Sim − αs·C", "font": {"size": 11}},
+            "range": _range([row.utility for row in rows]),
+        },
+        yaxis=rows_axis(len(rows), shown=SHOWN),
+    )
+
+
+def _range(utilities: list[float]) -> list[float]:
+    """Room for the figures written behind the bars."""
+    low, high = min([0.0, *utilities]), max([0.0, *utilities])
+    room = 0.28 * max(high - low, 0.05)
+    return [low - (room if low < 0 else 0.0), high + room]
+
+
+def _mark(row: ServerRow, chosen: str | None) -> tuple[str, str]:
+    if row.server == chosen:
+        return CHOSEN_SIGN, CHOSEN
+    if not row.shortlisted:
+        return DROPPED_SIGN, MUTED
+    return (ACCEPTED_SIGN, ACCEPTED) if row.accepted else (REJECTED_SIGN, REJECTED)
+
+
+def _hover(row: ServerRow) -> str:
+    return (
+        f"{label(row.server, 60)}<br>rank {row.rank}, U = {row.utility:.3f}<br>similarity {row.similarity:.3f}"
+        f"<br>expected time to success {units.seconds(row.cost_s)}"
+    )

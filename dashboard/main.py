@@ -1,0 +1,22 @@
+"""The navigation: runs at the start of every page."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from dashboard.pages import register
+from dashboard.views import activity, call, catalog, route
+
+MARK = str(Path(__file__).parent / "assets" / "wayfare.png")  # a file of ours: named icons are fetched from elsewhere
+
+st.set_page_config(page_title="Wayfare", page_icon=MARK, layout="wide")
+st.logo(MARK, size="medium")
+st.navigation(
+    register(
+        st.Page(route.page, title="Route", icon=":material/alt_route:", url_path="route", default=True),
+        st.Page(call.page, title="Call", icon=":material/play_arrow:", url_path="call"),
+        st.Page(catalog.page, title="Catalog", icon=":material/inventory_2:", url_path="catalog"),
+        st.Page(activity.page, title="Activity", icon=":material/timeline:", url_path="activity"),
+    ),
+    position="top",
+).run()

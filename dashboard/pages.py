@@ -1,0 +1,19 @@
+"""The pages by their URL path, so that any page can open another with its state in the URL."""
+
+from __future__ import annotations
+
+import streamlit as st
+from streamlit.navigation.page import StreamlitPage
+
+_pages: dict[str, StreamlitPage] = {}
+
+
+def register(*pages: StreamlitPage) -> list[StreamlitPage]:
+    """Make pages known by their URL path; returns them for the navigation."""
+    _pages.update({page.url_path or "route": page for page in pages})
+    return list(pages)
+
+
+def open_page(url_path: str, **query: str) -> None:
+    """Leave this page for another, with query parameters that say what to show there."""
+    st.switch_page(_pages[url_path], query_params=query)

@@ -1,0 +1,19 @@
+"""One colour per meaning, on every page and in every chart; mid-tones that read on light and on dark.
+
+The hues stay apart for colour-blind eyes, and no meaning rests on colour alone: a sign or a word says it too.
+"""
+
+from __future__ import annotations
+
+SIMILARITY = "#3B82C4"
+TIME = "#DB9412"
+MONEY = "#C2629C"
+ACCEPTED = "#17976F"
+REJECTED = "#D45B22"
+CHOSEN = "#7A63F1"
+MUTED = "#8C92A6"
+GRID = "rgba(140, 146, 166, 0.22)"
+
+CHOSEN_SIGN, ACCEPTED_SIGN, REJECTED_SIGN, DROPPED_SIGN = "★", "✓", "✗", "·"
+
+SERIES = (CHOSEN, SIMILARITY, TIME, MONEY, ACCEPTED, REJECTED, "#5AA9B8", "#9A7B4F")

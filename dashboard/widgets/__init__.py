@@ -1,0 +1,1 @@
+"""Widgets that own their session keys."""

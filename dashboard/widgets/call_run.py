@@ -1,0 +1,178 @@
+"""Making the call: timeout, simulation, confirmation, progress, cancel. Owns the keys `call.run*`."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core import units
+from core.calls import CallHandle
+from core.console import Console
+from core.domain.decision import Decision
+from core.domain.outcome import ToolCall
+from core.errors import WayfareError
+from core.execution.base import Progress
+from dashboard.widgets.call_form import Filled
+from dashboard.widgets.call_target import Target
+from dashboard.widgets.call_text import visible
+from dashboard.widgets.call_tool import destructive
+from dashboard.widgets.text import escaped
+
+RUNS_KEPT = 8
+POLL_S = 0.25
+LONGEST_S = 600.0
+
+
+@dataclass
+class Run:
+    """A call that was started on this page, and the decision that would be made after it, once somebody asked."""
+
+    handle: CallHandle
+    simulated: bool
+    started_s: float
+    decision: Decision | None
+    secret: frozenset[str]
+    next_decision: Decision | None = None
+
+
+def run_of(target: Target) -> Run | None:
+    """The last call of this tool in this session, under way or done."""
+    return _runs().get(target.key)
+
+
+def attempted(target: Target) -> bool:
+    """Whether somebody tried to call with arguments that do not fit."""
+    return target.key in st.session_state.setdefault("call.run.attempted", set())
+
+
+def call_bar(console: Console, target: Target, filled: Filled) -> None:
+    """Timeout, simulate, and the button; a destructive tool asks for one more click."""
+    run = run_of(target)
+    timeout_s, simulate, pressed = _controls(busy=run is not None and not run.handle.done)
+    if filled.problems:
+        _blocked(target, filled, pressed=pressed)
+        return
+    if destructive(target.tool.hints) and not simulate:
+        if pressed:
+            st.session_state["call.run.confirm"] = target.key
+        pressed = st.session_state.get("call.run.confirm") == target.key and _confirmed()
+    if pressed:
+        _start(console, target, filled, timeout_s, simulate)
+
+
+def _controls(*, busy: bool) -> tuple[float, bool, bool]:
+    """Timeout in s, whether to simulate, whether the button was pressed."""
+    line = st.container(horizontal=True, vertical_alignment="bottom")
+    st.session_state.setdefault("call.run.timeout", 30.0)
+    timeout_s = line.number_input(
+        "Timeout (s)", 0.1, LONGEST_S, step=5.0, format="%g", width=150,
+        key="call.run.timeout", persist_state="session",
+        help="The call is given up after this time; connecting to the server is not counted.",
+    )  # fmt: skip
+    simulate = line.toggle(
+        "Simulate", key="call.run.simulate", persist_state="session",
+        help="Calls nothing: an outcome is drawn from the known figures and marked as simulated; nothing is learnt.",
+    )  # fmt: skip
+    label, icon = ("Simulate", ":material/casino:") if simulate else ("Call", ":material/play_arrow:")
+    pressed = line.button(label, icon=icon, type="primary", width="stretch", key="call.run.go", disabled=busy)
+    return timeout_s, simulate, pressed
+
+
+def _blocked(target: Target, filled: Filled, *, pressed: bool) -> None:
+    """The arguments do not fit: from the first attempt on it is said here and at the fields."""
+    if pressed and not attempted(target):
+        st.session_state["call.run.attempted"].add(target.key)
+        st.rerun()
+    if attempted(target):
+        count = len(filled.problems)
+        st.warning(
+            f"{count} {'argument has' if count == 1 else 'arguments have'} to be put right before the call.",
+            icon=":material/edit:",
+        )
+
+
+def watch(run: Run) -> None:
+    """What a call under way is doing; redraws itself until the call is done, then the whole page once."""
+    _watch(run)
+
+
+@st.fragment(run_every=POLL_S)
+def _watch(run: Run) -> None:
+    if run.handle.done:
+        st.rerun()
+    elapsed_s = time.monotonic() - run.started_s
+    asked_to_stop = run.handle.cancel_event.is_set()
+    said, stop = st.columns([3, 1], vertical_alignment="center")
+    limit = units.seconds(run.handle.call.timeout_s)
+    said.markdown(f"**{'Cancelling' if asked_to_stop else 'Calling'}…** {elapsed_s:.1f} s, timeout {limit}")
+    if stop.button(
+        "Cancel", icon=":material/stop_circle:", key="call.run.cancel", disabled=asked_to_stop, width="stretch"
+    ):
+        run.handle.cancel()
+    progress = run.handle.progress
+    if progress is None:
+        st.caption("The server has not reported any progress.")
+        return
+    st.progress(fraction(progress) or 0.0)
+    st.text(progress_text(progress))
+
+
+def fraction(progress: Progress) -> float | None:
+    """How far it is, in [0, 1]; None where the server does not say of how much.
+
+    >>> fraction(Progress(2, 5, "")), fraction(Progress(2, None, "")), fraction(Progress(9, 5, ""))
+    (0.4, None, 1.0)
+    """
+    total = progress.total
+    if total is None or not math.isfinite(total) or total <= 0 or not math.isfinite(progress.progress):
+        return None
+    return min(1.0, max(0.0, progress.progress / total))
+
+
+def progress_text(progress: Progress) -> str:
+    """The server's own message and count.
+
+    >>> progress_text(Progress(2, 5, "reading"))
+    'reading (2 of 5)'
+    """
+    count = f"{progress.progress:g}" + (f" of {progress.total:g}" if progress.total is not None else "")
+    return f"{visible(progress.message[:300])} ({count})" if progress.message else f"Progress: {count}"
+
+
+def _runs() -> dict[tuple[str, str], Run]:
+    return st.session_state.setdefault("call.runs", {})
+
+
+def _confirmed() -> bool:
+    """The second click that a destructive tool needs."""
+    with st.container(border=True):
+        st.markdown(
+            ":red[:material/warning:] **This tool says that it may delete or overwrite something.** Call it anyway?"
+        )
+        with st.container(horizontal=True):
+            sure = st.button("Yes, call it", type="primary", key="call.run.sure")
+            if st.button("Keep everything as it is", key="call.run.keep"):
+                del st.session_state["call.run.confirm"]
+                st.rerun()
+    return sure
+
+
+def _start(console: Console, target: Target, filled: Filled, timeout_s: float, simulate: bool) -> None:
+    decision_id = target.decision.id if target.decision is not None else None
+    call = ToolCall(target.tool.server, target.tool.name, filled.arguments, timeout_s, target.catalog.name, decision_id)
+    try:
+        handle = console.start_call(call, simulate=simulate)
+    except WayfareError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return
+    st.session_state.pop("call.run.confirm", None)
+    runs = _runs()
+    runs.pop(target.key, None)
+    runs[target.key] = Run(handle, simulate, time.monotonic(), target.decision, filled.secret)
+    for key in [key for key, run in runs.items() if run.handle.done][: max(0, len(runs) - RUNS_KEPT)]:
+        del runs[key]
+    st.session_state["call.run.attempted"].discard(target.key)
+    st.rerun()

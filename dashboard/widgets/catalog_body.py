@@ -1,0 +1,120 @@
+"""The two tables of the Catalog page with their filters, and the chosen row in full."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from core.console import Console
+from core.domain.catalog import Catalog
+from core.domain.imports import Imported
+from core.domain.statistics import Statistics
+from core.errors import WayfareError
+from dashboard.widgets import catalog_state as state
+from dashboard.widgets.catalog_columns import SERVER_COLUMNS, TOOL_COLUMNS
+from dashboard.widgets.catalog_detail import server_detail, tool_detail
+from dashboard.widgets.catalog_frames import matching, server_frame, server_text, tool_frame, tool_text
+from dashboard.widgets.catalog_table import choice_table, kept, table_key
+from dashboard.widgets.import_documents import counted
+
+
+def servers_body(console: Console, catalog: Catalog, statistics: Statistics, query: str, chosen: str) -> str:
+    """The servers that match the query; returns the chosen one's name, or nothing."""
+    frame = kept(server_frame(catalog, statistics), matching(map(server_text, catalog.servers), query))
+    if frame.empty:
+        _nothing(f"None of {counted(len(catalog.servers), 'server')} matches the search.")
+        return ""
+    _found(len(frame), len(catalog.servers), "server")
+    row = choice_table(
+        frame,
+        SERVER_COLUMNS,
+        labels=frame.index.tolist(),
+        key=table_key("servers", catalog.name, query),
+        chosen=catalog.server_row.get(chosen),
+        about=f"Servers of {catalog.name}",
+    )
+    if row is None:
+        return ""
+    server_detail(console, catalog, statistics, row)
+    return catalog.servers[row].name
+
+
+def tools_body(
+    console: Console, catalog: Catalog, statistics: Statistics, query: str, *, server: str, chosen: str
+) -> str:
+    """The tools that match the query, of one server or of all; returns the chosen one as `server::tool`, or nothing."""
+    if not catalog.tools:
+        _no_tools(catalog)
+        return ""
+    tokens = _tokens(console, catalog)
+    whole = tool_frame(catalog, statistics, tokens)
+    mask = np.array(matching(map(tool_text, catalog.tools), query), dtype=bool)
+    if server:
+        mask &= (whole["server"] == server).to_numpy()
+    frame = kept(whole, mask.tolist())
+    if frame.empty:
+        _nothing(f"None of {counted(len(catalog.tools), 'tool')} matches the search.")
+        return ""
+    _found(len(frame), len(catalog.tools), "tool")
+    row = choice_table(
+        frame,
+        TOOL_COLUMNS,
+        labels=frame.index.tolist(),
+        key=table_key("tools", catalog.name, query, server),
+        chosen=catalog.tool_row.get(chosen),
+        about=f"Tools of {catalog.name}",
+    )
+    if tokens is None:
+        _offer_index(console, catalog)
+    if row is None:
+        return ""
+    tool_detail(console, catalog, statistics, row)
+    return catalog.tools[row].id
+
+
+def _found(shown: int, total: int, thing: str) -> None:
+    words = counted(total, thing) if shown == total else f"{shown:,} of {counted(total, thing)}"
+    st.caption(f"{words}. Choose a row to read all of it and to set its price; click a heading to sort.")
+
+
+def _no_tools(catalog: Catalog) -> None:
+    st.info("No server of this catalog lists a tool: the servers say themselves what they offer, once connected.")
+    st.button(
+        "Connect its servers…",
+        key="catalog.tools.connect",
+        icon=":material/cable:",
+        on_click=state.open_connect,
+        args=(Imported("catalog", catalog.servers), catalog.name, f"servers of {catalog.name}"),
+    )
+
+
+def _nothing(sentence: str) -> None:
+    st.info(sentence, icon=":material/search_off:")
+    st.button("Clear the search", key="catalog.clear", icon=":material/backspace:", on_click=state.clear_search)
+
+
+def _tokens(console: Console, catalog: Catalog) -> NDArray[np.int64] | None:
+    library = console.library
+    return library.scene(catalog.name).tool_tokens if library.is_prepared(catalog.name) else None
+
+
+def _offer_index(console: Console, catalog: Catalog) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption("Token counts come with the index, which is made at the first decision on this catalog, or now.")
+        if st.button("Index it now", key="catalog.index", icon=":material/database:"):
+            _index(console, catalog.name)
+
+
+def _index(console: Console, name: str) -> None:
+    bar = st.progress(0.0, "Embedding its texts…")
+
+    def show(done: int, total: int) -> None:
+        bar.progress(min(done / max(total, 1), 1.0), f"{done:,} of {total:,} texts")
+
+    try:
+        console.library.prepare(name, show)
+    except WayfareError as error:
+        bar.empty()
+        state.say(str(error), done=False)
+    st.rerun()

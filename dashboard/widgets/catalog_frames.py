@@ -1,0 +1,193 @@
+"""A catalog and its statistics as tables: one row a server or tool, every figure with its unit and its source.
+
+Prices are in m$ (a thousandth of a dollar) per call, times in s, probabilities in percent. A frame's index is the row
+in the catalog, so that a filtered or sorted table still says which server or tool a row is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from core.domain.catalog import Catalog, Connection, Server, Tool, ToolHints
+from core.domain.statistics import Source, Statistics
+
+M_USD = 1e3
+PERCENT = 1e2
+SHOWN_DESCRIPTION = 160
+NO_HINTS = ToolHints()
+NO_COMMAND = "no command"
+LABELS = tuple("median of its tools" if source is Source.MEDIAN else source.label for source in sorted(Source))
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What the page says of a catalog at its top; `measured` of `figures` come from real calls."""
+
+    servers: int
+    tools: int
+    unpriced: int
+    measured: int
+    figures: int
+
+
+def counts(catalog: Catalog, statistics: Statistics) -> Counts:
+    """Servers, tools, tools without a price, and how many figures were measured."""
+    servers, tools = statistics.servers, statistics.tools
+    sources = np.concatenate(
+        [
+            servers.conn_source,
+            servers.call_source,
+            servers.success_source,
+            servers.failure_source,
+            tools.latency_source,
+            tools.success_source,
+        ]
+    )
+    return Counts(
+        servers=len(catalog.servers),
+        tools=len(catalog.tools),
+        unpriced=int(np.isnan(tools.price_usd).sum()),
+        measured=int((sources == Source.MEASURED).sum()),
+        figures=len(sources),
+    )
+
+
+def server_frame(catalog: Catalog, statistics: Statistics) -> pd.DataFrame:
+    """One row for each server."""
+    figures = statistics.servers
+    return pd.DataFrame(
+        {
+            "server": [server.name for server in catalog.servers],
+            "category": [server.category for server in catalog.servers],
+            "tools": [len(server.tools) for server in catalog.servers],
+            "ask_musd": figures.ask_usd * M_USD,
+            "ask_source": price_words(figures.ask_usd, figures.ask_source),
+            "connect_s": figures.conn_s,
+            "connect_source": source_words(figures.conn_source, figures.connects),
+            "call_s": figures.call_s,
+            "call_source": source_words(figures.call_source, figures.calls),
+            "success_percent": figures.success * PERCENT,
+            "success_source": source_words(figures.success_source, figures.calls),
+            "variance": figures.success_variance,
+            "failure_percent": figures.post_accept_failure * PERCENT,
+            "failure_source": source_words(figures.failure_source, figures.calls),
+            "calls": figures.calls,
+            "reached_by": [reached_by(server.connection) for server in catalog.servers],
+        }
+    )
+
+
+def tool_frame(catalog: Catalog, statistics: Statistics, tokens: NDArray[np.int64] | None = None) -> pd.DataFrame:
+    """One row for each tool; `tokens` of the definitions are empty where they were not counted yet."""
+    figures, tools = statistics.tools, catalog.tools
+    return pd.DataFrame(
+        {
+            "server": [tool.server for tool in tools],
+            "tool": [tool.name for tool in tools],
+            "description": [one_line(tool.description) for tool in tools],
+            "price_musd": figures.price_usd * M_USD,
+            "price_source": price_words(figures.price_usd, figures.price_source),
+            "tier": [tool.tier for tool in tools],
+            "latency_s": figures.latency_s,
+            "latency_source": source_words(figures.latency_source, figures.calls),
+            "success_percent": figures.success * PERCENT,
+            "success_source": source_words(figures.success_source, figures.calls),
+            "calls": figures.calls,
+            "hints": [hint_words(tool.hints) for tool in tools],
+            "tokens": np.full(len(tools), np.nan) if tokens is None else tokens,
+        }
+    )
+
+
+def source_words(sources: Iterable[int], calls: Iterable[int]) -> list[str]:
+    """Where each figure comes from; a measured one says from how many calls.
+
+    >>> source_words([0, 1, 3, 3], [0, 0, 1, 1200])
+    ['prior', 'declared', 'measured · 1 call', 'measured · 1,200 calls']
+    """
+    return [
+        LABELS[source] if source != Source.MEASURED else source_word(source, count)
+        for source, count in zip(map(int, sources), calls, strict=True)
+    ]
+
+
+def source_word(source: int, calls: int) -> str:
+    """One figure's source in words."""
+    if source == Source.MEASURED:
+        return f"measured · {calls:,} call{'' if calls == 1 else 's'}"
+    return Source(source).label
+
+
+def price_words(prices_usd: Sequence[float] | NDArray[np.float64], sources: Iterable[int]) -> list[str]:
+    """Where prices and asks come from; what has no price is unpriced, never free.
+
+    >>> price_words([float("nan"), 0.0, 0.2, 0.1], [0, 1, 2, 4])
+    ['unpriced', 'declared', 'edited', 'median of its tools']
+    """
+    return [
+        "unpriced" if unpriced else LABELS[source]
+        for unpriced, source in zip(np.isnan(prices_usd).tolist(), map(int, sources), strict=True)
+    ]
+
+
+def hint_words(hints: ToolHints) -> str:
+    """A tool's own hints in words; empty where it gives none.
+
+    >>> hint_words(ToolHints(read_only=True, open_world=False)), hint_words(ToolHints(read_only=False))
+    ('read-only, closed world', 'writes')
+    """
+    if hints == NO_HINTS:
+        return ""
+    said = (
+        (hints.read_only, "read-only", "writes"),
+        (hints.destructive, "destructive", "not destructive"),
+        (hints.idempotent, "idempotent", "not idempotent"),
+        (hints.open_world, "open world", "closed world"),
+    )
+    return ", ".join(yes if value else no for value, yes, no in said if value is not None)
+
+
+def reached_by(connection: Connection | None) -> str:
+    """The transport of a connection.
+
+    >>> reached_by(None), reached_by(Connection("stdio", command="npx"))
+    ('no command', 'stdio')
+    """
+    return NO_COMMAND if connection is None else connection.transport
+
+
+def one_line(text: str, limit: int = SHOWN_DESCRIPTION) -> str:
+    """The beginning of a description on one line, without control characters.
+
+    >>> one_line("Reads\\n a file.  Fast.", 14)
+    'Reads a file.…'
+    """
+    line = " ".join(text[: 4 * limit].split())
+    if not line.isprintable():
+        line = "".join(ch for ch in line if ch.isprintable())
+    return line if len(line) < limit else f"{line[: limit - 1].rstrip()}…"
+
+
+def matching(texts: Iterable[str], query: str) -> list[bool]:
+    """Which texts hold every word of the query, in any order and case.
+
+    >>> matching(["Weather forecast", "Files"], "FORE weather"), matching(["Files"], " ")
+    ([True, False], [True])
+    """
+    wanted = query.lower().split()
+    return [all(word in text for word in wanted) for text in map(str.lower, texts)]
+
+
+def server_text(server: Server) -> str:
+    """What the search box looks through for a server."""
+    return f"{server.name}\n{server.title}\n{server.category}\n{server.description}"
+
+
+def tool_text(tool: Tool) -> str:
+    """What the search box looks through for a tool."""
+    return f"{tool.id}\n{tool.title}\n{tool.description}"

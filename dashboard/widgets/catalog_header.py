@@ -1,0 +1,128 @@
+"""The top of the Catalog page: which catalog, what is in it, and what can be done with it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.console import Console
+from core.domain.catalog import Catalog
+from core.errors import WayfareError
+from core.library import SAMPLE
+from dashboard.widgets import catalog_state as state
+from dashboard.widgets.catalog_frames import Counts
+from dashboard.widgets.import_documents import counted
+from dashboard.widgets.text import escaped
+
+
+def catalog_choice(console: Console, wanted: str, first: str) -> str:
+    """The selectbox of catalogs, on the wanted one, or the first where that is not there."""
+    names = [info.name for info in console.catalogs()]
+    names += [name for name in dict.fromkeys((first, wanted)) if name not in names and known_catalog(console, name)]
+    if st.session_state.get(state.CATALOG) not in names:
+        st.session_state[state.CATALOG] = next(name for name in (wanted, first, *names) if name in names)
+    return st.selectbox("Catalog", names, key=state.CATALOG, width=250)
+
+
+def known_catalog(console: Console, name: str) -> bool:
+    """Whether there is a catalog of this name, stored or opened from a file."""
+    try:
+        return bool(name) and console.library.catalog(name).name == name
+    except WayfareError:
+        return False
+
+
+def view_choice(view: str) -> str:
+    """Servers, tools or connections."""
+    if st.session_state.get(state.VIEW) not in state.VIEWS:
+        st.session_state[state.VIEW] = view if view in state.VIEWS else state.SERVERS
+    return (
+        st.segmented_control("Show", state.VIEWS, key=state.VIEW, required=True, label_visibility="collapsed") or view
+    )
+
+
+def search_box(query: str) -> str:
+    """Plain text to look for."""
+    st.session_state.setdefault(state.QUERY, query)
+    return st.text_input(
+        "Search",
+        key=state.QUERY,
+        placeholder="Search names and descriptions",
+        icon=":material/search:",
+        label_visibility="collapsed",
+        width=330,
+    )
+
+
+def server_filter(catalog: Catalog, chosen: str) -> str:
+    """Which server's tools to show; nothing for all."""
+    names = [state.ALL_SERVERS, *(server.name for server in catalog.servers)]
+    if st.session_state.get(state.SERVER) not in names:
+        st.session_state[state.SERVER] = chosen if chosen in names else state.ALL_SERVERS
+    picked = st.selectbox("Server", names, key=state.SERVER, label_visibility="collapsed", width=250)
+    return "" if picked == state.ALL_SERVERS else picked
+
+
+def counts_row(counts: Counts) -> None:
+    """Four figures about the catalog."""
+    figures = (
+        ("Servers", f"{counts.servers:,}", "Servers in this catalog."),
+        ("Tools", f"{counts.tools:,}", "Tools over all its servers."),
+        ("Unpriced tools", f"{counts.unpriced:,}", "Tools without a price. Unpriced is not free: nothing is known."),
+        (
+            "Measured figures",
+            f"{counts.measured:,} of {counts.figures:,}",
+            "Times and success rates of servers and tools that were learnt from real calls, of all there are.",
+        ),
+    )
+    for label, value, text in figures:
+        st.metric(label, value, help=text, width="content")
+
+
+def actions(console: Console, name: str, servers: int) -> None:
+    """Import, connect, remove."""
+    st.button("Import…", icon=":material/upload_file:", on_click=state.open_dialog, args=("import",), type="primary")
+    st.button("Connect a client configuration…", icon=":material/cable:", on_click=state.open_dialog, args=("connect",))
+    shipped = name == SAMPLE
+    with st.popover(
+        "Remove",
+        icon=":material/delete:",
+        disabled=shipped,
+        help="The sample catalog is part of Wayfare and stays." if shipped else None,
+    ):
+        st.markdown(
+            f"Remove **{escaped(name)}** with its {counted(servers, 'server')}? Recorded decisions and calls stay, "
+            "and so do prices set by hand: they are back when a catalog of this name is imported again."
+        )
+        st.button(
+            "Yes, remove it",
+            key="catalog.remove",
+            type="primary",
+            icon=":material/delete:",
+            on_click=_remove,
+            args=(console, name),
+        )
+
+
+def notice() -> None:
+    """What was done last, until it is dismissed."""
+    said: state.Notice | None = st.session_state.get(state.NOTICE)
+    if said is None:
+        return
+    with st.container(border=True):
+        text, close = st.columns([12, 1], vertical_alignment="center")
+        sign = ":green[:material/check_circle:]" if said.done else ":red[:material/error:]"
+        text.markdown(f"{sign} {escaped(said.sentence, 600)}")
+        close.button("OK", key="catalog.notice", on_click=lambda: st.session_state.pop(state.NOTICE, None))
+        if said.remarks:
+            with st.expander(f"{len(said.remarks):,} remark{'s' if len(said.remarks) != 1 else ''}"):
+                st.text("\n".join(said.remarks))
+
+
+def _remove(console: Console, name: str) -> None:
+    try:
+        console.remove_catalog(name)
+    except WayfareError as error:
+        state.say(str(error), done=False)
+        return
+    state.go_to(SAMPLE)
+    state.say(f"The catalog {name} was removed.")

@@ -1,0 +1,118 @@
+"""The dialog that imports catalogs: hand over, see what would be taken, import all of it or nothing."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from core.console import Console
+from core.domain.imports import Imported
+from core.errors import WayfareError
+from dashboard.widgets import catalog_state as state
+from dashboard.widgets.catalog_frames import reached_by
+from dashboard.widgets.catalog_table import table_height
+from dashboard.widgets.import_documents import counted, keep, name_for, source_of
+from dashboard.widgets.import_name import name_field
+from dashboard.widgets.import_source import Read, problems, source_widgets
+from dashboard.widgets.text import escaped
+
+PROBLEM = "catalog:import.problem"
+SERVERS_SHOWN = 5
+EXAMPLE = '{"servers": [{"name": "weather", "description": "Forecasts.", "tools": [{"name": "get_forecast", …}]}]}'
+
+
+@st.dialog("Import a catalog", width="large", icon=":material/upload_file:", on_dismiss=state.close_dialog)
+def import_dialog(console: Console) -> None:
+    """Draw it; it closes itself once something was imported."""
+    if not state.dialog_open("import"):
+        st.rerun()
+    st.caption(
+        "Takes a catalog of servers and tools, a dump of tools/list, a server.json of the MCP Registry, or the "
+        "configuration of a client, as JSON or TOML of at most 64 MB. Several files become one catalog. "
+        "A document is taken as a whole or not at all."
+    )
+    read = source_widgets(console, EXAMPLE)
+    if read is None:
+        return
+    if read.reading.imported is None:
+        problems(read.reading)
+        return
+    _preview(read.reading.imported)
+    _buttons(console, read, connectable=bool(read.reading.imported.needs_discovery))
+    if sentence := st.session_state.get(PROBLEM, ""):
+        st.error(escaped(sentence), icon=":material/error:")
+
+
+def _buttons(console: Console, read: Read, *, connectable: bool) -> None:
+    name, agreed = name_field(console, name_for(read.documents, console))
+    with st.container(horizontal=True):
+        st.button(
+            "Import",
+            type="primary",
+            icon=":material/check:",
+            key="catalog.import.go",
+            disabled=not agreed,
+            on_click=_import,
+            args=(console, read, name),
+        )
+        if connectable:
+            st.button(
+                "Connect and discover instead…",
+                icon=":material/cable:",
+                key="catalog.import.connect",
+                on_click=state.open_dialog,
+                args=("connect",),
+            )
+
+
+def taken(imported: Imported) -> str:
+    """One sentence on what an import holds.
+
+    >>> taken(Imported("plain", ()))
+    'Format plain: 0 servers, 0 tools.'
+    """
+    tools = [tool for server in imported.servers for tool in server.tools]
+    unpriced = sum(tool.price_usd is None for tool in tools)
+    parts = [counted(len(imported.servers), "server"), counted(len(tools), "tool")]
+    if unpriced:
+        parts.append(f"{unpriced:,} without a price")
+    return f"Format {imported.format}: {', '.join(parts)}."
+
+
+def remarks(imported: Imported) -> tuple[str, ...]:
+    """The notes of an import, one line each."""
+    return tuple(f"{note.where}: {note.text}" for note in imported.notes)
+
+
+def _preview(imported: Imported) -> None:
+    st.markdown(f":green[:material/check_circle:] **{escaped(taken(imported))}**")
+    if waiting := len(imported.needs_discovery):
+        st.caption(
+            f"{counted(waiting, 'server')} without tools here: only the server itself knows them. "
+            "Connect and discover asks for them."
+        )
+    frame = pd.DataFrame(
+        {
+            "server": [server.name for server in imported.servers],
+            "tools": [len(server.tools) for server in imported.servers],
+            "reached by": [reached_by(server.connection) for server in imported.servers],
+        }
+    )
+    st.dataframe(frame, hide_index=True, height=table_height(min(len(frame), SERVERS_SHOWN)))
+    if imported.notes:
+        with st.expander(counted(len(imported.notes), "remark")):
+            st.text("\n".join(remarks(imported)[:500]))
+
+
+def _import(console: Console, read: Read, name: str) -> None:
+    imported = read.reading.imported
+    if imported is None:
+        return
+    try:
+        keep(console, imported, name, source_of(read.documents))
+    except WayfareError as error:
+        st.session_state[PROBLEM] = str(error)
+        return
+    state.close_dialog()
+    state.go_to(name)
+    state.say(f"Imported as {name}. {taken(imported)}", remarks(imported))

@@ -1,0 +1,47 @@
+"""Page state that survives a change of page and stands in the URL.
+
+Widgets forget their value when their page is left, so it is kept beside them; the URL is written after the run and read
+when it was changed from outside (a shared link, the back button).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+
+class UrlState:
+    """Named texts of one page. Widget keys are `<page>.<name>`.
+
+    Read `values` after `begin`; a widget under `key(name)` starts from its text; `end` writes the URL.
+    """
+
+    def __init__(self, page: str) -> None:
+        self._page = page
+        self._kept: dict[str, str] = st.session_state.setdefault(f"{page}:kept", {})
+
+    def key(self, name: str) -> str:
+        """The session key of a widget."""
+        return f"{self._page}.{name}"
+
+    def begin(self) -> dict[str, str]:
+        """The texts as they stand: from the URL where somebody else changed it, else as they were."""
+        arrived = dict(st.query_params.items())
+        written = st.session_state.get(f"{self._page}:written")
+        if arrived and arrived != written:
+            self._kept.clear()
+            self._kept.update(arrived)
+            st.session_state[f"{self._page}:written"] = arrived
+            for key in [k for k in st.session_state if str(k).startswith(f"{self._page}.")]:
+                del st.session_state[key]
+        return dict(self._kept)
+
+    def end(self, values: Mapping[str, str]) -> None:
+        """Keep these texts and put the ones that say something into the URL."""
+        said = {name: value for name, value in values.items() if value}
+        self._kept.clear()
+        self._kept.update(said)
+        if dict(st.query_params.items()) != said:
+            st.query_params.from_dict(said)
+        st.session_state[f"{self._page}:written"] = said

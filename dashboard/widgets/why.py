@@ -1,0 +1,96 @@
+"""Why a server or tool ended where it did: one sentence with the numbers, and all its figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import pandas as pd
+import streamlit as st
+
+from core import units
+from core.console import Console
+from core.domain.decision import Decision, ServerRow, ToolRow
+from core.economics.headroom import Headroom
+from dashboard.widgets.text import escaped
+
+LISTED = 2000
+
+
+def why_panel(console: Console, decision: Decision, key: str) -> None:
+    """Choose any server or tool of the decision (a click in a chart chooses too) and see why."""
+    subjects = _subjects(decision)
+    if not subjects:
+        return
+    if st.session_state.get(key) not in subjects:
+        st.session_state[key] = subjects[0]
+    choice, sentence = st.columns([3, 7], vertical_alignment="bottom")
+    subject = choice.selectbox(
+        "Why this server or tool?", subjects, key=key, help="Type to search; losers are here too."
+    )
+    sentence.info(escaped(console.why(decision, subject), 600), icon=":material/help:")
+    if "::" in subject:
+        row = decision.tools.ids.index(subject)
+        _figures(_tool_figures(console, decision, row))
+    else:
+        _figures(_server_figures(decision.server_at(decision.servers.names.index(subject))))
+
+
+def _subjects(decision: Decision) -> list[str]:
+    tools = [decision.tools.ids[row] for row in decision.evaluated_tools()]
+    servers = [decision.servers.names[row] for row in decision.servers_by_rank()]
+    listed = [*tools, *servers]
+    rest = [name for name in decision.tools.ids[:LISTED] if name not in set(tools)]
+    return [*listed, *rest]
+
+
+def _figures(figures: Sequence[tuple[str, str]]) -> None:
+    st.dataframe(
+        pd.DataFrame([dict(figures)]), hide_index=True, width="stretch", row_height=32,
+        column_config={name: st.column_config.TextColumn(name) for name, _ in figures},
+    )  # fmt: skip
+
+
+def _server_figures(row: ServerRow) -> list[tuple[str, str]]:
+    return [
+        ("rank", str(row.rank)),
+        ("similarity", f"{row.similarity:.3f}"),
+        ("time to success C", units.seconds(row.cost_s)),
+        ("utility U", f"{row.utility:.3f}"),
+        ("posted price τ", "not asked" if row.posted_price_usd is None else units.price(row.posted_price_usd)),
+        ("ask price c", "none advertised" if row.ask_usd is None else units.price(row.ask_usd)),
+        ("short-listed", "yes" if row.shortlisted else "no"),
+        ("accepted", "yes" if row.accepted else "no"),
+    ]
+
+
+def _tool_figures(console: Console, decision: Decision, index: int) -> list[tuple[str, str]]:
+    row = decision.tool_at(index)
+    figures = [
+        ("rank", str(row.rank or "–")),
+        ("similarity", f"{row.similarity:.3f}"),
+        ("latency l", units.seconds(row.latency_s)),
+        ("success of one attempt", units.share(row.success)),
+        ("time cost", units.seconds(row.time_cost_s)),
+        ("price", units.price(row.price_usd)),
+        ("money cost κ·p", units.seconds(row.money_cost_s)),
+        ("utility U", f"{row.utility:.3f}"),
+        ("schema tokens", f"{row.tokens:,}"),
+    ]
+    room = console.tool_headroom(decision, index) if row.rank else None
+    return figures + (_headroom(row, room) if room else [])
+
+
+def _headroom(row: ToolRow, room: Headroom) -> list[tuple[str, str]]:
+    verb = "wins up to" if row.rank == 1 else "would win at"
+    return [
+        (f"{verb} price", _reach(room.price_usd, units.price)),
+        (f"{verb} latency", _reach(room.latency_s, units.seconds)),
+        (f"{'wins down to' if row.rank == 1 else verb} success", _reach(room.success, units.share)),
+    ]
+
+
+def _reach(value: float | None, show: Callable[[float], str]) -> str:
+    if value is None:
+        return "any"
+    return "not reachable" if math.isnan(value) else show(value)

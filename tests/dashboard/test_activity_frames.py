@@ -1,0 +1,176 @@
+"""What the tables, the figures and the links of the Activity page are made of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from io import BytesIO
+
+import pandas as pd
+import pytest
+
+from core.domain.events import DecisionEvent, OutcomeEvent, ParameterEvent
+from core.store import Store
+from core.store.filters import ActivityFilter
+from dashboard.widgets.activity_calls import record_rows
+from dashboard.widgets.activity_extras import EXPORTS, changes_frame
+from dashboard.widgets.activity_filter import where
+from dashboard.widgets.activity_frames import call_frame, call_styler, decision_frame, decision_styler
+from dashboard.widgets.activity_totals import Totals, totals
+from dashboard.widgets.activity_trace import candidates_frame, changed, parameters, route_query, shortlist_frame
+
+T0 = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
+HOSTILE = "[x](http://evil) <b>\n:red[y]\u202e"
+SERVER = {"server": "files", "similarity": 0.5, "cost_s": 1.5, "utility": 0.25, "accepted": True, "ask_usd": None}
+TOOL = {
+    "tool": "files::read",
+    "similarity": 0.5,
+    "time_cost_s": 0.1,
+    "utility": 0.25,
+    "price_usd": None,
+    "success": 0.9,
+}
+DECISION = DecisionEvent(
+    id="d1", at=T0, catalog="demo", router="ehrr", subtask=HOSTILE, server_hint="", parameters_json='{"k": 3, "n": 3}',
+    winner="files::read", reason="it won", expected_price_usd=None, expected_time_s=0.1, total_ms=3.25,
+    candidates_json=json.dumps([TOOL]), trace_json=json.dumps({"servers": [SERVER], "tools": []}), origin="cli",
+)  # fmt: skip
+CALL = OutcomeEvent("o1", T0, "d1", "demo", "files", "read", "ok", 0.5, None, 1, 0.002, False, "", "console")
+EVENTS = (
+    DECISION,
+    replace(DECISION, id="d2", at=T0 + timedelta(seconds=9), winner=None, expected_time_s=None, reason="no server"),
+    CALL,
+    replace(CALL, id="o2", at=T0 + timedelta(seconds=1), kind="crash", price_usd=None, error=HOSTILE, connect_s=0.25),
+    replace(CALL, id="o3", at=T0 + timedelta(seconds=2), kind="cancelled", latency_s=99.0, decision_id=None),
+    replace(CALL, id="o4", at=T0 + timedelta(seconds=3), simulated=True, price_usd=0.5),
+    ParameterEvent(T0, "ehrr", "k", "5", "3", "=cli"),
+    ParameterEvent(T0 + timedelta(seconds=1), "ehrr", "k", "3", "4", "console"),
+)
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    with Store() as opened:
+        opened.events.append(*EVENTS)
+        yield opened
+
+
+def shown(styler: pd.io.formats.style.Styler) -> str:
+    return styler.to_html()
+
+
+def test_calls_keep_their_numbers_and_are_shown_in_words(store: Store) -> None:
+    frame = call_frame(store.activity.calls(), "Europe/Berlin")
+    assert frame["outcome"].tolist() == ["✓ ok", "· cancelled", "✗ crash", "✓ ok"]
+    assert frame["source"].tolist() == ["simulated", "real", "real", "real"]
+    assert frame["at"].iloc[-1].isoformat().startswith("2026-03-01T13:00:00.123456+01:00")
+    assert frame["connect_s"].tolist() == [0.0, 0.0, 0.25, 0.0]
+    assert frame["price_usd"].isna().tolist() == [False, False, True, False]
+    assert frame["error"].iloc[2] == "[x](http://evil) <b> :red[y]⟨U+202E⟩"
+    html = shown(call_styler(frame))
+    assert html.count("kept session") == 2  # a simulated call connects to nothing
+    assert "unpriced" in html
+    assert "250 ms" in html
+
+
+def test_decisions_say_how_their_calls_ended_and_what_is_unpriced(store: Store) -> None:
+    decisions = store.activity.decisions()
+    frame = decision_frame(decisions, store.activity.calls(), "UTC")
+    assert frame["winner"].tolist() == ["none", "★ files::read (unpriced)"]
+    assert frame["outcomes"].tolist() == ["not called", "1 ✗ crash, 1 ✓ ok; simulated: 1 ✓ ok"]
+    assert "100 ms" in shown(decision_styler(frame))
+
+
+def test_an_empty_history_has_empty_tables() -> None:
+    with Store() as store:
+        calls = store.activity.calls()
+        assert call_frame(calls, "UTC").empty
+        assert decision_frame(store.activity.decisions(), calls, "UTC").empty
+        assert totals(store.activity, ActivityFilter()) == (Totals(), Totals())
+
+
+def test_totals_keep_simulated_and_unpriced_calls_apart_and_cancelled_ones_out_of_success(store: Store) -> None:
+    real, simulated = totals(store.activity, ActivityFilter())
+    assert (real.calls, real.judged, real.success, real.p95_s, real.unpriced) == (3, 2, 0.5, 0.5, 1)
+    assert real.spent_usd == pytest.approx(0.004)
+    assert (simulated.calls, simulated.spent_usd, simulated.success) == (1, 0.5, 1.0)
+    only = totals(store.activity, ActivityFilter(kinds=("crash",)))[0]
+    assert (only.spent_usd, only.unpriced) == (None, 1)
+
+
+def test_the_record_of_a_call_names_the_decision_it_was_for(store: Store) -> None:
+    record = store.activity.calls().iloc[2].to_dict()
+    rows = dict(record_rows(record, "UTC"))
+    assert rows["price"] == "unpriced"
+    assert rows["connect"] == "250 ms"
+    assert rows["for the sub-task"].startswith("[x](http://evil)")
+    assert dict(record_rows(store.activity.calls().iloc[0].to_dict(), "UTC"))["connect"] == "–"
+
+
+def test_a_decision_opens_with_the_same_question_and_knobs() -> None:
+    defaults = {"k": 5, "n": 3}
+    assert changed(parameters(DECISION), defaults) == {"k": 3}
+    assert route_query(DECISION, defaults, "demo") == {"q": HOSTILE, "k": "3"}
+    other = replace(DECISION, router="sonar", server_hint="fast", parameters_json='{"gone": 1, "n": null}')
+    assert route_query(other, defaults, "sample") == {
+        "q": HOSTILE, "hint": "fast", "catalog": "demo", "router": "sonar", "n": "None",
+    }  # fmt: skip
+
+
+def test_the_trace_of_a_decision_is_read_with_what_is_missing_said() -> None:
+    (server,) = shortlist_frame(DECISION).to_dict("records")
+    assert server["server"] == "files"
+    assert server["ask price c"] == "none advertised"
+    assert server["posted price τ"] == "not asked"
+    (tool,) = candidates_frame(DECISION).to_dict("records")
+    assert (tool[""], tool["price"], tool["success"], tool["tokens"]) == ("★", "unpriced", "90 %", "–")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", "nonsense", '{"servers": 3}', "[1, null]", '{"servers": [[]]}'])
+def test_documents_of_another_shape_count_as_empty(text: str) -> None:
+    odd = replace(DECISION, trace_json=text, candidates_json=text, parameters_json=text)
+    assert shortlist_frame(odd).empty
+    assert candidates_frame(odd).empty
+    assert isinstance(parameters(odd), dict)
+
+
+def test_a_filter_is_read_from_texts_and_what_means_nothing_is_passed_over() -> None:
+    read = where(
+        {"catalog": "demo", "server": "files", "tool": "read", "kinds": "ok,nonsense", "time": "1h", "simulated": "no"},
+        T0,
+        "UTC",
+    )
+    assert read == ActivityFilter(
+        catalog="demo", server="files", tool="read", kinds=("ok",), since=T0 - timedelta(hours=1), simulated=False
+    )
+    assert (
+        where({"tool": "read", "time": "x", "simulated": "x", "from": "2026-01-01T00:00"}, T0, "UTC")
+        == ActivityFilter()
+    )
+    between = where({"time": "between", "from": "2026-03-01T10:00", "to": "nonsense"}, T0, "Europe/Berlin")
+    assert between.since == datetime(2026, 3, 1, 9, tzinfo=UTC)
+    assert between.until is None
+
+
+def test_parameter_changes_are_listed_newest_first(store: Store) -> None:
+    frame = changes_frame(pd.read_parquet(BytesIO(store.activity.export("parameters", "parquet"))), "UTC")
+    assert frame[["parameter", "from", "to", "changed by"]].to_numpy().tolist() == [
+        ["k", "3", "4", "console"],
+        ["k", "5", "3", "=cli"],
+    ]
+
+
+def test_every_export_comes_back_as_it_was_recorded(store: Store) -> None:
+    counts = {"decisions": 2, "outcomes": 4, "statistics": 0, "parameters": 2}
+    for table in EXPORTS:
+        exact = pd.read_parquet(BytesIO(store.activity.export(table, "parquet")))
+        readable = pd.read_csv(BytesIO(store.activity.export(table, "csv")))
+        assert len(exact) == len(readable) == counts[table]
+        assert list(exact.columns) == list(readable.columns)
+    outcomes = pd.read_parquet(BytesIO(store.activity.export("outcomes", "parquet")))
+    assert outcomes["error"].tolist() == ["", HOSTILE, "", ""]
+    assert outcomes["price_usd"].isna().sum() == 1
+    changes = pd.read_csv(BytesIO(store.activity.export("parameters", "csv")))
+    assert changes["origin"].tolist() == ["'=cli", "console"]

@@ -1,0 +1,357 @@
+"""The Call page with a caller written by hand: first run, validation, simulation, progress, results, the next decision."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
+
+from core.calls import Calls
+from core.console import Console
+from core.domain.catalog import Connection, Tool
+from core.domain.outcome import ContentBlock, Outcome, OutcomeKind, ToolCall
+from core.embedding.cached import CachedEncoder, EncoderSource
+from core.execution.base import Progress
+from core.store import Store
+from dashboard import session
+
+HOSTILE = "<script>alert(1)</script> **bold** :red[x] $a$ [link](javascript:alert(1))"
+CATALOG = {
+    "servers": [
+        {
+            "name": "files",
+            "description": "Reads and removes files.",
+            "connection": {"command": "nowhere"},
+            "tools": [
+                {
+                    "name": "read",
+                    "title": "Read **a** file",
+                    "description": HOSTILE,
+                    "price_usd": 0.002,
+                    "annotations": {"readOnlyHint": True},
+                    "inputSchema": {
+                        "type": "object",
+                        "properties": {
+                            "path": {"type": "string", "description": "Which file"},
+                            "lines": {"type": "integer", "minimum": 1, "default": 10},
+                            "mode": {"enum": ["text", "bytes"]},
+                            "tail": {"type": "boolean"},
+                            "filters": {"type": "array", "items": {"type": "string"}},
+                            "token": {"type": "string", "format": "password"},
+                        },
+                        "required": ["path"],
+                    },
+                },
+                {"name": "remove", "description": "Removes a file.", "annotations": {"destructiveHint": True}},
+                {"name": "stat", "description": "Size of a file.", "inputSchema": {"type": "object", "properties": {}}},
+            ],
+        }
+    ]
+}
+
+
+class Letters:
+    """An encoder without a model: counts of letters."""
+
+    model, dimension, note = "letters", 26, ""
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        """One row a text, of length 1."""
+        rows = np.array(
+            [[text.lower().count(chr(97 + n)) + 0.01 for n in range(26)] for text in texts], dtype=np.float32
+        )
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@dataclass
+class Caller:
+    """Answers what it is told; waits for `go`, reports `progress`, and knows what it was asked."""
+
+    answer: dict[str, Any] = field(default_factory=dict)
+    progress: Progress | None = None
+    go: threading.Event = field(default_factory=threading.Event)
+    asked: list[ToolCall] = field(default_factory=list)
+
+    def call(
+        self,
+        call: ToolCall,
+        tool: Tool | None,
+        connection: Connection | None,
+        *,
+        on_progress: Callable[[Progress], None] | None = None,
+        cancel: threading.Event | None = None,
+    ) -> Outcome:
+        """See ToolCaller."""
+        self.asked.append(call)
+        if self.progress is not None and on_progress is not None:
+            on_progress(self.progress)
+        while not self.go.wait(0.005):
+            if cancel is not None and cancel.is_set():
+                return Outcome(call, OutcomeKind.CANCELLED, datetime.now(UTC), 0.1, error="cancelled")
+        given = {"kind": OutcomeKind.OK, "latency_s": 0.2, **self.answer}
+        return Outcome(call=call, started_at=datetime.now(UTC), protocol_version="2026-07-28", **given)
+
+
+@dataclass
+class Bench:
+    """A console with one small catalog, and the caller behind it."""
+
+    console: Console
+    caller: Caller
+
+    def open(self, tool: str = "files::read", **query: str) -> AppTest:
+        """The page after its first run."""
+        app = AppTest.from_function(_script, default_timeout=30)
+        for name, value in {"catalog": "small", "tool": tool, **query}.items():
+            app.query_params[name] = value
+        return checked(app.run())
+
+    def answered(self, app: AppTest) -> AppTest:
+        """The page once the call under way is done."""
+        self.caller.go.set()
+        for run in app.session_state["call.runs"].values():
+            run.handle.report(20)
+        return checked(app.run())
+
+
+def _script() -> None:
+    from dashboard.views.call import page
+
+    page()
+
+
+def checked(app: AppTest) -> AppTest:
+    """The page, without an exception on it."""
+    assert not app.exception, app.exception[0].stack_trace
+    return app
+
+
+def press(app: AppTest, key: str = "call.run.go") -> AppTest:
+    """The page after a button."""
+    return checked(app.button(key=key).click().run())
+
+
+def said(app: AppTest) -> str:
+    """All text of the page that Markdown is made from."""
+    kinds = (app.markdown, app.caption, app.info, app.warning, app.error)
+    return "\n".join(str(element.value) for kind in kinds for element in kind)
+
+
+def labelled(app: AppTest, kind: str, label: str) -> Any:
+    """A widget by the beginning of its label."""
+    return next(widget for widget in getattr(app, kind) if widget.label.startswith(label))
+
+
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    """A console in memory behind the page."""
+    store = Store(None)
+    console = Console(store, CachedEncoder(EncoderSource.of(Letters()), store.vectors), seed=1)
+    console.import_text(json.dumps(CATALOG), "small")
+    caller = Caller()
+    console._calls = Calls(store, console.library, caller, rng=np.random.default_rng(1))
+    monkeypatch.setattr(session, "_console", console)
+    yield Bench(console, caller)
+    caller.go.set()
+    console.close()
+
+
+def test_the_first_run_shows_the_tool_and_an_untouched_form(bench: Bench) -> None:
+    app = bench.open()
+    assert "is required" not in said(app)
+    assert labelled(app, "text_input", "path").value == ""
+    assert labelled(app, "number_input", "lines").value == 10
+    assert [metric.value for metric in app.metric] == ["2 m$", "1 s", "90 %"]
+    assert "Not called yet" in said(app)
+
+
+def test_a_strangers_text_is_never_markup(bench: Bench) -> None:
+    app = bench.open()
+    assert [text.value for text in app.text] == [HOSTILE]
+    assert "Read **a** file" not in said(app)
+    assert r"Read \*\*a\*\* file" in said(app)
+
+
+def test_without_a_tool_it_says_what_to_do(bench: Bench) -> None:
+    app = AppTest.from_function(_script, default_timeout=30).run()
+    assert "No tool is chosen yet" in said(checked(app))
+
+
+def test_a_link_to_what_is_not_there_says_so(bench: Bench) -> None:
+    assert r"no tool nothing\:\:here" in said(bench.open("nothing::here"))
+    assert "There is no catalog gone" in said(bench.open(catalog="gone"))
+    assert "no longer in memory" in said(bench.open(decision="0123"))
+
+
+def test_calling_an_empty_form_tells_what_is_required_and_calls_nothing(bench: Bench) -> None:
+    app = press(bench.open())
+    assert "is required" in said(app)
+    assert "1 argument has to be put right" in said(app)
+    labelled(app, "text_input", "path").set_value("a.txt")
+    assert "is required" not in said(checked(app.run()))
+    assert bench.caller.asked == []
+
+
+def test_a_wrong_value_is_red_at_once(bench: Bench) -> None:
+    app = bench.open()
+    labelled(app, "number_input", "lines").set_value(0)
+    labelled(app, "text_area", "filters").set_value("[1,")
+    shown = said(checked(app.run()))
+    assert r"0 is less than the minimum of 1" in shown
+    assert "is not JSON" in shown
+
+
+def test_a_call_sends_what_the_form_holds(bench: Bench) -> None:
+    app = bench.open()
+    labelled(app, "text_input", "path").set_value("a.txt")
+    labelled(app, "selectbox", "mode").set_value(1)
+    labelled(app, "text_area", "filters").set_value('["x"]')
+    labelled(app, "text_input", "token").set_value("hunter2secret")
+    bench.caller.answer = {"structured": {"result": "hello"}, "content": (ContentBlock("text", text="hello"),)}
+    app = bench.answered(press(app))
+    sent = bench.caller.asked[0]
+    assert sent.arguments == {"path": "a.txt", "lines": 10, "mode": "bytes", "filters": ["x"], "token": "hunter2secret"}
+    assert (sent.catalog, sent.timeout_s) == ("small", 30.0)
+    assert "hello" in [code.value for code in app.code]
+    assert "hunter2secret" not in " ".join(str(element.value) for element in app.json)
+    assert {"200 ms", "kept session", "2 m$", "2026-07-28"} <= {metric.value for metric in app.metric}
+    table = app.dataframe[0].value.set_index("figure")
+    assert table.loc["tool: call time", "change"] == "▼ −120 ms"
+    assert table.loc["server: calls", "after"] == "1"
+
+
+def test_json_and_form_carry_the_arguments_to_each_other(bench: Bench) -> None:
+    app = bench.open()
+    labelled(app, "text_input", "path").set_value("a.txt")
+    app.run()
+    app = checked(app.toggle[0].set_value(True).run())
+    assert json.loads(app.text_area[0].value or "") == {"path": "a.txt", "lines": 10}
+    app.text_area[0].set_value('{"path": "b.txt", "tail": true}').run()
+    app = checked(app.toggle[0].set_value(False).run())
+    assert labelled(app, "text_input", "path").value == "b.txt"
+    assert labelled(app, "number_input", "lines").value is None
+    app = checked(app.toggle[0].set_value(True).run())
+    app.text_area[0].set_value('{"more": 1}').run()
+    assert checked(app.toggle[0].set_value(False).run()).toggle[0].value is True
+
+
+def test_progress_and_cancel(bench: Bench) -> None:
+    bench.caller.progress = Progress(2, 5, "**reading**")
+    app = press(bench.open("files::stat"))
+    while not bench.caller.asked:
+        threading.Event().wait(0.005)
+    app = checked(app.run())
+    assert app.button(key="call.run.go").disabled
+    assert "**reading** (2 of 5)" in [text.value for text in app.text]
+    press(app, "call.run.cancel")
+    next(iter(app.session_state["call.runs"].values())).handle.report(20)
+    shown = said(checked(app.run()))
+    assert "You cancelled the call" in shown
+    assert "because it was cancelled" in shown
+
+
+def test_a_destructive_tool_asks_once_more(bench: Bench) -> None:
+    app = press(bench.open("files::remove"))
+    assert "may delete or overwrite" in said(app)
+    assert bench.caller.asked == []
+    assert "may delete or overwrite" not in said(press(app, "call.run.keep"))
+    bench.answered(press(press(app), "call.run.sure"))
+    assert len(bench.caller.asked) == 1
+
+
+def test_a_simulated_call_calls_and_teaches_nothing(bench: Bench) -> None:
+    app = bench.open("files::remove")
+    app.toggle(key="call.run.simulate").set_value(True).run()
+    app = bench.answered(press(app))
+    assert bench.caller.asked == []
+    assert "because it was simulated" in said(app)
+    assert len(app.dataframe) == 0
+
+
+@pytest.mark.parametrize("kind", list(OutcomeKind))
+def test_every_outcome_has_its_word_and_error_text(bench: Bench, kind: OutcomeKind) -> None:
+    bench.caller.answer = {"kind": kind, "error": "" if kind.success else HOSTILE, "attempts": 2}
+    app = bench.answered(press(bench.open("files::stat")))
+    assert "2, retried" in {metric.value for metric in app.metric}
+    assert (HOSTILE in [code.value for code in app.code]) is not kind.success
+    assert any(button.key == "call.connect" for button in app.button) is (kind is OutcomeKind.NOT_CONNECTED)
+
+
+def test_hostile_results_appear_as_text(bench: Bench) -> None:
+    rows = [{"<b>a</b>": HOSTILE, "n": 1}, {"<b>a</b>": "x", "n": 2}]
+    bench.caller.answer = {"structured": {"rows": rows}, "content": (ContentBlock("text", text=HOSTILE),)}
+    app = bench.answered(press(bench.open("files::stat")))
+    assert HOSTILE in [code.value for code in app.code]
+    assert app.dataframe[0].value["<b>a</b>"].tolist() == [HOSTILE, "x"]
+    assert "javascript:" not in said(app)
+
+
+def test_the_next_decision_is_compared_with_the_one_that_led_here(bench: Bench) -> None:
+    decision = bench.console.route("size of a file", catalog="small")
+    winner = decision.winner
+    assert winner is not None
+    app = bench.open(winner.tool, decision=decision.id)
+    assert "candidate 1 of" in said(app)
+    if winner.tool == "files::read":
+        labelled(app, "text_input", "path").set_value("a")
+    bench.caller.answer = {"kind": OutcomeKind.TIMEOUT, "latency_s": 30.0, "error": "no answer"}
+    app = press(app)
+    if any(button.key == "call.run.sure" for button in app.button):
+        app = press(app, "call.run.sure")
+    app = bench.answered(app)
+    assert bench.caller.asked[0].decision_id == decision.id
+    figures = app.dataframe[1].value.set_index("figure")
+    assert figures.loc["called tool: utility U", "change"].startswith("▼")
+    assert app.query_params["decision"] == decision.id
+
+
+def test_what_fails_on_our_side_is_said(bench: Bench) -> None:
+    bench.caller.answer = {"kind": "no kind of outcome"}
+    app = press(bench.open("files::stat"))
+    bench.caller.go.set()
+    with pytest.raises(AttributeError):
+        next(iter(app.session_state["call.runs"].values())).handle.report(20)
+    assert "Wayfare could not finish this call" in said(checked(app.run()))
+
+
+def _draw_form() -> None:
+    import streamlit as st
+
+    from dashboard.session import console
+    from dashboard.widgets.call_form import call_form
+
+    call_form(console(), "small", st.session_state["tool"], attempted=True)
+
+
+TYPES = st.sampled_from(["string", "integer", "number", "boolean", "array", "object", ["string", "null"], 5])
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
+PROPERTY = st.fixed_dictionaries(
+    {},
+    optional={
+        "type": TYPES,
+        "enum": st.lists(SCALARS, max_size=3),
+        "default": SCALARS,
+        "description": SCALARS,
+        "multipleOf": SCALARS,
+        "minimum": SCALARS,
+        "format": st.sampled_from(["password", "markdown", 3]),
+        "$ref": st.sampled_from(["#", "#/properties/a", "nowhere"]),
+    },
+)
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.dictionaries(st.text(max_size=6), PROPERTY, max_size=6), st.lists(st.text(max_size=6), max_size=2))
+def test_no_schema_breaks_the_drawn_form(bench: Bench, properties: dict[str, Any], required: list[str]) -> None:
+    app = AppTest.from_function(_draw_form, default_timeout=30)
+    app.session_state["tool"] = Tool("s", "t", input_schema={"properties": properties, "required": required})
+    checked(app.run())

@@ -1,0 +1,128 @@
+"""Catalog and statistics as tables: units, sources, filters."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from core.domain.catalog import Catalog, Connection, Server, Tool, ToolHints
+from core.domain.events import OutcomeEvent, Override
+from core.stats.book import StatisticsBook
+from dashboard.widgets import catalog_frames as frames
+from dashboard.widgets.catalog_detail import server_figures, tool_figures
+
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+CATALOG = Catalog(
+    "mine",
+    (
+        Server(
+            "weather",
+            "Forecasts for any place.",
+            category="data",
+            tools=(
+                Tool("weather", "today", "The weather now.\nIn one line.", price_usd=0.002, latency_s=0.4, tier="low"),
+                Tool("weather", "week", "Seven days.", price_usd=0.006, hints=ToolHints(read_only=True)),
+            ),
+            conn_s=0.25,
+            success=0.9,
+            connection=Connection("stdio", command="npx"),
+        ),
+        Server("empty", "Says little.", tools=(Tool("empty", "nothing"),), ask_usd=0.5),
+        Server("bare", tools=(Tool("bare", "x"),)),
+    ),
+)
+
+
+def outcome(tool: str = "today", **changes: object) -> OutcomeEvent:
+    fields: dict[str, object] = {
+        "id": "1", "at": NOW, "decision_id": None, "catalog": "mine", "server": "weather", "tool": tool, "kind": "ok",
+        "latency_s": 1.0, "connect_s": 0.5, "attempts": 1, "price_usd": None, "simulated": False, "error": "",
+        "origin": "console",
+    }  # fmt: skip
+    return OutcomeEvent(**{**fields, **changes})  # type: ignore[arg-type]
+
+
+def book(*overrides: Override) -> StatisticsBook:
+    return StatisticsBook(CATALOG, overrides=overrides)
+
+
+def test_servers_say_every_figure_with_unit_and_source() -> None:
+    frame = frames.server_frame(CATALOG, book().snapshot())
+    first = frame.loc[0]
+    assert first["ask_musd"] == pytest.approx(4.0)
+    assert (first["ask_source"], first["connect_source"], first["call_source"]) == (
+        "median of its tools",
+        "declared",
+        "prior",
+    )
+    assert first["connect_s"] == 0.25
+    assert first["success_percent"] == pytest.approx(90.0)
+    assert list(frame["ask_source"]) == ["median of its tools", "declared", "unpriced"]
+    assert np.isnan(frame.loc[2, "ask_musd"])
+    assert list(frame["reached_by"]) == ["stdio", "no command", "no command"]
+
+
+def test_tools_say_every_figure_with_unit_and_source() -> None:
+    frame = frames.tool_frame(CATALOG, book().snapshot(), np.array([10, 20, 30, 40]))
+    assert list(frame["price_musd"][:2]) == pytest.approx([2.0, 6.0])
+    assert list(frame["price_source"]) == ["declared", "declared", "unpriced", "unpriced"]
+    assert list(frame["latency_source"]) == ["declared", "prior", "prior", "prior"]
+    assert frame.loc[0, "description"] == "The weather now. In one line."
+    assert frame.loc[1, "hints"] == "read-only"
+    assert list(frame["tokens"]) == [10, 20, 30, 40]
+
+
+def test_tokens_are_empty_before_they_are_counted() -> None:
+    assert frames.tool_frame(CATALOG, book().snapshot())["tokens"].isna().all()
+
+
+def test_measured_figures_say_from_how_many_calls() -> None:
+    running = book()
+    running.observe(outcome())
+    running.observe(outcome("week", connect_s=None))
+    servers, tools = (make(CATALOG, running.snapshot()) for make in (frames.server_frame, frames.tool_frame))
+    assert servers.loc[0, "call_source"] == "measured · 2 calls"
+    assert servers.loc[0, "connect_source"] == "measured · 1 call"
+    assert list(tools["success_source"])[:2] == ["measured · 1 call", "measured · 1 call"]
+    counted = frames.counts(CATALOG, running.snapshot())
+    assert (counted.servers, counted.tools, counted.unpriced) == (3, 4, 2)
+    assert (counted.measured, counted.figures) == (4 + 4, 4 * 3 + 2 * 4)
+
+
+def test_edited_figures_are_marked() -> None:
+    edited = book(
+        Override("mine", "weather", "today", "price_usd", 0.0, NOW),
+        Override("mine", "bare", "", "ask_usd", 0.1, NOW),
+    ).snapshot()
+    tools = frames.tool_frame(CATALOG, edited)
+    assert (tools.loc[0, "price_musd"], tools.loc[0, "price_source"]) == (0.0, "edited")
+    assert frames.server_frame(CATALOG, edited).loc[2, "ask_source"] == "edited"
+
+
+def test_an_empty_catalog_has_empty_tables() -> None:
+    nothing = Catalog("nothing")
+    statistics = StatisticsBook(nothing).snapshot()
+    assert frames.server_frame(nothing, statistics).empty
+    assert frames.tool_frame(nothing, statistics).empty
+    assert frames.counts(nothing, statistics) == frames.Counts(0, 0, 0, 0, 0)
+
+
+def test_search_looks_through_names_and_descriptions() -> None:
+    assert frames.matching(map(frames.tool_text, CATALOG.tools), "WEEK weather") == [False, True, False, False]
+    assert frames.matching(map(frames.server_text, CATALOG.servers), "forecasts") == [True, False, False]
+    assert frames.matching(["a.b"], "a.*b") == [False]
+
+
+def test_a_description_is_shown_on_one_line_without_control_characters() -> None:
+    assert frames.one_line("a\x1b[31m\u202e b\n\nc") == "a[31m b c"
+    assert len(frames.one_line("x" * 10_000_000)) == frames.SHOWN_DESCRIPTION
+
+
+def test_the_detail_lists_value_source_and_what_was_declared() -> None:
+    statistics = book().snapshot()
+    rows = {row[0]: row[1:] for row in server_figures(CATALOG.servers[0], statistics, 0)}
+    assert rows["Connection time"] == ("250 ms", "declared", "250 ms")
+    assert rows["Call time"] == ("1 s", "prior", "–")
+    assert tool_figures(CATALOG.tools[0], statistics, 0)[0] == ("Latency", "400 ms", "declared", "400 ms")

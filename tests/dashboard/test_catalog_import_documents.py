@@ -1,0 +1,111 @@
+"""Documents handed over: read as one import or not at all; prices typed; connections in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from core.console import Console
+from core.domain.catalog import Connection
+from core.embedding.cached import CachedEncoder
+from core.embedding.onnx import onnx_source
+from core.errors import CatalogError
+from core.store import Store
+from dashboard.widgets.catalog_price import parse_price
+from dashboard.widgets.connection_words import command_line, connection_lines
+from dashboard.widgets.import_documents import (
+    PASTED,
+    Document,
+    check_name,
+    fingerprint,
+    keep,
+    name_for,
+    read_documents,
+    source_of,
+)
+
+ONE = '{"servers": [{"name": "a", "tools": [{"name": "t", "price_usd": 0.001}]}]}'
+TWO = '{"mcpServers": {"b": {"command": "npx", "env": {"KEY": "hunter2-secret"}}}}'
+
+
+@pytest.fixture
+def console() -> Iterator[Console]:
+    store = Store(None)
+    with Console(store, CachedEncoder(onnx_source(), store.vectors)) as opened:
+        yield opened
+
+
+def test_several_documents_become_one_import(console: Console) -> None:
+    reading = read_documents(console, [Document("one.json", ONE), Document("two.json", TWO)])
+    assert reading.imported is not None
+    assert [server.name for server in reading.imported.servers] == ["a", "b"]
+    keep(console, reading.imported, "both", "two files")
+    assert console.catalogs()[1].name == "both"
+    assert console.missing_secrets(console.library.catalog("both").servers[1]) == ()
+
+
+def test_one_bad_document_spoils_all_and_every_problem_is_listed(console: Console) -> None:
+    bad = '{"servers": [{"name": "a", "tools": [{"name": "t"}, {"name": "t", "price_usd": NaN}]}]}'
+    reading = read_documents(console, [Document("one.json", ONE), Document("bad.json", bad)])
+    assert reading.imported is None
+    assert reading.sentence.startswith("Nothing was imported: bad.json: ")
+    assert reading.sentence.endswith("(and 1 more problem).")
+    assert len(reading.problems) == 2
+
+
+def test_servers_of_one_name_in_two_documents_are_a_problem(console: Console) -> None:
+    reading = read_documents(console, [Document("one.json", ONE), Document("again.json", ONE)])
+    assert reading.imported is None
+    assert "again.json" in reading.sentence
+
+
+@pytest.mark.parametrize("name", ["", "   ", "x" * 81, "a\nb", "a\u202eb"])
+def test_a_name_that_is_none_is_refused(name: str) -> None:
+    with pytest.raises(CatalogError, match="name"):
+        check_name(name)
+
+
+def test_the_sample_cannot_be_replaced(console: Console) -> None:
+    reading = read_documents(console, [Document("one.json", ONE)])
+    assert reading.imported is not None
+    with pytest.raises(CatalogError, match="belongs to the shipped catalog"):
+        keep(console, reading.imported, "sample", "one.json")
+
+
+def test_a_name_suggests_itself(console: Console) -> None:
+    assert name_for([Document("my tools.json", "")], console) == "my-tools"
+    assert name_for([Document("sample.json", "")], console) == "imported-1"
+    assert name_for([Document(PASTED, "")], console) == "imported-1"
+    assert source_of([Document(f"{n}.json", "") for n in range(7)]).endswith("4.json and 2 more")
+
+
+def test_the_same_documents_have_one_fingerprint() -> None:
+    assert fingerprint([Document("a", "x")]) == fingerprint([Document("a", b"x")])
+    assert fingerprint([Document("a", "x")]) != fingerprint([Document("a", "y")])
+    assert fingerprint([Document("a", "x"), Document("b", "")]) != fingerprint([Document("a", ""), Document("b", "x")])
+
+
+def test_a_document_does_not_show_its_content() -> None:
+    assert "hunter2" not in repr(Document("two.json", TWO))
+
+
+@pytest.mark.parametrize(("text", "price"), [("2.5", 0.0025), (" 2,5 m$", 0.0025), ("$1.20", 1.2), ("0", 0.0)])
+def test_prices_are_read_in_both_units(text: str, price: float) -> None:
+    assert parse_price(text) == pytest.approx(price)
+
+
+@pytest.mark.parametrize("text", ["", "free", "-1", "nan", "inf", "1e999", "$", "1 2", "<b>1</b>"])
+def test_what_is_no_price_is_told_in_a_sentence(text: str) -> None:
+    with pytest.raises(ValueError, match="write a number of at least 0"):
+        parse_price(text)
+
+
+def test_a_command_is_shown_as_it_will_run() -> None:
+    hostile = Connection(
+        "stdio", command="sh", args=("-c", "a b; rm\nx\u202e"), env={"K": "${secret:s/K}"}, cwd="/tmp/a b"
+    )
+    assert command_line(hostile) == r'sh -c "a b; rm\nx\u202e"'
+    assert connection_lines(hostile).splitlines()[1:] == ["in '/tmp/a b'", "K=${secret:s/K}"]
+    remote = Connection("http", url="https://x.org/mcp", headers={"Authorization": "Bearer ${env:T}"})
+    assert connection_lines(remote) == "https://x.org/mcp\nAuthorization: 'Bearer ${env:T}'"
