@@ -5,15 +5,15 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-_pages: dict[str, StreamlitPage] = {}
+_pages: list[StreamlitPage] = []
 
 
 def register(*pages: StreamlitPage) -> list[StreamlitPage]:
     """Make pages known by their URL path; returns them for the navigation."""
-    _pages.update({page.url_path or "route": page for page in pages})
+    _pages[:] = pages
     return list(pages)
 
 
 def open_page(url_path: str, **query: str) -> None:
     """Leave this page for another, with query parameters that say what to show there."""
-    st.switch_page(_pages[url_path], query_params=query)
+    st.switch_page(next(page for page in _pages if (page.url_path or "route") == url_path), query_params=query)

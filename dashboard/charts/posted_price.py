@@ -22,7 +22,8 @@ def posted_price(decision: Decision, curve: PostedPriceCurve, *, height: int = 2
     ]  # fmt: skip
     colours = [ACCEPTED if row.accepted else REJECTED for row in rows]
     hover = [
-        f"{label(row.server, 60)}<br>C = {units.seconds(row.cost_s)}<br>posted {units.price(row.posted_price_usd)}"
+        f"{label(row.server, 60)}<br>C = {units.seconds(row.cost_s)}"
+        f"<br>posted {'none: the auction is off' if row.posted_price_usd is None else units.price(row.posted_price_usd)}"
         f"<br>ask {'none advertised' if row.ask_usd is None else units.price(row.ask_usd)}"
         for row in rows
     ]

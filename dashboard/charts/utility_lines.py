@@ -31,15 +31,18 @@ def utility_lines(lines: UtilityLines, *, height: int = 280) -> go.Figure:
 
 def _line(lines: UtilityLines, row: int) -> dict[str, object]:
     xs = [lines.low, lines.current, lines.high]
+    ys = [float(lines.intercept[row] - lines.slope[row] * x) for x in xs]
+    name = label(lines.tools[row], 60)
     return {
         "type": "scatter",
         "mode": "lines",
         "name": label(lines.tools[row]),
         "x": xs,
-        "y": [float(lines.intercept[row] - lines.slope[row] * x) for x in xs],
+        "y": ys,
         "line": {"color": SERIES[row % len(SERIES)], "width": 3 if row == 0 else 1.5},
         "customdata": [lines.tools[row]] * len(xs),
-        "hovertemplate": f"{label(lines.tools[row], 60)}<br>%{{x:.3g}} {lines.unit}: U = %{{y:.3f}}<extra></extra>",
+        "hovertext": [f"{name}<br>{x:.3g} {lines.unit}: U = {y:.3f}" for x, y in zip(xs, ys, strict=True)],
+        "hoverinfo": "text",
     }
 
 

@@ -17,33 +17,43 @@ from dashboard.session import console, first_catalog
 from dashboard.widgets.candidates import candidate_cards
 from dashboard.widgets.clicks import clickable
 from dashboard.widgets.holds import holds
-from dashboard.widgets.knobs import knob_panel, reset_knobs
-from dashboard.widgets.question import examples, question
+from dashboard.widgets.knobs import knob_panel, read_knobs, reset_knobs, start_knobs
+from dashboard.widgets.question import Question, examples, question
+from dashboard.widgets.text import escaped
 from dashboard.widgets.url_state import UrlState
 from dashboard.widgets.verdict import verdict
 from dashboard.widgets.why import why_panel
 
 WHY = "route.why"
+KNOBS = "route.knob"
+STORY = "route:story"
 STORY_PX = 350
 
 
 def page() -> None:
-    """Draw the page from the URL's state, and write the state back."""
+    """Draw the page from the URL's state; the story writes the state back."""
     opened, state = console(), UrlState("route")
     kept = state.begin()
     asked = question(opened, state, kept, first_catalog())
     defaults = opened.parameters(asked.router)
+    for problem in start_knobs(defaults, kept, KNOBS):
+        st.warning(f"The link was not taken whole: {escaped(problem)}", icon=":material/link_off:")
     with st.sidebar:
         st.button(
             "Reset all knobs",
             icon=":material/restart_alt:",
             on_click=reset_knobs,
-            args=(defaults, "route.knob"),
+            args=(defaults, KNOBS),
             width="stretch",
         )
-        parameters = knob_panel(defaults, kept, "route.knob")
-    changed = {name: str(value) for name, value in parameters.changed().items()}
-    state.end({**asked.texts(first_catalog()), **changed})
+        knob_panel(defaults, KNOBS, STORY)
+    _story(opened, state, asked)
+
+
+@st.fragment(key=STORY)
+def _story(opened: Console, state: UrlState, asked: Question) -> None:
+    parameters = read_knobs(opened.parameters(asked.router), KNOBS)
+    state.end({**asked.texts(first_catalog()), **{name: str(value) for name, value in parameters.changed().items()}})
     if not asked.subtask:
         examples(opened, state, asked.catalog)
         return
@@ -53,13 +63,15 @@ def page() -> None:
                 asked.subtask, catalog=asked.catalog, router=asked.router, parameters=parameters, server_hint=asked.hint
             )
     except WayfareError as error:
-        st.error(str(error), icon=":material/error:")
+        st.error(escaped(str(error)), icon=":material/error:")
         return
-    _story(opened, decision)
-
-
-def _story(opened: Console, decision: Decision) -> None:
     verdict(decision)
+    _steps(decision)
+    why_panel(opened, decision, WHY)
+    _curves(opened, decision)
+
+
+def _steps(decision: Decision) -> None:
     story = st.grid(4, min_column_width=235, gap="xsmall")
     with story.cell():
         clickable(server_ranking(decision, height=STORY_PX), "route:servers", WHY)
@@ -69,8 +81,6 @@ def _story(opened: Console, decision: Decision) -> None:
         clickable(tool_breakdown(decision, height=STORY_PX), "route:tools", WHY)
     with story.cell():
         candidate_cards(decision, height=STORY_PX)
-    why_panel(opened, decision, WHY)
-    _curves(opened, decision)
 
 
 def _curves(opened: Console, decision: Decision) -> None:

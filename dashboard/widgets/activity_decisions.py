@@ -13,6 +13,7 @@ from dashboard.pages import open_page
 from dashboard.session import first_catalog
 from dashboard.widgets.activity_filter import Listing
 from dashboard.widgets.activity_frames import (
+    NOT_CALLED,
     call_columns,
     call_frame,
     call_styler,
@@ -36,7 +37,9 @@ def decisions_body(console: Console, shown: Listing) -> str:
     if decisions.empty:
         return ""
     since = ActivityFilter(since=decisions["at"].min().to_pydatetime())  # nothing is called before it was decided
-    frame = decision_frame(decisions, activity.calls(since, limit=CALLS_READ), zone)
+    calls = activity.calls(since, limit=CALLS_READ)
+    uncalled = NOT_CALLED if len(calls) < CALLS_READ else "choose it to see"  # older calls were not read
+    frame = decision_frame(decisions, calls, zone, uncalled=uncalled)
     chosen = choice_table(
         decision_styler(frame), decisions["id"].tolist(), decision_columns(zone),
         name="decisions", kept=shown.kept.get("row", ""), about="Decisions, newest first",

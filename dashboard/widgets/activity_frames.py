@@ -13,7 +13,7 @@ from dashboard.theme import CHOSEN_SIGN, MUTED
 from dashboard.widgets.activity_words import SIMULATED, missing, one_line, outcome_colour, outcome_words, source_words
 
 KEPT_SESSION = "kept session"
-NO_WINNER = "none"
+NO_WINNER, NOT_CALLED = "none", "not called"
 CALL_TEXTS = ("server", "tool", "origin", "error", "subtask", "catalog")
 DECISION_TEXTS = ("subtask", "router", "origin", "reason", "catalog")
 
@@ -60,8 +60,13 @@ def connect_words(connect_s: float) -> str:
     return KEPT_SESSION if connect_s == 0 else units.seconds(connect_s)
 
 
-def decision_frame(decisions: pd.DataFrame, calls: pd.DataFrame, zone: str) -> pd.DataFrame:
-    """The table of decisions, from `Activity.decisions` and the calls that were made on them."""
+def decision_frame(
+    decisions: pd.DataFrame, calls: pd.DataFrame, zone: str, *, uncalled: str = NOT_CALLED
+) -> pd.DataFrame:
+    """The table of decisions, from `Activity.decisions` and the calls that were made on them.
+
+    `uncalled` is what to say of a decision without a call.
+    """
     texts = {name: [one_line(text) for text in decisions[name]] for name in DECISION_TEXTS}
     ends = {str(id_): outcomes_words(part) for id_, part in calls.groupby("decision_id")}
     return pd.DataFrame(
@@ -72,7 +77,7 @@ def decision_frame(decisions: pd.DataFrame, calls: pd.DataFrame, zone: str) -> p
             "winner": [_winner(row) for row in decisions.itertuples()],
             "expected_price_usd": decisions["expected_price_usd"],
             "expected_time_s": decisions["expected_time_s"],
-            "outcomes": [ends.get(id_, "not called") for id_ in decisions["id"]],
+            "outcomes": [ends.get(id_, uncalled) for id_ in decisions["id"]],
             "total_ms": decisions["total_ms"],
             "reason": texts["reason"],
             "origin": texts["origin"],

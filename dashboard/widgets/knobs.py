@@ -1,36 +1,64 @@
-"""Sliders, switches and fields made from declared parameters, grouped, with a mark on what differs from its default."""
+"""Sliders, switches and fields made from declared parameters, grouped, with a mark on what differs from its default.
+
+Each group is a fragment: moving a slider redraws its group and the fragments that show the decision, not the whole page.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
 from core.domain.params import Knob, Parameters, Value
+from core.errors import ParameterError
 
 OPEN_GROUPS = {"similarity", "reliability and time", "auction", "budget"}
 
 
-def knob_panel(defaults: Parameters, current: Mapping[str, str], prefix: str) -> Parameters:
-    """Draw every knob and return the parameters as set. `current` holds texts (from the URL) of what was changed."""
-    known = defaults.values()
-    start = defaults.replaced({name: text for name, text in current.items() if name in known}).values()
+def start_knobs(defaults: Parameters, texts: Mapping[str, str], prefix: str) -> list[str]:
+    """Give each knob that has no value yet the one its text says (a shared link), else its default.
+
+    Returns a sentence for each text that cannot be used; its knob begins at the default.
+    """
     held = st.session_state.to_dict()  # once: each look at the session costs as much as a widget
-    now = {info: held.get(f"{prefix}.{info.name}", start[info.name]) for info in defaults.knobs()}
+    problems: list[str] = []
+    for info in defaults.knobs():
+        if f"{prefix}.{info.name}" in held:
+            continue
+        value = info.default
+        if info.name in texts:
+            try:
+                value = info.parse(texts[info.name])
+            except ParameterError as error:
+                problems.append(str(error))
+        st.session_state[f"{prefix}.{info.name}"] = value
+    return problems
+
+
+def read_knobs(defaults: Parameters, prefix: str) -> Parameters:
+    """The parameters as the knobs stand."""
+    held = st.session_state.to_dict()
+    return defaults.replaced({info.name: held.get(f"{prefix}.{info.name}", info.default) for info in defaults.knobs()})
+
+
+def knob_panel(defaults: Parameters, prefix: str, redraws: str) -> None:
+    """Draw every knob, group by group. A change redraws its group and the fragment with the key `redraws`."""
     groups: dict[str, list[Knob]] = {}
-    for info in now:
+    for info in defaults.knobs():
         groups.setdefault(info.group, []).append(info)
-    chosen: dict[str, Value] = {}
     for group, infos in groups.items():
-        changed = sum(now[info] != info.default for info in infos)
-        title = f"{group.capitalize()} · :violet[{changed} changed]" if changed else group.capitalize()
-        with st.expander(title, expanded=group in OPEN_GROUPS, key=f"{prefix}:group:{group}"):
-            for info in infos:
-                key = f"{prefix}.{info.name}"
-                if key not in held:
-                    st.session_state[key] = now[info]
-                chosen[info.name] = _widget(info, now[info], key)
-    return defaults.replaced(chosen)
+        key = f"{prefix}:{group}"
+        st.fragment(_group, key=key)(group, infos, prefix, [redraws, key])
+
+
+def _group(group: str, infos: Sequence[Knob], prefix: str, redraws: list[str]) -> None:
+    held = st.session_state.to_dict()
+    now = {info.name: held.get(f"{prefix}.{info.name}", info.default) for info in infos}
+    changed = sum(now[info.name] != info.default for info in infos)
+    title = f"{group.capitalize()} · :violet[{changed} changed]" if changed else group.capitalize()
+    with st.expander(title, expanded=group in OPEN_GROUPS, key=f"{prefix}:group:{group}"):
+        for info in infos:
+            _widget(info, now[info.name], f"{prefix}.{info.name}", redraws)
 
 
 def reset_knobs(defaults: Parameters, prefix: str) -> None:
@@ -39,7 +67,7 @@ def reset_knobs(defaults: Parameters, prefix: str) -> None:
         st.session_state[f"{prefix}.{info.name}"] = info.default
 
 
-def _widget(info: Knob, value: Value, key: str) -> Value:
+def _widget(info: Knob, value: Value, key: str, redraws: list[str]) -> None:
     mark = " :violet[●]" if value != info.default else ""
     unit = f" ({_plain(info.unit)})" if info.unit else ""
     text = f"**{_plain(info.symbol)}**{unit}{mark}"
@@ -47,17 +75,21 @@ def _widget(info: Knob, value: Value, key: str) -> Value:
         f"{_plain(info.help)} Parameter `{info.name}`, default {'off' if info.default is None else info.default}."
     )
     if info.kind is bool:
-        return st.toggle(text, key=key, help=help_text)
-    if info.choices:
-        return st.selectbox(text, info.choices, key=key, help=help_text)
-    if info.optional:
-        return st.number_input(
-            text, min_value=info.low, max_value=info.high, step=info.step, key=key, help=help_text,
-            placeholder="off", format=_format(info),
+        st.toggle(text, key=key, help=help_text, on_change=st.rerun, args=(redraws,))
+    elif info.choices:
+        st.selectbox(text, info.choices, key=key, help=help_text, on_change=st.rerun, args=(redraws,))
+    elif info.optional:
+        st.number_input(
+            text, value=None, min_value=info.low, max_value=info.high, step=info.step, key=key, help=help_text,
+            placeholder="off", format=_format(info), on_change=st.rerun, args=(redraws,),
         )  # fmt: skip
-    whole = info.kind is int
-    low, high, step = (int(x or 0) if whole else float(x or 0) for x in (info.low, info.high, info.step))
-    return st.slider(text, min_value=low, max_value=high, step=step, key=key, help=help_text, format=_format(info))
+    else:
+        number = int if info.kind is int else float
+        low, high, step = (number(x or 0) for x in (info.low, info.high, info.step))
+        st.slider(
+            text, min_value=low, max_value=high, step=step, key=key, help=help_text,
+            format=_format(info), on_change=st.rerun, args=(redraws,),
+        )  # fmt: skip
 
 
 def _format(info: Knob) -> str:

@@ -51,6 +51,11 @@ def question(console: Console, state: UrlState, kept: Mapping[str, str], first_c
     _remember(state.key("router"), list(routers), kept.get("router", "ehrr"))
     catalog = row.selectbox("Catalog", catalogs, key=state.key("catalog"), width=150)
     router = row.selectbox("Router", list(routers), key=state.key("router"), format_func=routers.__getitem__, width=120)
+    for kind, shown, there in (("catalog", catalog, catalogs), ("router", router, list(routers))):
+        if (wanted := kept.get(kind, shown)) not in there:
+            st.warning(
+                f"There is no {kind} {escaped(wanted, 80)}; this is {escaped(shown, 80)}.", icon=":material/link_off:"
+            )
     return Question(subtask.strip(), server_hint.strip(), catalog, router)
 
 

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+LAST_WRITTEN = "url:last written"  # by which page, and what
+
 
 class UrlState:
     """Named texts of one page. Widget keys are `<page>.<name>`.
@@ -26,13 +28,18 @@ class UrlState:
         return f"{self._page}.{name}"
 
     def begin(self) -> dict[str, str]:
-        """The texts as they stand: from the URL where somebody else changed it, else as they were."""
+        """The texts as they stand: from the URL where somebody else changed it, else as they were.
+
+        The browser's Back opens a page with the query of the page just left: that one is not for us.
+        """
         arrived = dict(st.query_params.items())
-        written = st.session_state.get(f"{self._page}:written")
-        if arrived and arrived != written:
+        writer, written = st.session_state.get(LAST_WRITTEN, ("", {}))
+        ours = arrived == written and writer == self._page
+        left_over = arrived == written and writer != self._page
+        if arrived and not ours and not left_over:
             self._kept.clear()
             self._kept.update(arrived)
-            st.session_state[f"{self._page}:written"] = arrived
+            st.session_state[LAST_WRITTEN] = (self._page, arrived)
             for key in [k for k in st.session_state if str(k).startswith(f"{self._page}.")]:
                 del st.session_state[key]
         return dict(self._kept)
@@ -44,4 +51,4 @@ class UrlState:
         self._kept.update(said)
         if dict(st.query_params.items()) != said:
             st.query_params.from_dict(said)
-        st.session_state[f"{self._page}:written"] = said
+        st.session_state[LAST_WRITTEN] = (self._page, said)

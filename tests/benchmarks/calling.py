@@ -15,7 +15,7 @@ from core.mcp_bridge.pool import SessionPool
 from tests.benchmarks.measuring import free_port, percentile, report, running, timed
 
 MODULE = "sample_catalog.runnable.unit_exchange"
-ARGUMENTS = {"value": 300, "from_unit": "mile", "to_unit": "kilometre"}
+ARGUMENTS = {"value": 300, "source": "mile", "target": "kilometre"}
 CALLS = 300
 
 
