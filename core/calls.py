@@ -34,6 +34,13 @@ class CallReport:
     tool_after: Running
 
 
+@dataclass(frozen=True, slots=True)
+class _Figures:
+    server: Running
+    tool: Running
+    price_usd: float
+
+
 class CallHandle:
     """A call under way: its progress so far, a way to cancel it, and its report when it is done."""
 
@@ -75,7 +82,9 @@ class CallHandle:
 class Calls:
     """Makes calls for the console, the CLI and agents, and learns from each."""
 
-    def __init__(self, store: Store, library: Library, caller: ToolCaller, *, rng: np.random.Generator) -> None:
+    def __init__(
+        self, store: Store, library: Library, caller: Callable[[], ToolCaller], *, rng: np.random.Generator
+    ) -> None:
         self._store = store
         self._library = library
         self._caller = caller
@@ -101,14 +110,15 @@ class Calls:
     def _run(self, handle: CallHandle, *, simulate: bool, origin: str) -> CallReport:
         call = handle.call
         server, tool = find_tool(self._library, call)
+        begun = self._figures(call)
         self._store.events.flush()  # the decision is committed before its call leaves
         if simulate:
             outcome = self._simulated(call)
         else:
-            outcome = self._caller.call(
+            outcome = self._caller().call(
                 call, tool, server.connection, on_progress=handle.on_progress, cancel=handle.cancel_event
             )
-        return self._learn(outcome, origin)
+        return self._learn(outcome, origin, begun)
 
     def _simulated(self, call: ToolCall) -> Outcome:
         catalog, book = self._library.catalog(call.catalog), self._library.book(call.catalog)
@@ -118,20 +128,29 @@ class Calls:
             call, success=tool.success, post_accept_failure=server.failure, latency_s=tool.call_s, rng=self._rng
         )
 
-    def _learn(self, outcome: Outcome, origin: str) -> CallReport:
+    def _learn(self, outcome: Outcome, origin: str, begun: _Figures) -> CallReport:
         call = outcome.call
-        catalog = self._library.catalog(call.catalog)
-        server_row, tool_row = catalog.server_row[call.server], catalog.tool_row[f"{call.server}::{call.tool}"]
         with self._learning:  # statistics events must follow each other as the outcomes do
-            book = self._library.book(call.catalog)
-            price = float(book.snapshot().tools.price_usd[tool_row])
+            try:
+                before = self._figures(call)
+            except UnknownNameError:
+                before = None  # the catalog was removed or replaced meanwhile: the call happened all the same
+            price = (before or begun).price_usd
             outcome = replace(outcome, id=uuid.uuid4().hex, price_usd=_billed(outcome.kind, price))
             event = _event(outcome, origin)
-            server_before, tool_before = book.server(server_row), book.tool(tool_row)
-            server_after, tool_after = book.after(event)
-            self._store.events.append(event, _statistics(event, server_after, tool_after))
+            if before is None:
+                self._store.events.append(event)
+                return CallReport(outcome, begun.server, begun.server, begun.tool, begun.tool)
+            server, tool = self._library.book(call.catalog).after(event)
+            self._store.events.append(event, _statistics(event, server, tool))
             self._library.observe(event)
-        return CallReport(outcome, server_before, server_after, tool_before, tool_after)
+        return CallReport(outcome, before.server, server, before.tool, tool)
+
+    def _figures(self, call: ToolCall) -> _Figures:
+        find_tool(self._library, call)
+        catalog, book = self._library.catalog(call.catalog), self._library.book(call.catalog)
+        server_row, tool_row = catalog.server_row[call.server], catalog.tool_row[f"{call.server}::{call.tool}"]
+        return _Figures(book.server(server_row), book.tool(tool_row), float(book.snapshot().tools.price_usd[tool_row]))
 
 
 def find_tool(library: Library, call: ToolCall) -> tuple[Server, Tool]:

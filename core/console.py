@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import platformdirs
 
 from core.calls import CallHandle, CallReport, Calls, find_tool
 from core.domain.catalog import Catalog, Server, Tool
@@ -28,19 +26,22 @@ from core.embedding.cached import CachedEncoder
 from core.embedding.onnx import onnx_source
 from core.errors import CatalogError, UnknownNameError, WayfareError
 from core.execution.arguments import argument_problems
+from core.execution.base import ToolCaller
 from core.importers import read_document, read_files, read_tasks
 from core.lab import curves
 from core.lab.benchmark import BenchmarkRun, run_benchmark
-from core.library import SAMPLE, CatalogInfo, Library
-from core.mcp_bridge.caller import McpCaller
-from core.mcp_bridge.discovery import Discovery, discover
-from core.mcp_bridge.pool import SessionPool
+from core.library import SAMPLE, CatalogInfo, Library, check_name
 from core.mcp_bridge.secrets import SecretVault
-from core.mcp_bridge.slot import ConnectionState
+from core.paths import default_db
 from core.routers import ROUTERS, Router
 from core.routers.parameters import LearningParameters
 from core.routers.why import why_server, why_tool
 from core.store import Store
+
+if TYPE_CHECKING:  # the protocol's packages are loaded at the first call: a start does not wait for them
+    from core.mcp_bridge.discovery import Discovery
+    from core.mcp_bridge.pool import SessionPool
+    from core.mcp_bridge.state import ConnectionState
 
 DECISIONS_KEPT = 256
 
@@ -56,22 +57,16 @@ class ImportReport:
     discoveries: tuple[Discovery, ...] = ()
 
 
-def default_db() -> Path:
-    """`WAYFARE_DB`, or a file in the user's data directory."""
-    chosen = os.environ.get("WAYFARE_DB")
-    return Path(chosen) if chosen else Path(platformdirs.user_data_dir("wayfare")) / "wayfare.duckdb"
-
-
 class Console:
     """Everything the product does, over one store. Thread-safe. Close it, or use it as a context manager."""
 
     def __init__(self, store: Store, encoder: CachedEncoder, *, seed: int | None = None) -> None:
         self.store = store
         self.vault = SecretVault()
-        self._sessions = SessionPool(self.vault)
+        self._sessions: SessionPool | None = None
         self._encoder = encoder
         self.library = Library(store, encoder)
-        self._calls = Calls(store, self.library, McpCaller(self._sessions), rng=np.random.default_rng(seed))
+        self._calls = Calls(store, self.library, self._caller, rng=np.random.default_rng(seed))
         self._routers: dict[str, Router] = {name: router() for name, router in ROUTERS.items()}
         self._decisions: OrderedDict[str, Decision] = OrderedDict()
         self._last_parameters: dict[str, dict[str, Value]] = {}
@@ -87,7 +82,8 @@ class Console:
     def close(self) -> None:
         """End sessions and calls, commit what is queued."""
         self._calls.close()
-        self._sessions.close()
+        if self._sessions is not None:
+            self._sessions.close()
         self.store.close()
 
     def __enter__(self) -> Console:
@@ -116,12 +112,13 @@ class Console:
         return self.library.statistics(catalog, learning)
 
     def warm(self, catalog: str) -> None:
-        """Get ready for a first decision: index the catalog and open the encoder. What fails is said when it is needed."""
+        """Get ready for a first decision and a first call. What fails here is said when it is needed."""
         try:
             self.library.prepare(catalog)
             self._encoder.encode_query("warm up")
         except WayfareError:
             return
+        self._caller()
 
     # Decide ------------------------------------------------------------------------------------------------------
 
@@ -235,8 +232,11 @@ class Console:
 
         A server that does not answer harms only itself; where none answers, nothing is kept (CatalogError).
         """
+        check_name(name)
         self._remember(imported)
-        found = discover(self._sessions, imported.servers)
+        from core.mcp_bridge.discovery import discover
+
+        found = discover(self._pool(), imported.servers)
         servers = tuple(d.server for d in found if d.server is not None)
         if not servers:
             reasons = "; ".join(d.error for d in found)
@@ -256,18 +256,34 @@ class Console:
         """Set or clear (None) an operator's price of a tool, or with an empty tool the ask of a server. USD per call."""
         if value is not None and not (np.isfinite(value) and value >= 0):
             raise CatalogError(f"{value} is not a price; give a number of at least 0 in USD per call.")
+        known = self.library.catalog(catalog)
+        if (f"{server}::{tool}" not in known.tool_row) if tool else (server not in known.server_row):
+            raise UnknownNameError(f"There is no {tool or server!r} to price in catalog {catalog!r}; check the name.")
         field = "price_usd" if tool else "ask_usd"
         self.library.set_override(Override(catalog, server, tool, field, value, datetime.now(UTC)))
 
     def connections(self) -> tuple[ConnectionState, ...]:
         """The state of every server that was connected to."""
-        return self._sessions.states()
+        return () if self._sessions is None else self._sessions.states()
 
     def missing_secrets(self, server: Server) -> tuple[str, ...]:
         """References of a server's connection that have no value yet."""
         return self.vault.missing(server.connection) if server.connection else ()
 
     # Inside ------------------------------------------------------------------------------------------------------
+
+    def _pool(self) -> SessionPool:
+        from core.mcp_bridge.pool import SessionPool
+
+        with self._lock:
+            if self._sessions is None:
+                self._sessions = SessionPool(self.vault)
+            return self._sessions
+
+    def _caller(self) -> ToolCaller:
+        from core.mcp_bridge.caller import McpCaller
+
+        return McpCaller(self._pool())
 
     def _router(self, name: str) -> Router:
         if name not in self._routers:

@@ -20,6 +20,7 @@ from core.embedding.base import text_hash
 from core.embedding.cached import CachedEncoder
 from core.errors import CatalogError, UnknownNameError
 from core.importers import read_document, read_files, read_tasks
+from core.importers.checks import name_fault
 from core.index.catalog_index import CatalogIndex
 from core.routers.base import Scene
 from core.routers.matching import IndexMatcher
@@ -80,9 +81,9 @@ class Library:
         return self._shelf(name).catalog
 
     def open(self, name_or_path: str) -> Catalog:
-        """A catalog by name, or read from a file for this process only."""
+        """A catalog by name, or read from a file for this process only. A name comes before a file of that name."""
         path = Path(name_or_path)
-        if name_or_path not in self._shelves and (path.suffix or path.is_file()):
+        if not self._knows(name_or_path) and (path.suffix or _is_file(path)):
             imported = read_files([path])
             with self._lock:
                 self._shelves[name_or_path] = Shelf(Catalog(name_or_path, imported.servers), str(path))
@@ -90,8 +91,7 @@ class Library:
 
     def save(self, catalog: Catalog, source: str) -> None:
         """Keep a catalog, replacing the one of that name; its calls so far stay with it."""
-        if catalog.name == SAMPLE:
-            raise CatalogError(f"The name {SAMPLE!r} belongs to the shipped catalog; choose another with --name.")
+        check_name(catalog.name)
         with self._lock:
             self._store.catalogs.save_catalog(catalog, source)
             self._shelves[catalog.name] = self._fresh_shelf(catalog, source)
@@ -188,6 +188,10 @@ class Library:
         step = max(1, len(tasks) // max(1, count))
         return tuple(task.subtask for task in tasks[::step][:count])
 
+    def _knows(self, name: str) -> bool:
+        stored = self._store.catalogs.list_catalogs()
+        return name in self._shelves or name == SAMPLE or any(row.name == name for row in stored)
+
     def _shelf(self, name: str) -> Shelf:
         with self._lock:
             if name not in self._shelves:
@@ -216,6 +220,21 @@ class Library:
             self._store.vectors.save_token_counts(counted)
             known = {**known, **counted}
         return np.array([known[h] for h in hashes], dtype=np.int64)
+
+
+def check_name(name: str) -> None:
+    """Raises CatalogError where a catalog cannot be kept under this name."""
+    if name == SAMPLE:
+        raise CatalogError(f"The name {SAMPLE!r} belongs to the shipped catalog; choose another with --name.")
+    if fault := name_fault(name):
+        raise CatalogError(f"The catalog's name {fault}; choose another with --name.")
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # too long, or not a path at all
+        return False
 
 
 def sample() -> Catalog:

@@ -8,27 +8,27 @@ import math
 def price(value_usd: float | None) -> str:
     """A price per call; `unpriced` where there is none.
 
-    >>> price(0.0249), price(1.5), price(0.0), price(None)
-    ('24.9 m$', '$1.50', '0 m$', 'unpriced')
+    >>> price(0.0249), price(1.5), price(0.0), price(None), price(0.9996)
+    ('24.9 m$', '$1.50', '0 m$', 'unpriced', '$1.00')
     """
     if value_usd is None or math.isnan(value_usd):
         return "unpriced"
     if math.isinf(value_usd):
         return "no limit"
-    return f"${value_usd:,.2f}" if abs(value_usd) >= 1 else f"{value_usd * 1e3:.3g} m$"
+    return f"${value_usd:,.2f}" if abs(value_usd) >= 0.9995 else f"{value_usd * 1e3:.3g} m$"
 
 
 def seconds(value_s: float | None) -> str:
     """A time.
 
-    >>> seconds(0.0124), seconds(1.784), seconds(95.0)
-    ('12.4 ms', '1.78 s', '95 s')
+    >>> seconds(0.0124), seconds(1.784), seconds(95.0), seconds(999.6)
+    ('12.4 ms', '1.78 s', '95 s', '1,000 s')
     """
     if value_s is None or not math.isfinite(value_s):
         return "–"
-    if abs(value_s) < 1 and value_s != 0:
+    if abs(value_s) < 0.9995 and value_s != 0:
         return f"{value_s * 1e3:.3g} ms"
-    return f"{value_s:.3g} s" if abs(value_s) < 1000 else f"{value_s:,.0f} s"
+    return f"{value_s:.3g} s" if abs(value_s) < 999.5 else f"{value_s:,.0f} s"
 
 
 def share(value: float | None) -> str:

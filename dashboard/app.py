@@ -42,8 +42,8 @@ async def healthz(_: Request) -> JSONResponse:
 
 @asynccontextmanager
 async def lifespan(_: object) -> AsyncIterator[None]:
-    """Open the store before the first page, close it after the last."""
-    session.console()
+    """Get ready while the first visitor is on the way; commit and release everything after the last."""
+    session.warm_up()
     try:
         yield
     finally:

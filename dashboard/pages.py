@@ -5,6 +5,8 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
+from dashboard.widgets.url_state import LAST_WRITTEN
+
 _pages: list[StreamlitPage] = []
 
 
@@ -16,4 +18,5 @@ def register(*pages: StreamlitPage) -> list[StreamlitPage]:
 
 def open_page(url_path: str, **query: str) -> None:
     """Leave this page for another, with query parameters that say what to show there."""
+    st.session_state.pop(LAST_WRITTEN, None)  # what is asked there may equal what stands here; it is not left over
     st.switch_page(next(page for page in _pages if (page.url_path or "route") == url_path), query_params=query)

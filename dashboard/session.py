@@ -1,29 +1,36 @@
-"""What a page needs of the process and of its visitor: the one Console, and typed page state."""
+"""What a page needs of the process and of its visitor: the one Console, and who looks at it."""
 
 from __future__ import annotations
 
 import os
 import threading
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-import streamlit as st
-
-from core.console import Console
-
-SCRIPT_DIR = Path(__file__).parent
+if TYPE_CHECKING:
+    from core.console import Console
 
 _opening = threading.Lock()
 _console: Console | None = None
 
 
 def console() -> Console:
-    """The Console of this process, opened at first use; it starts to prepare the first catalog in the background."""
+    """The Console of this process, opened at first use."""
     global _console  # noqa: PLW0603 - one process, one store, one Console
     with _opening:
         if _console is None:
+            from core.console import Console
+
             _console = Console.open()
-            threading.Thread(target=_warm, args=(_console, first_catalog()), name="wayfare-warm", daemon=True).start()
         return _console
+
+
+def warm_up() -> None:
+    """Open the Console, the first catalog and the pages in the background, so that the first visitor does not wait."""
+    threading.Thread(target=_warm_up, name="wayfare-warm", daemon=True).start()
+
+
+def _warm_up() -> None:
+    console().warm(first_catalog())
 
 
 def close_console() -> None:
@@ -38,12 +45,3 @@ def close_console() -> None:
 def first_catalog() -> str:
     """The catalog that is shown first."""
     return os.environ.get("WAYFARE_CATALOG", "sample")
-
-
-def is_dark() -> bool:
-    """Whether this visitor sees the dark theme."""
-    return st.context.theme.type == "dark"
-
-
-def _warm(opened: Console, catalog: str) -> None:
-    opened.warm(catalog)

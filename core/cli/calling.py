@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,6 +15,13 @@ from core.cli.options import catalog_option, common, print_json, printable
 from core.console import CallReport, Console
 from core.domain.outcome import ContentBlock, ToolCall
 from core.errors import WayfareError
+from core.importers.checks import kind
+
+
+def _a_number(_context: click.Context, _option: click.Parameter, value: float) -> float:
+    if math.isnan(value):  # passes every comparison of a range
+        raise click.BadParameter("nan is not a number of seconds.")
+    return value
 
 
 @click.command()
@@ -21,7 +29,12 @@ from core.errors import WayfareError
 @click.argument("tool")
 @click.option("--args", "arguments", default="{}", help="The arguments as one JSON object.")
 @click.option(
-    "--timeout", default=30.0, show_default=True, type=click.FloatRange(0.01, 3600), help="Limit of the call in s."
+    "--timeout",
+    default=30.0,
+    show_default=True,
+    type=click.FloatRange(0.01, 3600),
+    callback=_a_number,
+    help="Limit of the call in s.",
 )
 @click.option("--simulate", is_flag=True, help="Call nothing: draw an outcome from the known figures.")
 @catalog_option
@@ -31,7 +44,7 @@ def call(
 ) -> None:
     """Make one MCP call and learn from its outcome. A tool that fails is an outcome, and exits 0.
 
-    Example: wayfare call unit-converter convert --args '{"value": 300, "from_unit": "mi", "to_unit": "km"}'
+    Example: wayfare call unit-exchange convert_units --args '{"value": 300, "source": "mi", "target": "km"}'
     """
     values = _object(arguments)
     with Console.open(db) as console:
@@ -51,10 +64,11 @@ def call(
 def _object(text: str) -> dict[str, Any]:
     try:
         values = json.loads(text)
+        json.dumps(values, allow_nan=False)
     except (ValueError, RecursionError) as error:
         raise WayfareError(f"--args is not JSON ({error}); give one object such as '{{\"value\": 1}}'.") from None
     if not isinstance(values, dict):
-        raise WayfareError(f"--args is {type(values).__name__}, not an object; give one such as '{{\"value\": 1}}'.")
+        raise WayfareError(f"--args is {kind(values)}, not an object; give one such as '{{\"value\": 1}}'.")
     return cast("dict[str, Any]", values)
 
 
@@ -71,12 +85,21 @@ def _document(report: CallReport) -> dict[str, Any]:
         "price_usd": outcome.price_usd,
         "error": outcome.error,
         "content": [_block(block) for block in outcome.content],
-        "structured": outcome.structured,
+        "structured": _finite(outcome.structured),
         "statistics": {
             name: {"success": r.success, "latency_s": r.call_s, "post_accept_failure": r.failure, "calls": r.calls}
             for name, r in (("server_before", report.server_before), ("server_after", report.server_after))
         },
     }
+
+
+def _finite(value: Any) -> Any:
+    """A server's value with null in place of numbers that JSON does not have: the document has to stay JSON."""
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list):
+        return [_finite(inner) for inner in cast("list[Any]", value)]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _block(block: ContentBlock) -> dict[str, Any]:
@@ -104,8 +127,13 @@ def _print_report(report: CallReport) -> None:
     if outcome.error:
         click.echo(printable(outcome.error, 2000))
     for block in outcome.content:
-        size = f", {len(block.data):,} bytes" if block.data else ""
-        click.echo(_clean(block.text) if block.text else f"[{block.kind} {block.mime_type} {block.uri}{size}]")
+        if not block.text or block.text != outcome.error:  # an error's text is in its content as well
+            click.echo(_clean(block.text) if block.text else _named(block))
+
+
+def _named(block: ContentBlock) -> str:
+    size = f", {len(block.data):,} bytes" if block.data else ""
+    return f"[{' '.join(filter(None, (block.kind, block.mime_type, printable(block.uri))))}{size}]"
 
 
 def _clean(text: str) -> str:

@@ -2,28 +2,44 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 import click
 
-from core.cli import calling, catalogs, lab, routing, serving
 from core.errors import WayfareError
 
-COMMANDS: tuple[click.Command, ...] = (
-    serving.up,
-    catalogs.catalogs,
-    catalogs.routers,
-    catalogs.parameters,
-    catalogs.import_,
-    catalogs.discover,
-    routing.route,
-    calling.call,
-    lab.bench,
-)
+COMMANDS = {  # name: module of core.cli and the command in it; loaded when it is asked for
+    "up": ("serving", "up"),
+    "catalogs": ("catalogs", "catalogs"),
+    "routers": ("catalogs", "routers"),
+    "parameters": ("catalogs", "parameters"),
+    "import": ("catalogs", "import_"),
+    "discover": ("catalogs", "discover"),
+    "route": ("routing", "route"),
+    "call": ("calling", "call"),
+    "bench": ("lab", "bench"),
+}
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class Commands(click.Group):
+    """The group of all commands: starting the console does not load what only the others need."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Every name, in the table's order."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """The command of a name, None where there is none."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, attribute = COMMANDS[cmd_name]
+        return getattr(import_module(f"core.cli.{module}"), attribute)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="wayfare", prog_name="wayfare")
 def wayfare() -> None:
     """The operator's console for MCP tool routing.
@@ -32,14 +48,15 @@ def wayfare() -> None:
     """
 
 
-for command in COMMANDS:
-    wayfare.add_command(command)
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command. Exits 0 on success, 2 on wrong use or bad input with one sentence on standard error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a character that the terminal does not have is no reason to fail
     try:
-        wayfare.main(args=list(arguments) if arguments is not None else None, standalone_mode=False)
+        wayfare.main(list(arguments) if arguments is not None else None, prog_name="wayfare", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError:
+        _fail("Name a command. See `wayfare --help`.")
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else "wayfare"
         _fail(f"{_sentence(error.format_message())} See `{where} --help`.")
@@ -48,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except click.Abort:
         sys.exit(130)
     except WayfareError as error:
-        _fail(str(error))
+        _fail(_sentence(str(error)))
     except BrokenPipeError:
         sys.stderr.close()  # the reader of a pipe went away: nothing is left to say
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -49,8 +50,16 @@ def settings_of(pairs: Sequence[str]) -> dict[str, str]:
 
 
 def print_json(document: Any) -> None:
-    """One JSON document on standard output; a number that is not finite is a defect and fails loudly."""
-    click.echo(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False))
+    """One JSON document on standard output, escaped where its encoding lacks a character.
+
+    A number that is not finite is a defect and fails loudly.
+    """
+    text = json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(document, indent=2, allow_nan=False)
+    click.echo(text)
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-
-import pandas as pd  # pyright: ignore[reportMissingTypeStubs]
+from typing import TYPE_CHECKING
 
 from core.domain.events import DecisionEvent, OutcomeEvent
 from core.errors import StoreError
@@ -12,6 +11,9 @@ from core.store.connection import Database
 from core.store.export import Format, encode
 from core.store.filters import ActivityFilter
 from core.store.log import TABLES, Log
+
+if TYPE_CHECKING:  # pandas is loaded when the first frame is asked for: a start does not wait for it
+    import pandas as pd  # pyright: ignore[reportMissingTypeStubs]
 
 ALL = ActivityFilter()
 CALLS = "outcomes o LEFT JOIN decisions d ON d.id = o.decision_id"

@@ -1,0 +1,158 @@
+"""The command run in this process or in one of its own, on a fresh store; the encoder is exported once and kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from core.cli import main
+
+ROOT = Path(__file__).parents[2]
+RAW = str(ROOT / "tests" / "mcp_bridge" / "servers" / "raw.py")
+
+
+class Run(NamedTuple):
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        """The one document on standard output, of a command that succeeded and said nothing else."""
+        assert (self.code, self.err) == (0, ""), self.err
+        return json.loads(self.out)
+
+
+Command = Callable[..., Run]
+
+
+@pytest.fixture(scope="session")
+def encoder_cache(request: pytest.FixtureRequest) -> Path:
+    """What WAYFARE_CACHE points to: kept between sessions, filled by the first text that is embedded."""
+    return Path(request.config.cache.mkdir("wayfare"))
+
+
+@pytest.fixture(scope="session")
+def warm_store(encoder_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store in which the sample catalog has been embedded; nothing else is in it."""
+    from core.console import Console
+
+    file = tmp_path_factory.mktemp("warm") / "warm.duckdb"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WAYFARE_CACHE", str(encoder_cache))
+        with Console.open(file) as console:
+            console.warm("sample")
+    return file
+
+
+@pytest.fixture(autouse=True)
+def db(tmp_path: Path, encoder_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The store of a test, as WAYFARE_DB. It is not there yet."""
+    file = tmp_path / "store" / "wayfare.duckdb"
+    monkeypatch.setenv("WAYFARE_DB", str(file))
+    monkeypatch.setenv("WAYFARE_CACHE", str(encoder_cache))
+    return file
+
+
+@pytest.fixture
+def warm(db: Path, warm_store: Path) -> Path:
+    """The store of a test, with the sample's vectors in it."""
+    db.parent.mkdir()
+    shutil.copy(warm_store, db)
+    return db
+
+
+@pytest.fixture
+def wayfare(capsys: pytest.CaptureFixture[str]) -> Command:
+    """Runs a command in this process; each run opens and closes the store like a process of its own."""
+
+    def run(*arguments: object) -> Run:
+        capsys.readouterr()
+        code = 0
+        try:
+            main([str(argument) for argument in arguments])
+        except SystemExit as end:
+            code = end.code
+        return Run(code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def process() -> Command:
+    """Runs a command in a process of its own."""
+
+    def run(*arguments: object, **environment: str) -> Run:
+        done = subprocess.run(
+            command(*arguments),
+            cwd=ROOT,
+            env={**os.environ, **environment},
+            capture_output=True,
+            encoding=environment.get("PYTHONIOENCODING", "utf-8"),
+            timeout=60,
+            check=False,
+        )
+        return Run(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+def command(*arguments: object) -> list[str]:
+    """The command line of a `wayfare` process that runs this checkout."""
+    return [sys.executable, "-c", "from core.cli import main; main()", *map(str, arguments)]
+
+
+def wait_for(happened: Callable[[], bool], limit_s: float = 60.0) -> None:
+    """Wait for something in another process; fails after a generous limit."""
+    deadline = time.monotonic() + limit_s
+    while not happened():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str, Any], Path]:
+    """Writes a file: text as it is, a list of tasks as JSON Lines (.jsonl), anything else as JSON."""
+
+    def put(name: str, content: Any) -> Path:
+        file = tmp_path / name
+        if name.endswith(".jsonl") and isinstance(content, list):
+            content = "\n".join(map(json.dumps, content))
+        file.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+        return file
+
+    return put
+
+
+def server(name: str, *tools: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    """A server as a catalog describes it."""
+    return {"name": name, "description": f"The {name} server.", "tools": list(tools), **fields}
+
+
+def tool(name: str, description: str = "", **fields: Any) -> dict[str, Any]:
+    """A tool as a catalog describes it."""
+    return {"name": name, "description": description or f"Does {name}.", "inputSchema": {"type": "object"}, **fields}
+
+
+def stdio(*arguments: str, **fields: Any) -> dict[str, Any]:
+    """The connection to a Python program."""
+    return {"type": "stdio", "command": "${python}", "args": list(arguments), **fields}
+
+
+@pytest.fixture
+def raw_catalog(write: Callable[[str, Any], Path]) -> Path:
+    """A catalog file with one server that starts fast, and one that nobody can reach."""
+    tools = [tool(name, latency_s=0.5, success=0.8) for name in ("echo", "crash", "stall", "nap")]
+    figures = {"conn_s": 0.2, "call_s": 0.4, "success": 0.9, "success_variance": 0.01, "post_accept_failure": 0.1}
+    raw = server("raw", *tools, connection=stdio("-S", RAW), ask_usd=0.001, **figures)
+    return write("tools.json", {"servers": [raw, server("island", tool("swim"))]})

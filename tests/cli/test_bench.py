@@ -1,0 +1,141 @@
+"""`wayfare bench`: measures of a small world with known answers, and of real data."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.console import Console
+from tests.cli.conftest import ROOT, Command, server, tool
+
+DATA = ROOT.parent / "shared" / "data" / "livemcpbench"
+MEASURES = ["mrr", "hit@1", "hit@3", "hit@5", "hit@10", "recall@3", "recall@10", "ndcg@10"]
+KEYS = ["router", "parameters", "n", *MEASURES, "rejection", "latency_ms_p50", "latency_ms_p95"]
+READ = "Read a text file from the disk."
+
+# Three tools with one description: by description alone only their latencies rank them, fast before middle before slow.
+TRIPLETS = [
+    tool(name, READ, latency_s=s, price_usd=0.001) for name, s in (("slow", 0.3), ("fast", 0.1), ("middle", 0.2))
+]
+CATALOG = {
+    "servers": [
+        server("files", *TRIPLETS, conn_s=0.1),
+        server("gold", tool("dig", "Dig for gold in a mountain.", price_usd=1.0)),
+    ]
+}
+BY_DESCRIPTION = ("w_names=0", "w_full=0", "w_lexical=0", "w_description=1")
+TASKS = [
+    {"id": "first", "subtask": READ, "relevant": ["files::fast"]},
+    {"id": "second", "subtask": READ, "relevant": ["files::middle"]},
+    {"id": "graded", "subtask": READ, "relevant": ["files::slow", "files::middle", "no::such"], "grades": {"files::slow": 2}},
+    {"id": "too dear", "subtask": "Dig for gold in a mountain.", "relevant": ["gold::dig"]},
+    {"id": "impossible", "subtask": "Fly to the moon.", "relevant": []},
+]  # fmt: skip
+IDEAL = 3 / math.log2(2) + 1 / math.log2(3) + 1 / math.log2(4)
+
+
+@pytest.fixture
+def bench(wayfare: Command, write):
+    """Runs bench over the small world and gives its runs."""
+    files = ("--tasks", write("tasks.jsonl", TASKS), "--catalog", write("c.json", CATALOG))
+
+    def run(*settings: str, options: tuple[str, ...] = ()) -> list[dict[str, Any]]:
+        pairs = [part for setting in (*BY_DESCRIPTION, *settings) for part in ("--set", setting)]
+        return wayfare("bench", *files, *pairs, *options, "--json").json()["runs"]
+
+    return run
+
+
+def test_the_measures_are_those_computed_by_hand(bench) -> None:
+    (run,) = bench()
+    assert list(run) == KEYS
+    assert (run["router"], run["n"], run["parameters"]["n"], run["rejection"]) == ("ehrr", 5, 10, 0)
+    expected = {
+        "mrr": (1 + 1 / 2 + 1 / 2 + 0) / 4,
+        "hit@1": 1 / 4,
+        "hit@3": 3 / 4,
+        "hit@5": 3 / 4,
+        "hit@10": 3 / 4,
+        "recall@3": (1 + 1 + 2 / 3 + 0) / 4,
+        "recall@10": (1 + 1 + 2 / 3 + 0) / 4,
+        "ndcg@10": (1 + 1 / math.log2(3) + (1 / math.log2(3) + 3 / math.log2(4)) / IDEAL + 0) / 4,
+    }
+    assert {name: run[name] for name in MEASURES} == pytest.approx(expected)
+    assert 0 < run["latency_ms_p50"] <= run["latency_ms_p95"]
+
+
+def test_set_n_changes_how_deep_it_looks(bench) -> None:
+    (run,) = bench("n=1")
+    assert run["parameters"]["n"] == 1
+    assert [run[name] for name in ("mrr", "hit@1", "hit@10", "recall@10")] == pytest.approx(
+        [1 / 4, 1 / 4, 1 / 4, 1 / 4]
+    )
+
+
+def test_tasks_without_a_result_count_as_0_and_impossible_ones_as_refused(bench) -> None:
+    (run,) = bench("budget_usd=0")
+    assert [run[name] for name in MEASURES] == [0] * len(MEASURES)
+    assert run["rejection"] == 1
+
+
+def test_without_the_auction_the_dear_tool_is_found(bench) -> None:
+    (run,) = bench("auction=off")
+    assert run["mrr"] == pytest.approx((1 + 1 / 2 + 1 / 2 + 1) / 4)
+
+
+def test_two_routers_are_two_runs(bench) -> None:
+    one, two = bench("alpha_t=0.5", options=("--router", "ehrr", "--router", "ehrr"))
+    assert [one[name] for name in ("router", "parameters", *MEASURES)] == [
+        two[name] for name in ("router", "parameters", *MEASURES)
+    ]
+    assert one["parameters"]["alpha_t"] == 0.5
+
+
+def test_no_impossible_task_means_no_rejection(wayfare: Command, write) -> None:
+    line = ("bench", "--tasks", write("t.jsonl", TASKS[:1]), "--catalog", write("c.json", CATALOG))
+    assert wayfare(*line, "--json").json()["runs"][0]["rejection"] is None
+    table = wayfare(*line).out.splitlines()
+    assert table[0].split()[:4] == ["router", "n", "mrr", "hit@1"]
+    assert table[1].split()[:3] == ["ehrr", "1", "1.000"]
+
+
+def test_hints_are_given_unless_told_otherwise(wayfare: Command, write) -> None:
+    world = {"servers": [server("north", tool("a", READ)), server("south", tool("b", READ), description="Gold mines.")]}
+    task = {**TASKS[0], "server_hint": "gold mines", "relevant": ["north::a"]}
+    line = ("bench", "--tasks", write("t.jsonl", [task]), "--catalog", write("c.json", world), "--json")
+    only = ("--set", "k=1", "--set", "hint_weight=1")
+    assert wayfare(*line, *only).json()["runs"][0]["mrr"] == 0
+    assert wayfare(*line, *only, "--no-hints").json()["runs"][0]["mrr"] == 1
+
+
+def test_nothing_is_recorded(bench, db: Path) -> None:
+    bench()
+    with Console.open(db) as console:
+        assert console.store.activity.latest_sequence() == 0
+
+
+@pytest.fixture
+def kept_vectors(db: Path, encoder_cache: Path) -> Path:
+    """Where the vectors of the real catalog are kept between sessions; the store of the test starts with them."""
+    kept = encoder_cache / "livemcpbench.duckdb"
+    db.parent.mkdir()
+    if kept.is_file():
+        shutil.copy(kept, db)
+    return kept
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason=f"{DATA} is absent: the real data are not part of the project")
+def test_real_sub_tasks_over_a_real_catalog(wayfare: Command, db: Path, kept_vectors: Path) -> None:
+    files = ("--tasks", DATA / "subtasks.jsonl", "--catalog", DATA / "tools.json")
+    (run,) = wayfare("bench", *files, "--json").json()["runs"]
+    shutil.copy(db, kept_vectors.with_suffix(".new"))
+    kept_vectors.with_suffix(".new").replace(kept_vectors)
+    assert run["n"] == sum(1 for line in (DATA / "subtasks.jsonl").read_text().splitlines() if line.strip())
+    assert run["mrr"] >= 0.55
+    assert run["hit@1"] <= run["mrr"] <= run["hit@10"]
+    assert run["hit@1"] <= run["hit@3"] <= run["hit@5"] <= run["hit@10"]
+    assert run["recall@3"] <= run["recall@10"] <= run["hit@10"]

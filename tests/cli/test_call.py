@@ -1,0 +1,193 @@
+"""`wayfare call`: real servers over stdio, what a call teaches, and calls that are none."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.console import Console
+from tests.cli.conftest import ROOT, Command, server, stdio, tool
+
+CONVERT = json.dumps({"value": 3, "source": "mi", "target": "km"})
+KEYS = {
+    "server", "tool", "outcome", "simulated", "latency_s", "connect_s", "attempts", "price_usd", "error", "content",
+    "structured", "statistics",
+}  # fmt: skip
+
+
+def calls(db: Path) -> list[Any]:
+    """The calls that the store has, newest first."""
+    with Console.open(db) as console:
+        return list(console.store.activity.calls().itertuples())
+
+
+def test_a_conversion(wayfare: Command, db: Path) -> None:
+    d = wayfare("call", "unit-exchange", "convert_units", "--args", CONVERT, "--json").json()
+    assert d.keys() == KEYS
+    assert (d["server"], d["tool"], d["outcome"], d["simulated"]) == ("unit-exchange", "convert_units", "ok", False)
+    assert d["structured"] == {"value": pytest.approx(4.828032), "unit": "kilometre"}
+    assert json.loads(d["content"][0]["text"]) == d["structured"]
+    assert d["latency_s"] > 0
+    assert d["connect_s"] > 0
+    assert (d["attempts"], d["error"]) == (1, "")
+    (kept,) = calls(db)
+    assert (kept.origin, kept.kind, kept.price_usd) == ("cli", "ok", d["price_usd"])
+
+
+def test_pictures_come_as_base64(wayfare: Command) -> None:
+    content = wayfare("call", "gremlin", "every_content", "--json").json()["content"]
+    assert [block["type"] for block in content] == ["text", "image", "audio", "resource", "resource_link"]
+    image = content[1]
+    assert image["mime_type"] == "image/png"
+    assert base64.b64decode(image["data_base64"], validate=True).startswith(b"\x89PNG")
+    assert base64.b64decode(content[3]["data_base64"]) == b"\0\1\2"
+
+
+def test_pictures_are_named_where_text_is_asked_for(wayfare: Command) -> None:
+    shown = wayfare("call", "gremlin", "every_content").out.splitlines()
+    assert shown[1] == "text"
+    assert shown[2].startswith("[image image/png, ")
+    assert len(shown) == 6
+
+
+def test_a_polite_failure_is_an_outcome_said_once(wayfare: Command) -> None:
+    run = wayfare("call", "gremlin", "fail_politely", "--args", '{"message": "no luck"}')
+    assert (run.code, run.err) == (0, "")
+    assert run.out.count("no luck") == 1
+    assert "tool error" in run.out
+
+
+def test_progress_is_taken(wayfare: Command) -> None:
+    d = wayfare("call", "gremlin", "report_progress", "--args", '{"steps": 3, "pause_s": 0}', "--json").json()
+    assert (d["outcome"], d["content"][0]["text"]) == ("ok", "3 steps done")
+
+
+def test_a_crash(wayfare: Command) -> None:
+    d = wayfare("call", "gremlin", "crash", "--json").json()
+    assert (d["outcome"], d["price_usd"], d["content"]) == ("crash", 0, [])
+    assert "connection was lost" in d["error"]
+
+
+def test_a_hang_ends_at_the_limit(wayfare: Command) -> None:
+    d = wayfare("call", "gremlin", "hang", "--timeout", "0.2", "--json").json()
+    assert (d["outcome"], d["price_usd"]) == ("timeout", 0)
+    assert "0.2 s" in d["error"]
+    assert d["latency_s"] >= 0.2
+    before, after = d["statistics"]["server_before"], d["statistics"]["server_after"]
+    assert after["post_accept_failure"] == pytest.approx(0.85 * before["post_accept_failure"] + 0.15)
+
+
+def test_a_server_that_is_not_there(wayfare: Command, write) -> None:
+    lost = server("lost", tool("find"), connection={"type": "stdio", "command": "no-such-command-here"})
+    d = wayfare("call", "lost", "find", "--catalog", write("c.json", {"servers": [lost]}), "--json").json()
+    assert d["outcome"] == "not_connected"
+    assert "no-such-command-here was not found" in d["error"]
+
+
+def test_a_server_without_connection(wayfare: Command, raw_catalog: Path) -> None:
+    wayfare("import", raw_catalog)
+    d = wayfare("call", "island", "swim", "--catalog", "tools", "--json").json()
+    assert (d["outcome"], d["latency_s"], d["connect_s"], d["price_usd"]) == ("not_connected", 0, None, None)
+    assert d["error"] == "Server island has no command or URL in catalog tools; add a connection to call it."
+    assert d["statistics"]["server_after"]["latency_s"] == d["statistics"]["server_before"]["latency_s"]
+    text = wayfare("call", "island", "swim", "--catalog", "tools")
+    assert (text.code, text.err) == (0, "")
+    assert "add a connection" in text.out
+
+
+def test_a_server_whose_secret_is_not_there(wayfare: Command, write) -> None:
+    hidden = server("vault", tool("open"), connection=stdio("-c", "", env={"API_KEY": "tr0ub4dor&3"}))
+    wayfare("import", write("c.json", {"servers": [hidden]}))
+    d = wayfare("call", "vault", "open", "--catalog", "c", "--json").json()
+    assert d["outcome"] == "not_connected"
+    assert "${secret:vault/API_KEY}" in d["error"]
+
+
+def test_numbers_that_json_does_not_have(wayfare: Command, write) -> None:
+    odd = server("odd", tool("odd"), connection=stdio(str(ROOT / "tests" / "cli" / "servers" / "odd.py")))
+    d = wayfare("call", "odd", "odd", "--catalog", write("c.json", {"servers": [odd]}), "--json").json()
+    assert (d["outcome"], d["structured"]) == ("ok", {"nan": None, "far": [None]})
+
+
+class TestSimulate:
+    """`--simulate` calls nothing, says so, and teaches nothing."""
+
+    @pytest.fixture
+    def starts(self, write, raw_catalog: Path) -> Path:
+        """A file that the server of the catalog writes to when it starts."""
+        file = raw_catalog.with_name("starts.log")
+        document = json.loads(raw_catalog.read_text())
+        document["servers"][0]["connection"]["args"] += ["--starts", str(file)]
+        write(raw_catalog.name, document)
+        return file
+
+    def test_calls_nothing(self, wayfare: Command, raw_catalog: Path, starts: Path) -> None:
+        d = wayfare("call", "raw", "echo", "--catalog", raw_catalog, "--simulate", "--json").json()
+        assert d["simulated"] is True
+        assert "imulated" in str(d["content"]) + d["error"]
+        assert (d["latency_s"], d["connect_s"]) == (0.5, None)
+        assert d["statistics"]["server_before"] == d["statistics"]["server_after"]
+        assert not starts.exists()
+        wayfare("call", "raw", "echo", "--catalog", raw_catalog, "--json").json()
+        assert starts.exists()
+
+    def test_is_marked_for_people_and_in_the_store(self, wayfare: Command, raw_catalog: Path, db: Path) -> None:
+        assert (
+            "(simulated: no tool was called)"
+            in wayfare("call", "raw", "echo", "--catalog", raw_catalog, "--simulate").out
+        )
+        assert [call.simulated for call in calls(db)] == [True]
+
+    def test_works_where_nothing_can_be_called(self, wayfare: Command, raw_catalog: Path) -> None:
+        d = wayfare("call", "island", "swim", "--catalog", raw_catalog, "--simulate", "--json").json()
+        assert d["outcome"] in {"ok", "tool_error", "crash"}
+
+
+class TestLearning:
+    """A call in one process changes the next decision in another, as EHRR (8) says."""
+
+    def row(self, wayfare: Command, table: str, name: str) -> dict[str, Any]:
+        d = wayfare("route", "say it again", "--catalog", "tools", "--json").json()
+        return next(row for row in d[table] if row[table.rstrip("s")] == name)
+
+    def test_a_good_call(self, wayfare: Command, raw_catalog: Path) -> None:
+        wayfare("import", raw_catalog)
+        before = self.row(wayfare, "tools", "raw::echo")
+        assert before["time_cost_s"] == pytest.approx((0.2 + 0.5) / (0.9 * 0.8))
+        d = wayfare("call", "raw", "echo", "--catalog", "tools", "--json").json()
+        assert d["outcome"] == "ok"
+        conn_s = 0.85 * 0.2 + 0.15 * d["connect_s"]
+        failure = 0.85 * 0.1
+        tool_s, tool_success = 0.85 * 0.5 + 0.15 * d["latency_s"], 0.85 * 0.8 + 0.15
+        after = self.row(wayfare, "tools", "raw::echo")
+        assert after["time_cost_s"] == pytest.approx((conn_s + tool_s) / ((1 - failure) * tool_success))
+        call_s, success = 0.85 * 0.4 + 0.15 * d["latency_s"], 0.85 * 0.9 + 0.15
+        safe = success - math.sqrt(0.85 * 0.01 + 0.15 * (1 - 0.9) ** 2)
+        cost_s = self.row(wayfare, "servers", "raw")["cost_s"]
+        assert cost_s == pytest.approx((conn_s + call_s) / ((1 - failure) * safe))
+
+    def test_bad_calls_one_in_a_process_of_its_own(self, wayfare: Command, process: Command, raw_catalog: Path) -> None:
+        wayfare("import", raw_catalog)
+        call = ("call", "raw", "stall", "--timeout", "0.1", "--catalog", "tools", "--json")
+        assert process(*call).json()["outcome"] == "timeout"
+        d = wayfare(*call).json()
+        conn_s = d["connect_s"]
+        assert d["statistics"]["server_before"]["calls"] == 1
+        assert d["statistics"]["server_before"]["post_accept_failure"] == pytest.approx(0.85 * 0.1 + 0.15)
+        after = self.row(wayfare, "tools", "raw::stall")
+        attempt = (1 - (0.85**2 * 0.1 + 0.85 * 0.15 + 0.15)) * 0.85**2 * 0.8
+        assert after["time_cost_s"] > (0.15 * conn_s + 0.85**2 * 0.5) / attempt
+        assert after["utility"] < self.row(wayfare, "tools", "raw::echo")["utility"]
+
+    def test_other_tools_of_the_server_keep_their_own_figures(self, wayfare: Command, raw_catalog: Path) -> None:
+        wayfare("import", raw_catalog)
+        d = wayfare("call", "raw", "echo", "--catalog", "tools", "--json").json()
+        conn_s = 0.85 * 0.2 + 0.15 * d["connect_s"]
+        assert self.row(wayfare, "tools", "raw::nap")["time_cost_s"] == pytest.approx(
+            (conn_s + 0.5) / ((1 - 0.085) * 0.8)
+        )

@@ -1,0 +1,93 @@
+"""`wayfare discover`: tools taken live; a server that fails harms only itself; secrets stay in memory."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import RAW, ROOT, Command, Run, server, tool
+
+SECRET = "correct-horse-battery-staple"
+LEAK = "import os, sys; print('key is', os.environ['API_KEY'], file=sys.stderr); sys.exit(3)"
+GOOD: dict[str, Any] = {
+    "command": sys.executable,
+    "args": ["-m", "sample_catalog.runnable.unit_exchange"],
+    "cwd": str(ROOT),
+    "env": {"API_KEY": SECRET},
+}
+MISSING: dict[str, Any] = {**GOOD, "command": "no-such-command-here", "args": ["--key", SECRET]}
+LEAKING: dict[str, Any] = {**GOOD, "args": ["-c", LEAK]}
+SMALL: dict[str, Any] = {"command": sys.executable, "args": ["-S", RAW]}
+
+
+def discover(wayfare: Command, write, name: str, *arguments: object, **servers: Any) -> Run:
+    return wayfare("discover", write(name, {"mcpServers": servers}), *arguments)
+
+
+@pytest.fixture
+def mixed(wayfare: Command, write) -> Run:
+    """A real configuration: one server that answers, one that is not installed, one that tells its secret and dies."""
+    return discover(wayfare, write, "mcp.json", "--json", units=GOOD, gone=MISSING, leaking=LEAKING)
+
+
+def test_one_is_taken_and_the_others_are_refused_with_a_sentence(wayfare: Command, mixed: Run) -> None:
+    d = mixed.json()
+    assert (d["catalog"], d["servers"], d["needs_discovery"]) == ("mcp", 1, [])
+    assert d["tools"] == 7
+    gone, leaking = d["refused"]
+    assert (gone["server"], leaking["server"]) == ("gone", "leaking")
+    assert "the command no-such-command-here was not found" in gone["error"]
+    assert "key is •••" in leaking["error"]
+    decision = wayfare("route", "convert 300 miles to kilometres", "--catalog", "mcp", "--json").json()
+    assert decision["candidates"][0] == "units::convert_units"
+
+
+def test_secrets_are_nowhere(mixed: Run, db: Path) -> None:
+    assert SECRET not in mixed.out + mixed.err
+    stored = b"".join(file.read_bytes() for file in db.parent.iterdir())
+    assert b"unit_exchange" in stored
+    assert SECRET.encode() not in stored
+
+
+def test_the_text_names_what_was_refused(wayfare: Command, write) -> None:
+    run = discover(wayfare, write, "mcp.json", "--name", "mine", small=SMALL, gone=MISSING)
+    assert (run.code, run.err) == (0, "")
+    assert run.out.startswith("Catalog mine: took 1 servers with 9 tools")
+    assert "refused: gone: " in run.out
+    assert SECRET not in run.out
+
+
+def test_where_no_server_answers_nothing_is_kept(wayfare: Command, write) -> None:
+    run = discover(wayfare, write, "mcp.json", gone=MISSING)
+    assert (run.code, run.out) == (2, "")
+    assert run.err.count("\n") == 1
+    assert "no server answered" in run.err
+    assert SECRET not in run.err
+    assert len(wayfare("catalogs", "--json").json()["catalogs"]) == 1
+
+
+def test_a_failed_discovery_leaves_the_catalog_of_that_name(wayfare: Command, write) -> None:
+    assert discover(wayfare, write, "mcp.json", small=SMALL).code == 0
+    assert discover(wayfare, write, "mcp.json", gone=MISSING).code == 2
+    assert wayfare("call", "small", "echo", "--catalog", "mcp", "--simulate").code == 0
+
+
+def test_a_reserved_name_is_refused_before_any_server_is_started(wayfare: Command, write, tmp_path: Path) -> None:
+    log = tmp_path / "starts.log"
+    traced = {**SMALL, "args": [*SMALL["args"], "--starts", str(log)]}
+    run = discover(wayfare, write, "mcp.json", "--name", "sample", traced=traced)
+    assert (run.code, run.out) == (2, "")
+    assert not log.exists()
+
+
+def test_prices_that_the_catalog_declares_stay(wayfare: Command, write) -> None:
+    connection = {"type": "stdio", "command": "${python}", "args": ["-S", RAW]}
+    priced = server("raw", tool("echo", price_usd=0.002), tool("vanished"), connection=connection)
+    d = wayfare("discover", write("c.json", {"servers": [priced]}), "--json").json()
+    assert d["tools"] == 9
+    rows = wayfare("call", "raw", "echo", "--catalog", "c", "--json").json()
+    assert (rows["outcome"], rows["price_usd"]) == ("ok", 0.002)
+    assert wayfare("call", "raw", "vanished", "--catalog", "c").code == 2

@@ -1,0 +1,98 @@
+"""Help, the version, and what there is: catalogs, routers, parameters."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pytest
+
+from core.cli.main import COMMANDS
+from core.routers import ROUTERS
+from tests.cli.conftest import Command
+
+NAMES = list(COMMANDS)
+
+
+def help_of(run: Command, *arguments: str) -> str:
+    """The help as one line, because its width depends on the terminal."""
+    done = run(*arguments, "--help")
+    assert (done.code, done.err) == (0, "")
+    return " ".join(done.out.split())
+
+
+def test_the_commands_are_those_of_the_contract(wayfare: Command) -> None:
+    shown = help_of(wayfare)
+    listed = {"up", "catalogs", "routers", "parameters", "import", "discover", "route", "call", "bench"}
+    assert listed <= set(NAMES)
+    assert all(f" {name} " in shown for name in NAMES)
+
+
+@pytest.mark.parametrize("name", [None, *NAMES])
+def test_help_has_an_example_with_options_that_exist(wayfare: Command, name: str | None) -> None:
+    shown = help_of(wayfare, *([name] if name else []))
+    example = re.search(r"Example: wayfare (.*?) Options:", shown)
+    assert example is not None
+    asked = shlex.split(example[1])[0]
+    options = set(re.findall(r"(?<=\s)--[a-z]+", example[1]))
+    assert asked == (name or asked)
+    assert all(option in help_of(wayfare, asked) for option in options)
+
+
+def test_the_example_of_call_works_on_the_sample(wayfare: Command) -> None:
+    example = re.search(r"Example: wayfare (call .*?) Options:", help_of(wayfare, "call"))
+    report = wayfare(*shlex.split(example[1]), "--simulate", "--json").json()
+    assert report["tool"] == "convert_units"
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "up"])
+def test_every_command_takes_db_and_json(wayfare: Command, name: str) -> None:
+    shown = help_of(wayfare, name)
+    assert "--db PATH" in shown
+    assert "--json" in shown
+
+
+def test_version(wayfare: Command) -> None:
+    assert re.fullmatch(r"wayfare, version [\d.]+\n", wayfare("--version").out)
+
+
+def test_catalogs(wayfare: Command, write) -> None:
+    file = write("mine.json", {"servers": [{"name": "files", "tools": [{"name": "read"}, {"name": "write"}]}]})
+    assert wayfare("import", file).code == 0
+    sample, mine = wayfare("catalogs", "--json").json()["catalogs"]
+    assert (sample["name"], sample["source"]) == ("sample", "shipped with Wayfare")
+    assert sample["servers"] >= 15
+    assert mine == {"name": "mine", "servers": 1, "tools": 2, "source": "mine.json"}
+    lines = wayfare("catalogs").out.splitlines()
+    assert [line.split()[0] for line in lines] == ["catalog", "sample", "mine"]
+
+
+def test_routers(wayfare: Command) -> None:
+    document = wayfare("routers", "--json").json()
+    assert [router["id"] for router in document["routers"]] == list(ROUTERS)
+    assert all(router.keys() == {"id", "title", "paper", "summary", "parameters"} for router in document["routers"])
+    assert [line.split()[0] for line in wayfare("routers").out.splitlines()] == ["router", *ROUTERS]
+
+
+@pytest.mark.parametrize("router", ROUTERS)
+def test_parameters(wayfare: Command, router: str) -> None:
+    document = wayfare("parameters", "--router", router, "--json").json()
+    assert document["router"] == router
+    expected = {
+        knob.name: (knob.default, knob.unit, knob.low, knob.high) for knob in ROUTERS[router].parameters.knobs()
+    }
+    assert {p["name"]: (p["default"], p["unit"], p["low"], p["high"]) for p in document["parameters"]} == expected
+    lines = wayfare("parameters", "--router", router).out.splitlines()[1:]
+    assert [line.split()[0] for line in lines] == list(expected)
+    assert all(p["help"] for p in document["parameters"])
+
+
+def test_the_store_is_named_by_option_or_environment_and_the_option_wins(wayfare: Command, write, tmp_path, db) -> None:
+    file = write("mine.json", {"servers": [{"name": "files", "tools": [{"name": "read"}]}]})
+    other = tmp_path / "other.duckdb"
+    assert wayfare("import", file, "--db", other).code == 0
+    assert other.is_file()
+    assert not db.exists()
+    assert len(wayfare("catalogs", "--json").json()["catalogs"]) == 1
+    assert db.is_file()
+    assert len(wayfare("catalogs", "--json", "--db", other).json()["catalogs"]) == 2

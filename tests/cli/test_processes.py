@@ -1,0 +1,71 @@
+"""The command as a process: its entry point, what it leaves on the two streams, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.cli.conftest import ROOT, Command, command, wait_for
+
+
+def test_the_entry_point_lists_the_catalogs() -> None:
+    script = Path(sys.executable).with_name("wayfare")
+    done = subprocess.run([script, "catalogs", "--json"], capture_output=True, text=True, timeout=60, check=True)
+    assert json.loads(done.stdout)["catalogs"][0]["name"] == "sample"
+    assert done.stderr == ""
+
+
+def test_wrong_use(process: Command) -> None:
+    run = process("route", "words", "--set", "bogus=1")
+    assert (run.code, run.out) == (2, "")
+    assert run.err.count("\n") == 1
+
+
+def test_a_terminal_that_lacks_the_papers_letters(process: Command) -> None:
+    document = process("parameters", "--json", PYTHONIOENCODING="latin-1").json()
+    assert "αt" in {parameter["symbol"] for parameter in document["parameters"]}
+    assert process("parameters", PYTHONIOENCODING="cp437").code == 0
+
+
+def test_a_reader_that_goes_away(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        command("parameters", "--json"), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as child:
+        child.stdout.close()
+        assert child.stderr.read() == ""
+
+
+def test_ctrl_c_during_a_call_ends_the_command_and_its_server(raw_catalog: Path, tmp_path: Path) -> None:
+    log = tmp_path / "starts.log"
+    document = json.loads(raw_catalog.read_text())
+    document["servers"][0]["connection"]["args"] += ["--starts", str(log)]
+    raw_catalog.write_text(json.dumps(document))
+    line = command("call", "raw", "stall", "--timeout", "60", "--catalog", raw_catalog, "--json")
+    with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        wait_for(log.exists)
+        (server,) = [int(word) for word in children(child.pid)]
+        time.sleep(0.2)
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=20)
+    assert (child.returncode, out) == (130, "")
+    assert "Traceback" not in err
+    wait_for(lambda: not alive(server))
+
+
+def children(pid: int) -> list[str]:
+    """The processes that a process has started."""
+    return subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True, check=False).stdout.split()
+
+
+def alive(pid: int) -> bool:
+    """Whether a process is there; nobody else's child is a zombie for long."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"

@@ -1,0 +1,95 @@
+"""`wayfare up`: the console as a process: its URL, its health, where it listens, how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import ROOT, Command, command, wait_for
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Starts consoles that answer, and ends them."""
+    started: list[subprocess.Popen[str]] = []
+
+    def up(port: int, *arguments: object, cwd: Path = ROOT) -> subprocess.Popen[str]:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        child = subprocess.Popen(command("up", "--port", port, *arguments), cwd=cwd, env=environment, **pipes)
+        started.append(child)
+        wait_for(lambda: status(port) == 200 or child.poll() is not None)
+        assert child.poll() is None, child.stdout.read()
+        return child
+
+    yield up
+    for child in started:
+        child.kill()
+        child.communicate()
+
+
+def free_port() -> int:
+    """A port that is free on loopback."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return probe.getsockname()[1]
+
+
+def status(port: int, host: str = "127.0.0.1") -> int:
+    """What /healthz answers, 0 where nobody does."""
+    with suppress(OSError), urllib.request.urlopen(f"http://{host}:{port}/healthz", timeout=5) as answer:
+        assert json.load(answer) == {"status": "ok"}
+        return answer.status
+    return 0
+
+
+def has_open(pid: int, file: Path) -> bool:
+    """Whether a process has a file open: asking DuckDB would take the store away from it."""
+    opened = []
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):
+            opened.append(link.readlink())
+    return file in opened
+
+
+def test_a_console_from_start_to_end(
+    wayfare: Command, process: Command, db: Path, start: Callable[..., subprocess.Popen[str]]
+) -> None:
+    port = free_port()
+    console = start(port)
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=10) as page:
+        assert page.status == 200
+    assert status(port, "127.0.0.2") == 0  # a server that listens on every address would answer there too
+
+    wait_for(lambda: has_open(console.pid, db))
+    second = process("up", "--port", free_port())
+    assert (second.code, second.out) == (2, "")
+    assert f"PID {console.pid}" in second.err
+
+    console.send_signal(signal.SIGTERM)
+    out, _ = console.communicate(timeout=10)
+    assert console.returncode == 0
+    assert out.startswith(f"Wayfare is starting on http://127.0.0.1:{port} ")
+    assert "Traceback" not in out
+    assert wayfare("catalogs").code == 0
+
+
+def test_ctrl_c_ends_a_console_in_memory_and_leaves_no_file(
+    start: Callable[..., subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    console = start(free_port(), "--db", ":memory:", cwd=empty)
+    console.send_signal(signal.SIGINT)
+    out, _ = console.communicate(timeout=10)
+    assert console.returncode == 0
+    assert "Traceback" not in out
+    assert list(empty.iterdir()) == []

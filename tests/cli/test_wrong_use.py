@@ -1,0 +1,211 @@
+"""Wrong use: exit 2, one line on standard error that says what to do, nothing on standard output, no traceback."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import ROOT, Command, Run, server, tool
+
+CONVERT = ("call", "unit-exchange", "convert_units")
+
+
+def refused(run: Run, *words: str) -> None:
+    """One sentence, ended, with the words in it."""
+    assert (run.code, run.out) == (2, "")
+    assert run.err.count("\n") == 1
+    sentence = run.err.rstrip("\n")
+    assert sentence == sentence.strip()
+    assert sentence.endswith((".", "?"))
+    assert "Traceback" not in sentence
+    assert "Usage:" not in sentence
+    for word in words:
+        assert word in sentence
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("", ("Name a command", "--help")),
+        ("nope", ("nope", "wayfare --help")),
+        ("--bogus", ("--bogus",)),
+        ("catalogs --bogus", ("--bogus", "wayfare catalogs --help")),
+        ("catalogs surplus", ("surplus",)),
+        ("route", ("TEXT", "wayfare route --help")),
+        ("call unit-exchange", ("TOOL",)),
+        ("import", ("FILES",)),
+        ("discover", ("FILE",)),
+        ("bench", ("--tasks",)),
+        ("route words --set", ("--set",)),
+        ("route words --set alpha_t", ("alpha_t", "NAME=VALUE")),
+        ("route words --set =1", ("NAME=VALUE",)),
+        ("route words --set bogus=1", ("bogus", "wayfare parameters")),
+        ("route words --set alpha_t=much", ("alpha_t", "much", "number")),
+        ("route words --set alpha_t=nan", ("alpha_t", "finite")),
+        ("route words --set alpha_t=-1", ("alpha_t", "0.0 to 2.0")),
+        ("route words --set k=1.5", ("k = '1.5'", "whole number")),
+        ("route words --set auction=perhaps", ("auction", "true or false")),
+        ("route words --set billing=never", ("billing", "per_call")),
+        ("route words --router nope", ("nope", "ehrr")),
+        ("parameters --router nope", ("nope", "ehrr")),
+        ("bench --tasks x.jsonl --router nope --catalog nope", ("nope",)),
+        ("route words --catalog nope", ("nope", "wayfare catalogs")),
+        ("route words --catalog nope.json", ("nope.json", "no such file")),
+        ("import nope.json", ("nope.json", "no such file")),
+        ("discover nope.json", ("nope.json", "no such file")),
+        ("bench --tasks nope.jsonl", ("nope.jsonl", "No such file")),
+        ("call nope convert_units", ("nope", "sample")),
+        ("call unit-exchange nope", ("nope", "convert_units")),
+        ("up --port 0", ("--port",)),
+        ("up --port 70000", ("70000", "65535")),
+        ("up --host .", ("listen", "--host")),
+    ],
+)
+def test_lines(wayfare: Command, line: str, words: tuple[str, ...]) -> None:
+    refused(wayfare(*line.split()), *words)
+
+
+def test_nothing_is_on_standard_output_with_json_either(wayfare: Command) -> None:
+    refused(wayfare("route", "words", "--catalog", "nope", "--json"), "nope")
+    refused(wayfare("catalogs", "--json", "--bogus"), "--bogus")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("", ("empty",)), (" \n\t ", ("empty",)), ("x " * 10_001, ("20,001", "20,000"))],
+    ids=["empty", "blank", "over-long"],
+)
+def test_sub_tasks_that_are_none(wayfare: Command, raw_catalog: Path, text: str, words: tuple[str, ...]) -> None:
+    refused(wayfare("route", text, "--catalog", raw_catalog), *words)
+
+
+def test_a_sub_task_that_is_not_unicode(wayfare: Command, raw_catalog: Path) -> None:
+    refused(wayfare("route", "caf\udcff", "--catalog", raw_catalog), "Unicode")
+
+
+TWICE = {"servers": [server("files", tool("read"), tool("read"))]}
+NAN = '{"servers": [{"name": "files", "tools": [{"name": "read", "price_usd": NaN}]}]}'
+
+
+@pytest.mark.parametrize("command", ["import {}", "route words --catalog {}", "call files read --catalog {}"])
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("not JSON at all", ("line 1",)),
+        ('{"servers": [', ("line 1",)),
+        ("[1, 2]", ("shape",)),
+        ({"servers": 5}, ("servers",)),
+        ({"servers": []}, ("no server",)),
+        (TWICE, ("read",)),
+        (NAN, ("price_usd", "NaN")),
+        ({"servers": [server("files", tool("read", price_usd=-1))]}, ("price_usd", "-1")),
+    ],
+)
+def test_catalog_files(wayfare: Command, write, command: str, content: Any, words: tuple[str, ...]) -> None:
+    file = write("broken.json", content)
+    refused(wayfare(*command.format(file).split()), "broken.json", *words)
+
+
+@pytest.mark.parametrize("command", ["import", "discover"])
+def test_a_directory_is_no_catalog(wayfare: Command, tmp_path: Path, command: str) -> None:
+    refused(wayfare(command, tmp_path), str(tmp_path), "directory")
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ("", ("holds no task",)),
+        ('{"id": "1", "subtask": "x", "relevant": []}\nnonsense', ("line 2", "JSON")),
+        ('{"id": "1", "subtask": "x"}', ("line 1", "relevant is missing")),
+        ('{"id": "1", "subtask": "", "relevant": []}', ("line 1", "subtask is empty")),
+        ('{"id": "1", "subtask": "x", "relevant": ["read"]}', ("line 1", "server::tool")),
+        ("[]", ("line 1", "a list")),
+    ],
+)
+def test_task_files(wayfare: Command, write, raw_catalog: Path, lines: str, words: tuple[str, ...]) -> None:
+    file = write("tasks.jsonl", lines)
+    refused(wayfare("bench", "--tasks", file, "--catalog", raw_catalog), "tasks.jsonl", *words)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("{", ("--args", "not JSON")),
+        ("", ("--args", "not JSON")),
+        ("[1]", ("--args", "a list")),
+        ("null", ("--args", "null")),
+        ('"text"', ("--args", "text")),
+        ("[" * 100_000, ("--args", "not JSON")),
+        ('{"value": NaN, "source": "mi", "target": "km"}', ("--args", "not JSON")),
+        ('{"value": 1e999, "source": "mi", "target": "km"}', ("--args", "not JSON")),
+        ("{}", ("value is required", "source is required", "target is required")),
+        ('{"value": "three", "source": "mi", "target": "km"}', ("value", "number")),
+    ],
+)
+def test_arguments_of_a_call(wayfare: Command, arguments: str, words: tuple[str, ...]) -> None:
+    refused(wayfare(*CONVERT, "--args", arguments), *words)
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "nan", "inf", "4000", "soon"])
+def test_limits_of_a_call(wayfare: Command, limit: str) -> None:
+    refused(wayfare("call", "gremlin", "hang", "--timeout", limit), "--timeout", limit)
+
+
+def test_a_name_too_long_for_a_file(wayfare: Command) -> None:
+    refused(wayfare("route", "words", "--catalog", "x" * 300), "There is no catalog")
+
+
+def test_the_store_is_a_directory(wayfare: Command, tmp_path: Path) -> None:
+    refused(wayfare("catalogs", "--db", tmp_path), str(tmp_path), "directory", "--db")
+
+
+def test_what_would_not_work_on_a_page_stops_the_console_from_starting(process: Command, tmp_path: Path) -> None:
+    refused(process("up", "--db", tmp_path), "directory", "--db")
+    refused(process("up", "--catalog", "nope"), "nope", "wayfare catalogs")
+
+
+def test_the_store_is_below_a_file(wayfare: Command, write) -> None:
+    refused(wayfare("catalogs", "--db", write("file", "") / "wayfare.duckdb"), "cannot be made", "--db")
+
+
+def test_the_store_is_no_database(wayfare: Command, write) -> None:
+    file = write("letter.txt", "Dear Sir or Madam, " * 1000)
+    refused(wayfare("catalogs", "--db", file), "letter.txt", "cannot be opened", "--db")
+    assert file.read_text().startswith("Dear Sir")
+
+
+@pytest.fixture
+def owner(db: Path) -> Iterator[int]:
+    """Another process that has the store open; its id."""
+    db.parent.mkdir()
+    program = "import sys; from core.store import Store; store = Store(sys.argv[1]); print('open', flush=True); input()"
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", program, str(db)], cwd=ROOT, **pipes) as child:
+        assert child.stdout.readline() == "open\n"
+        yield child.pid
+        child.kill()
+
+
+def test_the_store_belongs_to_another_process(wayfare: Command, owner: int, raw_catalog: Path) -> None:
+    for line in ("catalogs", "route words", f"import {raw_catalog}"):
+        refused(wayfare(*line.split()), f"PID {owner}", "--db")
+
+
+def test_the_port_is_taken(wayfare: Command) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        refused(wayfare("up", "--port", port), f"127.0.0.1:{port}", "--port")
+
+
+@pytest.mark.parametrize("name", ["sample", "  ", "two\nlines", "x" * 201])
+@pytest.mark.parametrize("command", ["import", "discover"])
+def test_names_that_a_catalog_cannot_have(wayfare: Command, raw_catalog: Path, command: str, name: str) -> None:
+    refused(wayfare(command, raw_catalog, "--name", name), "name", "--name")
+    assert [c["name"] for c in json.loads(wayfare("catalogs", "--json").out)["catalogs"]] == ["sample"]

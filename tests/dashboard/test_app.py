@@ -1,0 +1,151 @@
+"""The ASGI app, its configuration and life, and the way from page to page."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from starlette.testclient import TestClient
+from streamlit import config
+from streamlit.testing.v1 import AppTest
+
+import dashboard
+from core.console import Console
+from core.embedding.cached import CachedEncoder
+from core.embedding.onnx import onnx_source
+from core.store import Store
+from dashboard import session
+
+MAIN = Path(dashboard.__file__).with_name("main.py")
+HOLLOW = {"servers": [{"name": "bare", "connection": {"command": "none"}}]}
+SMALL = {"servers": [{"name": "files", "description": "Files.", "tools": [{"name": "read", "price_usd": 0.001}]}]}
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Another working directory; Streamlit's options afterwards are as they were."""
+    monkeypatch.chdir(tmp_path)
+    config.get_config_options(force_reparse=True)
+    yield tmp_path
+    monkeypatch.undo()
+    config.get_config_options(force_reparse=True)
+
+
+@pytest.fixture
+def console(monkeypatch: pytest.MonkeyPatch) -> Iterator[Console]:
+    store = Store(None)
+    with Console(store, CachedEncoder(onnx_source(), store.vectors)) as opened:
+        opened.import_text(json.dumps(HOLLOW), "hollow")
+        opened.import_text(json.dumps(SMALL), "small")
+        monkeypatch.setattr(session, "_console", opened)
+        yield opened
+
+
+def visit(**query: str) -> AppTest:
+    app = AppTest.from_file(MAIN, default_timeout=60)
+    app.query_params.update(query)
+    return checked(app.run())
+
+
+def checked(app: AppTest) -> AppTest:
+    assert not app.exception, app.exception[0].value
+    return app
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    return checked(next(button for button in app.button if button.label == label).click().run())
+
+
+def test_the_configuration_is_ours_from_any_directory(elsewhere: Path) -> None:
+    from dashboard.app import load_config
+
+    config.get_config_options(force_reparse=True)
+    assert config.get_option("server.fileWatcherType") != "none"
+    load_config()
+    assert config.get_option("server.fileWatcherType") == "none"
+    assert config.get_option("client.toolbarMode") == "minimal"
+    assert config.get_option("browser.gatherUsageStats") is False
+    assert config.get_option("theme.light.primaryColor") == "#5B45E0"
+    assert config.get_option("theme.dark.primaryColor") == "#8F7CFF"
+
+
+def test_healthz_answers_ok_and_only_there(elsewhere: Path) -> None:
+    from dashboard.app import app
+
+    answer = TestClient(app).get("/healthz")
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+    assert TestClient(app).post("/healthz").status_code == 405
+
+
+def test_the_console_lives_as_long_as_the_app(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dashboard.app import lifespan
+
+    monkeypatch.setenv("WAYFARE_DB", str(elsewhere / "kept.duckdb"))
+    monkeypatch.setenv("WAYFARE_CATALOG", "not there")  # nothing to prepare
+    monkeypatch.setattr(session, "_console", None)
+
+    async def live() -> tuple[Console, Console]:
+        async with lifespan(None):
+            both = session.console(), session.console()
+            for thread in threading.enumerate():
+                if thread.name == "wayfare-warm":
+                    thread.join(20)
+            return both
+
+    first, second = asyncio.run(live())
+    assert first is second
+    assert session._console is None
+    with Store(elsewhere / "kept.duckdb") as store:  # the file is free again
+        assert store.activity.decision_count() == 0
+
+
+def test_the_first_catalog_is_the_samples_unless_the_environment_names_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WAYFARE_CATALOG", raising=False)
+    assert session.first_catalog() == "sample"
+    monkeypatch.setenv("WAYFARE_CATALOG", "mine")
+    assert session.first_catalog() == "mine"
+
+
+def test_icon_and_logo_are_files_of_ours(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: dict[str, str] = {}
+    monkeypatch.setattr(st, "set_page_config", lambda **options: told.update(icon=options["page_icon"]))
+    monkeypatch.setattr(st, "logo", lambda image, **_: told.update(logo=image))
+    visit()
+    for image in (told["icon"], told["logo"]):
+        assert Path(image).is_relative_to(MAIN.parent)
+        assert Path(image).read_bytes().startswith(b"\x89PNG")
+
+
+def test_from_a_candidate_to_its_call_and_back(console: Console) -> None:
+    route = visit(q="read a file", catalog="small")
+    call = press(route, "Call")
+    decision = call.query_params["decision"]
+    assert call.query_params == {"catalog": "small", "tool": "files::read", "decision": decision}
+    assert console.decision(decision).subtask == "read a file"
+    back = press(call, "Back to Route")
+    assert back.query_params == {"q": "read a file", "catalog": "small"}
+    assert back.text_input(key="route.q").value == "read a file"
+
+
+def test_a_page_opened_with_the_very_query_of_the_page_before_takes_it(console: Console) -> None:
+    call = press(visit(q="read a file", catalog="small"), "Call")
+    checked(call.selectbox(key="call.url.catalog").set_value("hollow").run())
+    assert call.query_params == {"catalog": "hollow"}
+    catalog = press(call, "Open the Catalog page")
+    assert catalog.selectbox(key="catalog.catalog").value == "hollow"
+    assert catalog.query_params == {"catalog": "hollow"}
+
+
+def test_the_first_catalog_of_the_environment_is_shown_and_not_in_the_url(
+    console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WAYFARE_CATALOG", "small")
+    app = visit()
+    assert app.selectbox(key="route.catalog").value == "small"
+    assert app.query_params == {}
+    assert visit(catalog="sample").query_params == {"catalog": "sample"}

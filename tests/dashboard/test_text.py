@@ -1,0 +1,109 @@
+"""Strangers' text in Markdown and in Plotly labels: nothing of it is markup, nothing is endless, nothing gets lost."""
+
+from __future__ import annotations
+
+import html
+import re
+import string
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dashboard.charts.base import label
+from dashboard.widgets.text import escaped
+
+PARTING = "\u2060"  # a joiner without width: the one character that is added
+SPECIAL = set(string.punctuation) - set("%,;?")  # what CommonMark, GFM, math, directives and emoji give a meaning
+PIECES = [
+    "**", "__", "`", "```", "~~", "[x](y)", "![i](u)", "<b>", "</script>", "<!--", "&lt;", "&#42;", ":red[", "]", ":smile:",
+    ":material/home:", ":material_home:", ":streamlit:", "$", "$$", "\\", "#", "> ", "- ", "1. ", "| a |", "---", "->", "<-",
+    ">=", "~=", "https://evil.example/x", "HTTP://x.y", "www.evil.example", "me@evil.example", "^[1]", "{.c}", "\n", "\r\n",
+    "\t", "\x00", "\x1b[31m", "\u202e", "\u200b", "\u2028", "word", "Straße", "東京", "😀", " ",
+]  # fmt: skip
+HOSTILE = st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=12).map("".join)
+# what Streamlit's Markdown looks for after escapes are gone: bare links, icons, its logo, typographic signs
+READ_AFTER_ESCAPES = re.compile(
+    r"https?://|www\.|[-.\w+]@[-\w]|:material_\w+:|:streamlit:|--|->|<-|[<>~]=", re.IGNORECASE
+)
+promise = settings(deadline=None, derandomize=True, max_examples=150)
+
+
+def shown(markdown: str) -> str:
+    """What a reader sees of escaped text."""
+    return re.sub(r"\\(.)", r"\1", markdown).replace(PARTING, "")
+
+
+def plain(text: str) -> str:
+    """A text on one line, without what cannot be printed."""
+    return "".join(ch for ch in " ".join(text.split()) if ch.isprintable())
+
+
+@promise
+@given(HOSTILE)
+def test_no_special_character_stands_bare_in_markdown(text) -> None:
+    bare = re.sub(r"\\[!-/:-@\[-`{-~]", "", escaped(text))
+    assert not SPECIAL & set(bare)
+
+
+@pytest.mark.parametrize("text", PIECES)
+def test_each_piece_of_markup_alone_is_text(text) -> None:
+    written = escaped(f"a {text} b")
+    assert not SPECIAL & set(re.sub(r"\\[!-/:-@\[-`{-~]", "", written))
+    assert not READ_AFTER_ESCAPES.search(re.sub(r"\\(.)", r"\1", written))
+
+
+@promise
+@given(HOSTILE)
+def test_nothing_is_left_that_streamlit_reads_after_escapes_are_gone(text) -> None:
+    assert not READ_AFTER_ESCAPES.search(re.sub(r"\\(.)", r"\1", escaped(text)))
+
+
+@promise
+@given(HOSTILE)
+def test_the_reader_sees_every_printable_character_on_one_line(text) -> None:
+    assert shown(escaped(text, 10_000)) == plain(text)
+    assert all(ch.isprintable() or ch == PARTING for ch in escaped(text))
+
+
+@promise
+@given(HOSTILE, st.integers(1, 40))
+def test_the_limit_holds_and_says_that_something_is_missing(text, limit) -> None:
+    seen = shown(escaped(text, limit))
+    assert len(seen) <= limit
+    if len(plain(text)) > limit:
+        assert seen == f"{plain(text)[: limit - 1]}…"
+    else:
+        assert seen == plain(text)
+
+
+@pytest.mark.parametrize("character", sorted(SPECIAL))
+def test_every_special_character_is_escaped_alone_too(character) -> None:
+    assert escaped(f"a{character}b").replace(PARTING, "") == f"a\\{character}b"
+
+
+@pytest.mark.parametrize("text", ["weather forecast", "read_file", "Größe 100 %", "東京"])
+def test_ordinary_names_get_no_unseen_character(text) -> None:
+    assert PARTING not in escaped(text)
+
+
+@promise
+@given(HOSTILE, st.integers(2, 80))
+def test_a_label_has_no_tag_and_no_entity_but_its_own(text, limit) -> None:
+    written = label(text, limit)
+    assert not set("<>") & set(written)
+    assert all(found in {"&amp;", "&lt;", "&gt;"} for found in re.findall(r"&[^;]*;?", written))
+    assert written.isprintable() or written == ""
+
+
+@promise
+@given(HOSTILE, st.integers(2, 80))
+def test_a_label_keeps_the_beginning_and_the_end(text, limit) -> None:
+    seen = html.unescape(label(text, limit))
+    assert len(seen) <= limit
+    if len(plain(text)) <= limit:
+        assert seen == plain(text)
+    else:
+        head, tail = seen.split("…", 1) if plain(text).count("…") == 0 else (seen[0], seen[-1])
+        assert plain(text).startswith(head)
+        assert plain(text).endswith(tail)

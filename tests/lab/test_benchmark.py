@@ -1,0 +1,93 @@
+"""A benchmark over a router that answers what it is told."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from core.domain.task import Task
+from core.lab.benchmark import percentile, run_benchmark
+from core.lab.metrics import METRICS
+
+IDS = ("s::a", "s::b", "s::c")
+
+
+def answering(answers: dict[str, tuple[str, ...]], times_ms: dict[str, float] | None = None):
+    """A route function: candidates and the time taken, by sub-task."""
+
+    def route(task: Task):
+        rows = tuple(IDS.index(tool) for tool in answers.get(task.subtask, ()))
+        return SimpleNamespace(
+            tools=SimpleNamespace(ids=IDS), candidates=rows, timings_ms={"total": (times_ms or {}).get(task.id, 1.0)}
+        )
+
+    return route
+
+
+def possible(name: str, *relevant: str, **grades: float) -> Task:
+    return Task(name, name, relevant=relevant or ("s::a",), grades={f"s::{tool}": g for tool, g in grades.items()})
+
+
+def test_measures_are_means_and_a_task_without_result_counts_0() -> None:
+    tasks = [possible("first"), possible("second"), possible("none"), possible("wrong")]
+    route = answering({"first": ("s::a",), "second": ("s::b", "s::a"), "wrong": ("s::c",)})
+    run = run_benchmark("fake", {"n": 3}, tasks, route)
+    assert (run.router, run.parameters, run.n, run.rejection) == ("fake", {"n": 3}, 4, None)
+    assert set(run.measures) == set(METRICS)
+    assert run.measures["mrr"] == pytest.approx((1 + 0.5) / 4)
+    assert run.measures["hit@1"] == 0.25
+    assert run.measures["hit@3"] == run.measures["recall@10"] == 0.5
+
+
+def test_rejection_is_the_share_of_impossible_tasks_with_no_candidate_and_touches_no_measure() -> None:
+    impossible = [Task(name, name) for name in ("refused", "also refused", "taken")]
+    run = run_benchmark("fake", {}, [possible("first"), *impossible], answering({"first": IDS, "taken": IDS}))
+    assert run.rejection == pytest.approx(2 / 3)
+    assert run.measures["mrr"] == 1.0
+    assert run.n == 4
+
+
+def test_grades_reach_the_graded_measure() -> None:
+    task = possible("graded", "s::a", "s::b", b=2.0)
+    right = run_benchmark("fake", {}, [task], answering({"graded": ("s::b", "s::a")}))
+    turned = run_benchmark("fake", {}, [task], answering({"graded": ("s::a", "s::b")}))
+    assert right.measures["ndcg@10"] == 1.0
+    assert turned.measures["ndcg@10"] < 1.0
+    assert turned.measures["mrr"] == 1.0
+
+
+def test_latencies_are_percentiles_over_all_tasks() -> None:
+    tasks = [possible(f"t{n}") for n in range(1, 20)] + [Task("impossible", "impossible")]
+    times = {task.id: float(place) for place, task in enumerate(tasks, 1)}
+    run = run_benchmark("fake", {}, tasks, answering({}, times))
+    assert (run.latency_ms_p50, run.latency_ms_p95) == (10.0, 19.0)
+
+
+def test_no_task_is_no_error() -> None:
+    run = run_benchmark("fake", {}, [], answering({}))
+    assert (run.n, run.rejection, run.latency_ms_p50, run.latency_ms_p95) == (0, None, 0.0, 0.0)
+    assert set(run.measures.values()) == {0.0}
+
+
+def test_the_json_entry_has_everything_flat() -> None:
+    entry = run_benchmark("fake", {"k": 5}, [possible("first")], answering({"first": IDS})).to_json()
+    assert {"router", "parameters", "n", "rejection", "latency_ms_p50", "latency_ms_p95", *METRICS} == set(entry)
+    assert entry["mrr"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("values", "percent", "expected"),
+    [
+        ([], 50, 0.0),
+        ([7.0], 0, 7.0),
+        ([7.0], 100, 7.0),
+        ([3.0, 1.0, 2.0], 50, 2.0),
+        ([4.0, 3.0, 2.0, 1.0], 50, 2.0),
+        ([float(n) for n in range(1, 101)], 95, 95.0),
+        ([float(n) for n in range(1, 101)], 100, 100.0),
+        ([float(n) for n in range(1, 11)], 95, 10.0),
+    ],
+)
+def test_nearest_rank(values, percent, expected) -> None:
+    assert percentile(values, percent) == expected
