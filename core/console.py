@@ -34,6 +34,7 @@ from core.library import SAMPLE, CatalogInfo, Library, check_name
 from core.mcp_bridge.secrets import SecretVault
 from core.paths import default_db
 from core.routers import ROUTERS, Router
+from core.routers.base import Scene
 from core.routers.parameters import LearningParameters
 from core.routers.why import why_server, why_tool
 from core.store import Store
@@ -69,6 +70,7 @@ class Console:
         self._calls = Calls(store, self.library, self._caller, rng=np.random.default_rng(seed))
         self._routers: dict[str, Router] = {name: router() for name, router in ROUTERS.items()}
         self._decisions: OrderedDict[str, Decision] = OrderedDict()
+        self._asked: OrderedDict[tuple[object, ...], tuple[Scene, Decision]] = OrderedDict()
         self._last_parameters: dict[str, dict[str, Value]] = {}
         self._lock = threading.Lock()
 
@@ -133,13 +135,24 @@ class Console:
         record: bool = True,
         origin: str = "console",
     ) -> Decision:
-        """One decision; recorded as an event unless told otherwise."""
+        """One decision; recorded as an event unless told otherwise. The same question over unchanged figures gives the
+        same decision again, recorded once."""
         chosen = parameters if parameters is not None else self.parameters(router)
         learning = chosen if isinstance(chosen, LearningParameters) else None
         scene = self.library.scene(catalog, learning)
+        if not record:
+            return self._router(router).route(subtask, scene, chosen, server_hint=server_hint)
+        asked = (id(scene), router, chosen, subtask.strip(), server_hint.strip(), origin)
+        with self._lock:
+            known = self._asked.get(asked)
+        if known is not None and known[0] is scene:
+            return known[1]  # nothing has changed since: it is the same decision, not a new one
         decision = self._router(router).route(subtask, scene, chosen, server_hint=server_hint)
-        if record:
-            self._record(decision, origin)
+        self._record(decision, origin)
+        with self._lock:
+            self._asked[asked] = (scene, decision)
+            while len(self._asked) > DECISIONS_KEPT:
+                self._asked.popitem(last=False)
         return decision
 
     def decision(self, decision_id: str) -> Decision | None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING
+
+from core.errors import WayfareError
 
 if TYPE_CHECKING:
     from core.console import Console
@@ -30,7 +33,8 @@ def warm_up() -> None:
 
 
 def _warm_up() -> None:
-    console().warm(first_catalog())
+    with suppress(WayfareError):  # the first visitor reads the sentence
+        console().warm(first_catalog())
 
 
 def close_console() -> None:

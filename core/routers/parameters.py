@@ -176,7 +176,7 @@ class EhrrParameters(LearningParameters, MatchingParameters):
     eps: float = knob(
         1e-3,
         symbol="ε",
-        low=1e-6,
+        low=1e-3,
         high=0.5,
         step=1e-3,
         group=TIME,

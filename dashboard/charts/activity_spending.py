@@ -20,7 +20,7 @@ from dashboard.charts.activity_axes import (
     money_unit,
     time_axis,
 )
-from dashboard.charts.base import label, row_labels, rows_axis
+from dashboard.charts.base import EDGES, label, row_texts, rows_axis
 from dashboard.theme import MONEY
 
 SHOWN = 7
@@ -35,10 +35,10 @@ def spending_by_server(frame: pd.DataFrame, *, height: int = 340) -> go.Figure:
     traces = [_server_bars(frame, shown, simulated, factor) for simulated in (False, True)]
     notes = [f"{label(name)}{_unpriced(frame, name)}" for name in shown]
     return chart(
-        [trace for trace in traces if trace["x"]],
+        [trace for trace in (*traces, row_texts(notes, range(len(notes)))) if trace["x"]],
         title="Spent by server" + (f": the {SHOWN} dearest of {len(servers)}" if len(servers) > SHOWN else ""),
         height=height,
-        annotations=row_labels(notes),
+        xaxis2=EDGES,
         barmode="overlay",
         xaxis={"title": {"text": f"{unit} spent", "font": SMALL}, "rangemode": "tozero"},
         yaxis=rows_axis(len(shown), shown=SHOWN),

@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 
 from core import units
 from core.domain.decision import Decision, ServerRow
-from dashboard.charts.base import figure, label, row_labels, rows_axis
+from dashboard.charts.base import EDGES, figure, label, row_texts, rows_axis
 from dashboard.theme import ACCEPTED, ACCEPTED_SIGN, REJECTED, REJECTED_SIGN
 
 SHOWN = 9
@@ -32,10 +32,10 @@ def auction(decision: Decision, *, height: int = 330) -> go.Figure:
     posted = _points(rows, colours, [row.posted_price_usd for row in rows], "line-ns-open", 14)
     asked = _points(rows, colours, [row.ask_usd for row in rows], "circle", 10)
     return figure(
-        [*spans, posted, asked],
+        [*spans, posted, asked, row_texts(names, range(len(rows)))],
         title="2 · Auction: ask ● ≤ posted |",
         height=height,
-        annotations=row_labels(names),
+        xaxis2=EDGES,
         xaxis={"title": {"text": "m$ per call", "font": {"size": 11}}, "rangemode": "tozero"},
         yaxis=rows_axis(len(rows), shown=5),
     )

@@ -50,16 +50,28 @@ def figure(traces: Sequence[Mapping[str, Any]], *, title: str, height: int, **la
     return go.Figure(data=[dict(trace) for trace in traces], layout={**base, **layout}, _validate=False)
 
 
-def row_labels(names: Sequence[str], *, faded: Sequence[bool] = ()) -> list[dict[str, Any]]:
-    """Names written above the rows 0, 1, 2... of a horizontal chart: they take no width from the bars."""
-    dim = list(faded) or [False] * len(names)
-    return [
-        {
-            "x": 0, "xref": "paper", "xanchor": "left", "y": place + 0.44, "yanchor": "middle", "text": name,
-            "showarrow": False, "font": {"size": 11}, "opacity": 0.65 if off else 1.0,
-        }
-        for place, (name, off) in enumerate(zip(names, dim, strict=True))
-    ]  # fmt: skip
+def row_texts(texts: Sequence[str], rows: Sequence[int], *, right: bool = False, faded: bool = False) -> dict[str, Any]:
+    """A trace that writes texts above the rows 0, 1, 2... of a horizontal chart, at its left or right edge.
+
+    Names there take no width from the bars. Needs the axis `EDGES`.
+    """
+    return {
+        "type": "scatter",
+        "mode": "text",
+        "x": [1 if right else 0] * len(rows),
+        "y": [row + 0.44 for row in rows],
+        "xaxis": "x2",
+        "text": texts,
+        "textposition": "middle left" if right else "middle right",
+        "textfont": {"size": 11},
+        "opacity": 0.65 if faded else 1.0,
+        "cliponaxis": False,
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
+
+
+EDGES = {"overlaying": "x", "range": [0, 1], "visible": False, "fixedrange": True}
 
 
 def rows_axis(count: int, *, shown: int) -> dict[str, Any]:

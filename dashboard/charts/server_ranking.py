@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 
 from core import units
 from core.domain.decision import Decision, ServerRow
-from dashboard.charts.base import figure, label, row_labels, rows_axis
+from dashboard.charts.base import EDGES, figure, label, row_texts, rows_axis
 from dashboard.theme import ACCEPTED, ACCEPTED_SIGN, CHOSEN, CHOSEN_SIGN, DROPPED_SIGN, MUTED, REJECTED, REJECTED_SIGN
 
 SHOWN = 9
@@ -34,11 +34,17 @@ def server_ranking(decision: Decision, *, height: int = 330) -> go.Figure:
         "hoverinfo": "text",
     }
     names = [f"{sign} {label(row.server)}" for row, (sign, _) in zip(rows, marks, strict=True)]
+    listed = [place for place, row in enumerate(rows) if row.shortlisted]
+    others = [place for place, row in enumerate(rows) if not row.shortlisted]
     return figure(
-        [trace],
+        [
+            trace,
+            row_texts([names[place] for place in listed], listed),
+            row_texts([names[place] for place in others], others, faded=True),
+        ],
         title="1 · Servers by utility",
         height=height,
-        annotations=row_labels(names, faded=[not row.shortlisted for row in rows]),
+        xaxis2=EDGES,
         xaxis={
             "title": {"text": "U = Sim − αs·C", "font": {"size": 11}},
             "range": _range([row.utility for row in rows]),

@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 
 from core import units
 from core.domain.decision import Decision, Drop, ToolRow
-from dashboard.charts.base import figure, label, row_labels, rows_axis
+from dashboard.charts.base import EDGES, figure, label, row_texts, rows_axis
 from dashboard.theme import ACCEPTED_SIGN, CHOSEN, CHOSEN_SIGN, DROPPED_SIGN, MONEY, REJECTED_SIGN, SIMILARITY, TIME
 
 SHOWN = 8
@@ -48,19 +48,19 @@ def tool_breakdown(decision: Decision, *, height: int = 330) -> go.Figure:
         "customdata": [row.tool for row in rows],
         "hoverinfo": "skip",
     }
-    figures = [
-        {
-            "x": 1, "xref": "paper", "xanchor": "right", "y": place + 0.44, "yanchor": "middle", "text": f"<b>{row.utility:.3f}</b>",
-            "showarrow": False, "font": {"size": 11},
-        }
-        for place, row in enumerate(rows)
-    ]  # fmt: skip
+    dropped = [place for place in places if faded[place] < 1]
+    feasible = [place for place in places if faded[place] == 1]
+    texts = (
+        row_texts([names[place] for place in feasible], feasible),
+        row_texts([names[place] for place in dropped], dropped, faded=True),
+        row_texts([f"<b>{row.utility:.3f}</b>" for row in rows], places, right=True),
+    )
     return figure(
-        [*bars, utility],
+        [*bars, utility, *texts],
         title=f"3 · Tools: {_in(CHOSEN, '◆')} = {_in(SIMILARITY, 'similarity')} − {_in(TIME, 'time')} − {_in(MONEY, 'money')}",
         height=height,
         barmode="relative",
-        annotations=[*row_labels(names, faded=[opacity < 1 for opacity in faded]), *figures],
+        xaxis2=EDGES,
         yaxis=rows_axis(len(rows), shown=SHOWN),
         xaxis={"title": {"text": "U = Sim − αt·(time + κ·price)", "font": {"size": 11}}},
     )

@@ -25,7 +25,6 @@ from dashboard.widgets.verdict import verdict
 from dashboard.widgets.why import why_panel
 
 WHY = "route.why"
-KNOBS = "route.knob"
 STORY = "route:story"
 STORY_PX = 350
 
@@ -36,23 +35,23 @@ def page() -> None:
     kept = state.begin()
     asked = question(opened, state, kept, first_catalog())
     defaults = opened.parameters(asked.router)
-    for problem in start_knobs(defaults, kept, KNOBS):
+    for problem in start_knobs(defaults, kept, _knobs(asked)):
         st.warning(f"The link was not taken whole: {escaped(problem)}", icon=":material/link_off:")
     with st.sidebar:
         st.button(
             "Reset all knobs",
             icon=":material/restart_alt:",
             on_click=reset_knobs,
-            args=(defaults, KNOBS),
+            args=(defaults, _knobs(asked)),
             width="stretch",
         )
-        knob_panel(defaults, KNOBS, STORY)
+        knob_panel(defaults, _knobs(asked), STORY)
     _story(opened, state, asked)
 
 
 @st.fragment(key=STORY)
 def _story(opened: Console, state: UrlState, asked: Question) -> None:
-    parameters = read_knobs(opened.parameters(asked.router), KNOBS)
+    parameters = read_knobs(opened.parameters(asked.router), _knobs(asked))
     state.end({**asked.texts(first_catalog()), **{name: str(value) for name, value in parameters.changed().items()}})
     if not asked.subtask:
         examples(opened, state, asked.catalog)
@@ -69,6 +68,11 @@ def _story(opened: Console, state: UrlState, asked: Question) -> None:
     _steps(decision)
     why_panel(opened, decision, WHY)
     _curves(opened, decision)
+
+
+def _knobs(asked: Question) -> str:
+    """The session keys of a router's knobs: two routers may give one name another range."""
+    return f"route.knob.{asked.router}"
 
 
 def _steps(decision: Decision) -> None:

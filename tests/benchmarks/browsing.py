@@ -22,7 +22,7 @@ FLAGS = [
 ]
 QUESTION = "?q=convert+300+miles+to+kilometres"
 WAIT_FOR_CHANGE = """(before) => new Promise(resolve => {
-  const text = () => [...document.querySelectorAll('.js-plotly-plot .annotation-text')].map(e => e.textContent).join('|');
+  const text = () => [...document.querySelectorAll('.js-plotly-plot .textpoint')].map(e => e.textContent).join('|');
   const started = performance.now();
   const look = () => { const now = text(); (now && now !== before) ? resolve(performance.now() - started) : requestAnimationFrame(look); };
   look();
@@ -43,7 +43,7 @@ def starts() -> None:
                 with sync_playwright() as playwright:
                     page = _open(playwright, f"http://127.0.0.1:{port}/{QUESTION}")
                     page.wait_for_function(
-                        "document.querySelectorAll('.js-plotly-plot .annotation-text').length > 3", timeout=180_000
+                        "document.querySelectorAll('.js-plotly-plot .textpoint').length > 3", timeout=180_000
                     )
                     decided_s = time.perf_counter() - begun
                     report(
@@ -65,7 +65,7 @@ def slider(presses: int = 60) -> None:
         ):
             page = _open(playwright, f"http://127.0.0.1:{port}/{QUESTION}")
             page.wait_for_function(
-                "document.querySelectorAll('.js-plotly-plot .annotation-text').length > 3", timeout=180_000
+                "document.querySelectorAll('.js-plotly-plot .textpoint').length > 3", timeout=180_000
             )
             page.wait_for_timeout(1500)
             times = sorted(_press(page, number) for number in range(presses))
@@ -83,7 +83,7 @@ def _press(page: Page, number: int) -> float:
     thumb = page.get_by_role("slider", name="αt")
     thumb.focus()
     before = page.evaluate(
-        "[...document.querySelectorAll('.js-plotly-plot .annotation-text')].map(e => e.textContent).join('|')"
+        "[...document.querySelectorAll('.js-plotly-plot .textpoint')].map(e => e.textContent).join('|')"
     )
     waiting = page.evaluate_handle(f"(before) => ({{done: ({WAIT_FOR_CHANGE})(before)}})", before)
     page.keyboard.press("ArrowRight" if number % 40 < 20 else "ArrowLeft")

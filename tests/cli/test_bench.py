@@ -76,7 +76,13 @@ def test_set_n_changes_how_deep_it_looks(bench) -> None:
     )
 
 
-def test_tasks_without_a_result_count_as_0_and_impossible_ones_as_refused(bench) -> None:
+def test_a_task_without_a_result_counts_as_0(bench) -> None:
+    (run,) = bench("k=1")  # the only server on the list for "too dear" rejects
+    assert run["mrr"] == pytest.approx((1 + 1 / 2 + 1 / 2 + 0) / 4)
+    assert run["hit@10"] == 3 / 4
+
+
+def test_where_every_server_rejects_the_impossible_task_is_refused(bench) -> None:
     (run,) = bench("budget_usd=0")
     assert [run[name] for name in MEASURES] == [0] * len(MEASURES)
     assert run["rejection"] == 1

@@ -158,7 +158,7 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     console = Console(store, CachedEncoder(EncoderSource.of(Letters()), store.vectors), seed=1)
     console.import_text(json.dumps(CATALOG), "small")
     caller = Caller()
-    console._calls = Calls(store, console.library, caller, rng=np.random.default_rng(1))
+    console._calls = Calls(store, console.library, lambda: caller, rng=np.random.default_rng(1))
     monkeypatch.setattr(session, "_console", console)
     yield Bench(console, caller)
     caller.go.set()

@@ -119,6 +119,20 @@ def chart(case: str, name: str) -> go.Figure:
     return CHARTS[name](decision(case))
 
 
+def marks(case: str, name: str) -> list[Any]:
+    """The traces that draw something, without those that only write names and figures."""
+    return [trace for trace in chart(case, name).data if trace.to_plotly_json().get("mode") != "text"]
+
+
+def written(case: str, name: str) -> list[str]:
+    """The names and figures that stand in the chart."""
+    figure = chart(case, name)
+    notes = [note.text for note in figure.layout.annotations]
+    return notes + [
+        text for trace in figure.data if trace.to_plotly_json().get("mode") == "text" for text in trace.text
+    ]
+
+
 def numbers(values: Any) -> list[float]:
     return [float(value) for value in values if value is not None]
 
@@ -206,9 +220,8 @@ def test_the_table_of_decisions_holds_what_its_names_say() -> None:
 def test_every_number_is_finite_and_every_column_as_long_as_its_rows(case, name) -> None:
     for trace in chart(case, name).data:
         assert all(map(math.isfinite, numbers([*trace.x, *trace.y])))
-        lengths = {
-            len(column) for column in (trace.x, trace.y, trace.customdata, trace.hovertext) if column is not None
-        }
+        columns = (trace.x, trace.y, trace.customdata, trace.hovertext, trace.text)
+        lengths = {len(column) for column in columns if column is not None}
         assert len(lengths) == 1
 
 
@@ -246,7 +259,7 @@ def test_strangers_names_are_text(case, name) -> None:
 @CASES
 def test_the_ranking_draws_equation_3_best_on_top(case) -> None:
     made = decision(case)
-    (bars,) = chart(case, "server_ranking").data
+    (bars,) = marks(case, "server_ranking")
     names = list(bars.customdata)[::-1]
     assert names == [made.servers.names[row] for row in made.servers_by_rank()][: len(names)]
     assert len(names) == min(9, len(made.servers.names))
@@ -259,19 +272,16 @@ def test_the_ranking_draws_equation_3_best_on_top(case) -> None:
 
 
 def test_the_ranking_marks_chosen_accepted_rejected_and_left_off() -> None:
-    signs = {
-        note.text.split()[1]: note.text.split()[0] for note in chart("typical", "server_ranking").layout.annotations
-    }
-    assert signs["alpha"] == "★"
-    assert signs["beta"] == "✗"
-    assert signs["gamma"] == signs["delta"] == "✓"
-    assert signs["more2"] == "·"
+    signs = {name: sign for sign, name in (text.split() for text in written("typical", "server_ranking"))}
+    assert signs == {
+        "alpha": "★", "beta": "✗", "gamma": "✓", "delta": "✓", "more0": "✓", "more1": "·", "more2": "·",
+    }  # fmt: skip
 
 
 @CASES
 def test_the_auction_draws_ask_and_posted_price_in_thousandths_of_a_dollar(case) -> None:
     made = decision(case)
-    *spans, posted, asked = chart(case, "auction").data
+    *spans, posted, asked = marks(case, "auction")
     p = made.parameters
     assert len(asked.customdata) == min(9, len(made.shortlist()))
     for name, ask, offer in zip(asked.customdata, asked.x, posted.x, strict=True):
@@ -291,18 +301,19 @@ def test_the_auction_draws_ask_and_posted_price_in_thousandths_of_a_dollar(case)
 
 
 def test_the_auction_says_who_accepts() -> None:
-    hovers = dict(zip(*(chart("typical", "auction").data[-1][key] for key in ("customdata", "hovertext")), strict=True))
+    asked = marks("typical", "auction")[-1]
+    hovers = dict(zip(asked.customdata, asked.hovertext, strict=True))
     assert "rejects" in hovers["beta"]
     assert "900 m$" in hovers["beta"]
     assert "accepts" in hovers["alpha"]
     assert "none advertised" in hovers["delta"]
-    assert all("the auction is off" in text for text in chart("auction off", "auction").data[-1].hovertext)
+    assert all("the auction is off" in text for text in marks("auction off", "auction")[-1].hovertext)
 
 
 @CASES
 def test_the_parts_of_a_tool_sum_to_its_utility_and_the_diamond_stands_there(case) -> None:
     made = decision(case)
-    similarity, time, money, diamond = chart(case, "tool_breakdown").data
+    similarity, time, money, diamond = marks(case, "tool_breakdown")
     assert [similarity.name, time.name, money.name] == ["similarity", "time", "money"]
     sums = np.array([similarity.x, time.x, money.x], dtype=float).reshape(3, -1).sum(axis=0)
     assert sums.tolist() == pytest.approx(list(diamond.x))
@@ -311,15 +322,15 @@ def test_the_parts_of_a_tool_sum_to_its_utility_and_the_diamond_stands_there(cas
     assert all(x <= 0 for x in (*time.x, *money.x))
     best = [made.tools.ids[row] for row in made.evaluated_tools()][: len(diamond.customdata)]
     assert list(diamond.customdata)[::-1] == best
-    figures = [note.text for note in chart(case, "tool_breakdown").layout.annotations if note.text.startswith("<b>")]
+    figures = [text for text in written(case, "tool_breakdown") if text.startswith("<b>")]
     assert figures == [f"<b>{x:.3f}</b>" for x in diamond.x]
 
 
 def test_tables_i_and_ii_stand_in_the_charts() -> None:
-    *_, posted, asked = chart("tables I and II", "auction").data
+    *_, posted, asked = marks("tables I and II", "auction")
     assert list(posted.x) == pytest.approx([35.1, 24.9], abs=0.05)
     assert list(asked.x) == pytest.approx([50, 10])
-    diamond = chart("tables I and II", "tool_breakdown").data[-1]
+    diamond = marks("tables I and II", "tool_breakdown")[-1]
     utilities = dict(zip(diamond.customdata, diamond.x, strict=True))
     assert utilities["s1::t12"] == pytest.approx(0.516, abs=0.0005)
     assert utilities["s1::t13"] == pytest.approx(0.483, abs=0.0005)
@@ -385,8 +396,7 @@ def test_the_posted_price_curve_is_equation_4_and_holds_every_offer(case) -> Non
 
 def test_long_catalogs_are_cut_to_what_fits() -> None:
     rows = {
-        name: len(chart("50 servers, k = 50", name).data[-1].y)
-        for name in ("server_ranking", "auction", "tool_breakdown")
+        name: len(marks("50 servers, k = 50", name)[-1].y) for name in ("server_ranking", "auction", "tool_breakdown")
     }
     assert rows == {"server_ranking": 9, "auction": 9, "tool_breakdown": 8}
     assert len(chart("50 servers, k = 50", "utility_lines kappa").data) == 8

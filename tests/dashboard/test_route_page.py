@@ -276,7 +276,9 @@ def test_a_question_and_each_change_are_recorded_once(console: Console) -> None:
     assert recorded(console) == 0
     app = visit(**ASKED)
     assert recorded(console) == 1
-    checked(app.slider(key="route.knob.alpha_t").set_value(0.5).run())
+    app.run()
+    assert recorded(console) == 1  # nothing has changed: the same decision
+    checked(app.slider(key="route.knob.ehrr.alpha_t").set_value(0.5).run())
     assert recorded(console) == 2
     console.store.events.flush()
     newest = console.store.activity.decisions().iloc[0]
@@ -286,7 +288,7 @@ def test_a_question_and_each_change_are_recorded_once(console: Console) -> None:
 
 def test_a_knob_changes_the_decision_and_the_url(console: Console) -> None:
     app = visit(**ASKED)
-    checked(app.slider(key="route.knob.n").set_value(1).run())
+    checked(app.slider(key="route.knob.ehrr.n").set_value(1).run())
     assert cards(app) == [decided(console).winner.tool]
     assert app.query_params == {**ASKED, "n": "1"}
 
