@@ -37,18 +37,18 @@ def starts() -> None:
             environment = {"WAYFARE_DB": str(folder / "bench.duckdb"), "WAYFARE_CACHE": str(folder / "cache")}
             port = free_port()
             begun = time.perf_counter()
-            with running(
-                ["-m", "core.cli", "up", "--port", str(port)], f"http://127.0.0.1:{port}/healthz", environment
-            ) as healthy_s:
-                with sync_playwright() as playwright:
-                    page = _open(playwright, f"http://127.0.0.1:{port}/{QUESTION}")
-                    page.wait_for_function(
-                        "document.querySelectorAll('.js-plotly-plot .textpoint').length > 3", timeout=180_000
-                    )
-                    decided_s = time.perf_counter() - begun
-                    report(
-                        f"start, {name}", {"healthy": healthy_s, "first decision on the screen": decided_s}, "s", reach
-                    )
+            with (
+                running(
+                    ["-m", "core.cli", "up", "--port", str(port)], f"http://127.0.0.1:{port}/healthz", environment
+                ) as healthy_s,
+                sync_playwright() as playwright,
+            ):
+                page = _open(playwright, f"http://127.0.0.1:{port}/{QUESTION}")
+                page.wait_for_function(
+                    "document.querySelectorAll('.js-plotly-plot .textpoint').length > 3", timeout=180_000
+                )
+                decided_s = time.perf_counter() - begun
+                report(f"start, {name}", {"healthy": healthy_s, "first decision on the screen": decided_s}, "s", reach)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -175,11 +175,11 @@ def test_why_answers_for_every_tool_and_server_losers_too(console: Console) -> N
     chooser = app.selectbox(key="route.why")
     assert chooser.options[0] == decision.winner.tool
     assert set(chooser.options) == {*decision.tools.ids, *decision.servers.names}
-    assert "wins up to price" in app.dataframe[0].value.columns
+    assert "wins up to price" in plain(said(app))
     for subject, figure in (("files::deep", "utility U"), ("mail", "ask price c"), ("mail::send", "price")):
         checked(app.selectbox(key="route.why").set_value(subject).run())
         assert app.info[0].value == escaped(console.why(decision, subject), 600)
-        assert figure in app.dataframe[0].value.columns
+        assert f":gray[{figure}] **" in plain(said(app))
 
 
 def test_why_starts_afresh_where_the_catalog_does_not_know_the_subject(console: Console) -> None:
