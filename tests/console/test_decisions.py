@@ -27,6 +27,16 @@ def route(console: Console, text: str = TEXT, *, record: bool = True, **settings
     return console.route(text, catalog="world", parameters=parameters, record=record)
 
 
+def test_an_unchanged_question_is_the_same_decision_recorded_once(console: Console) -> None:
+    first = route(console)
+    assert route(console) is first
+    assert route(console, alpha_t=0.1) is not first
+    console.set_figure("world", first.winner.server, first.winner.tool.split("::")[1], 0.001)
+    assert route(console).id != first.id
+    console.store.events.flush()
+    assert console.store.activity.decision_count() == 3
+
+
 def test_a_decision_is_recorded_with_its_candidates(console: Console) -> None:
     decision = route(console, n=2, alpha_t=0.1)
     console.store.events.flush()
@@ -96,8 +106,8 @@ def test_wrong_requests_are_refused_and_not_recorded(console: Console) -> None:
 def test_decisions_of_this_process_can_be_looked_up(console: Console) -> None:
     first = route(console)
     assert console.decision(first.id) is first
-    for _ in range(DECISIONS_KEPT):
-        route(console)
+    for number in range(DECISIONS_KEPT):
+        route(console, f"letter {number}")
     assert console.decision(first.id) is None
     console.store.events.flush()
     assert console.store.activity.decision(first.id).id == first.id
