@@ -18,6 +18,7 @@ from dashboard.widgets.candidates import candidate_cards
 from dashboard.widgets.clicks import clickable
 from dashboard.widgets.holds import holds
 from dashboard.widgets.knobs import knob_panel, read_knobs, reset_knobs, start_knobs
+from dashboard.widgets.preparing import show_preparing
 from dashboard.widgets.question import Question, examples, question
 from dashboard.widgets.text import escaped
 from dashboard.widgets.url_state import UrlState
@@ -57,10 +58,10 @@ def _story(opened: Console, state: UrlState, asked: Question) -> None:
         examples(opened, state, asked.catalog)
         return
     try:
-        with st.spinner("Reading the catalog for the first time: its texts are embedded once…", show_time=True):
-            decision = opened.route(
-                asked.subtask, catalog=asked.catalog, router=asked.router, parameters=parameters, server_hint=asked.hint
-            )
+        show_preparing(opened, asked.catalog)
+        decision = opened.route(
+            asked.subtask, catalog=asked.catalog, router=asked.router, parameters=parameters, server_hint=asked.hint
+        )
     except WayfareError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return

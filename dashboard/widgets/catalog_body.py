@@ -17,6 +17,7 @@ from dashboard.widgets.catalog_detail import server_detail, tool_detail
 from dashboard.widgets.catalog_frames import matching, server_frame, server_text, tool_frame, tool_text
 from dashboard.widgets.catalog_table import choice_table, kept, table_key
 from dashboard.widgets.import_documents import counted
+from dashboard.widgets.preparing import show_preparing
 
 
 def servers_body(console: Console, catalog: Catalog, statistics: Statistics, query: str, chosen: str) -> str:
@@ -107,14 +108,8 @@ def _offer_index(console: Console, catalog: Catalog) -> None:
 
 
 def _index(console: Console, name: str) -> None:
-    bar = st.progress(0.0, "Embedding its texts…")
-
-    def show(done: int, total: int) -> None:
-        bar.progress(min(done / max(total, 1), 1.0), f"{done:,} of {total:,} texts")
-
     try:
-        console.library.prepare(name, show)
+        show_preparing(console, name)
     except WayfareError as error:
-        bar.empty()
         state.say(str(error), done=False)
     st.rerun()

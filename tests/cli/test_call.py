@@ -173,13 +173,14 @@ class TestLearning:
 
     def test_bad_calls_one_in_a_process_of_its_own(self, wayfare: Command, process: Command, raw_catalog: Path) -> None:
         wayfare("import", raw_catalog)
-        call = ("call", "raw", "stall", "--timeout", "0.1", "--catalog", "tools", "--json")
+        nap = ("--args", '{"seconds": 0.5}', "--timeout", "0.1")
+        call = ("call", "raw", "nap", *nap, "--catalog", "tools", "--json")
         assert process(*call).json()["outcome"] == "timeout"
         d = wayfare(*call).json()
         conn_s = d["connect_s"]
         assert d["statistics"]["server_before"]["calls"] == 1
         assert d["statistics"]["server_before"]["post_accept_failure"] == pytest.approx(0.85 * 0.1 + 0.15)
-        after = self.row(wayfare, "tools", "raw::stall")
+        after = self.row(wayfare, "tools", "raw::nap")
         attempt = (1 - (0.85**2 * 0.1 + 0.85 * 0.15 + 0.15)) * 0.85**2 * 0.8
         assert after["time_cost_s"] > (0.15 * conn_s + 0.85**2 * 0.5) / attempt
         assert after["utility"] < self.row(wayfare, "tools", "raw::echo")["utility"]

@@ -10,7 +10,7 @@ import pytest
 
 from core.console import DECISIONS_KEPT, Console
 from core.errors import ParameterError, UnknownNameError, WayfareError
-from tests.console.world import document, opened
+from tests.console.world import Scripted, call, document, opened
 
 TEXT = "read a file"
 
@@ -75,6 +75,9 @@ def test_changed_parameters_are_recorded_once_and_back_again(console: Console) -
     assert sorted(parameter_events(console)) == [("alpha_t", "0.25", "0.5"), ("budget_usd", "None", "0.01")]
     route(console, budget_usd=0.01)
     assert parameter_events(console)[-1] == ("alpha_t", "0.5", "0.25")
+    route(console)  # asked before: the decision is an old one, the change is not
+    assert parameter_events(console)[-1] == ("budget_usd", "0.01", "None")
+    assert len(parameter_events(console)) == 4
 
 
 def test_no_candidate_is_a_decision_with_a_reason(console: Console) -> None:
@@ -107,10 +110,25 @@ def test_decisions_of_this_process_can_be_looked_up(console: Console) -> None:
     first = route(console)
     assert console.decision(first.id) is first
     for number in range(DECISIONS_KEPT):
-        route(console, f"letter {number}")
+        route(console, f"read file {number}")
     assert console.decision(first.id) is None
     console.store.events.flush()
     assert console.store.activity.decision(first.id).id == first.id
+
+
+def test_an_unchanged_question_is_the_same_decision_until_something_is_learnt(console: Console, calls_of) -> None:
+    first = route(console)
+    assert route(console, f"  {TEXT} ") is first
+    console.store.events.flush()
+    assert console.store.activity.decision_count() == 1
+    others = [route(console, alpha_t=0.1), route(console, "read the file")]
+    calls_of(Scripted()).run(call("echo"))
+    others.append(route(console))
+    console.set_figure("world", "raw", "echo", 0.1)
+    others.append(route(console))
+    assert len({first.id, *(other.id for other in others)}) == 5
+    console.store.events.flush()
+    assert console.store.activity.decision_count() == 5
 
 
 def test_why(console: Console) -> None:
