@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
+from weakref import WeakSet
 
 import numpy as np
 
@@ -55,6 +56,11 @@ class CallHandle:
         self._future = pool.submit(run, self)
 
     @property
+    def future(self) -> Future[CallReport] | None:
+        """What the pool runs; None before `start`."""
+        return self._future
+
+    @property
     def cancel_event(self) -> threading.Event:
         """Set by `cancel`."""
         return self._cancel
@@ -91,17 +97,23 @@ class Calls:
         self._rng = rng
         self._pool = ThreadPoolExecutor(max_workers=16, thread_name_prefix="wayfare-call")
         self._learning = threading.Lock()
+        self._begun: WeakSet[CallHandle] = WeakSet()
 
     def start(self, call: ToolCall, *, simulate: bool = False, origin: str = "console") -> CallHandle:
         """Begin a call in the background. Raises UnknownNameError for a tool that is not in the catalog."""
         find_tool(self._library, call)
         handle = CallHandle(call)
+        self._begun.add(handle)
         handle.start(self._pool, lambda h: self._run(h, simulate=simulate, origin=origin))
         return handle
 
     def run(self, call: ToolCall, *, simulate: bool = False, origin: str = "console") -> CallReport:
         """Make a call and wait for it."""
         return self.start(call, simulate=simulate, origin=origin).report()
+
+    def wait(self, limit_s: float) -> None:
+        """Until the calls that have begun are recorded, at most `limit_s`."""
+        wait([handle.future for handle in tuple(self._begun) if handle.future is not None], timeout=limit_s)
 
     def close(self) -> None:
         """Let no further call start."""
@@ -130,7 +142,7 @@ class Calls:
 
     def _learn(self, outcome: Outcome, origin: str, begun: _Figures) -> CallReport:
         call = outcome.call
-        with self._learning:  # statistics events must follow each other as the outcomes do
+        with self._learning, self._library.unchanged():  # statistics follow each other as the outcomes do
             try:
                 before = self._figures(call)
             except UnknownNameError:

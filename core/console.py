@@ -45,6 +45,7 @@ if TYPE_CHECKING:  # the protocol's packages are loaded at the first call: a sta
     from core.mcp_bridge.state import ConnectionState
 
 DECISIONS_KEPT = 256
+CLOSING_LIMIT_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +78,19 @@ class Console:
     @classmethod
     def open(cls, db: Path | str | None = None) -> Console:
         """Open the store (None: `default_db()`, ":memory:": nothing is kept) with the default encoder."""
-        path = default_db() if db is None else db
-        store = Store(None if str(path) == ":memory:" else path)
+        return cls.over(Store(default_db() if db is None else db))
+
+    @classmethod
+    def over(cls, store: Store) -> Console:
+        """The same over a store that is open already; closing the Console closes it."""
         return cls(store, CachedEncoder(onnx_source(), store.vectors))
 
     def close(self) -> None:
         """End sessions and calls, commit what is queued."""
         self._calls.close()
         if self._sessions is not None:
-            self._sessions.close()
+            self._sessions.close()  # what is still under way ends as cancelled
+        self._calls.wait(CLOSING_LIMIT_S)
         self.store.close()
 
     def __enter__(self) -> Console:
@@ -146,6 +151,7 @@ class Console:
         with self._lock:
             known = self._asked.get(asked)
         if known is not None and known[0] is scene:
+            self._record_changes(known[1], origin)  # the way back to earlier values is a change as well
             return known[1]  # nothing has changed since: it is the same decision, not a new one
         decision = self._router(router).route(subtask, scene, chosen, server_hint=server_hint)
         self._record(decision, origin)
@@ -318,15 +324,21 @@ class Console:
             self._decisions[decision.id] = decision
             while len(self._decisions) > DECISIONS_KEPT:
                 self._decisions.popitem(last=False)
-            changes = self._parameter_changes(decision, origin)
+            changes = self._parameter_changes(decision, origin, decision.at)
         self.store.events.append_later(*changes, _decision_event(decision, origin))
 
-    def _parameter_changes(self, decision: Decision, origin: str) -> list[ParameterEvent]:
+    def _record_changes(self, decision: Decision, origin: str) -> None:
+        with self._lock:
+            changes = self._parameter_changes(decision, origin, datetime.now(UTC))
+        if changes:
+            self.store.events.append_later(*changes)
+
+    def _parameter_changes(self, decision: Decision, origin: str, at: datetime) -> list[ParameterEvent]:
         default = self._router(decision.router).parameters().values()
         before = self._last_parameters.get(decision.router, default)
         self._last_parameters[decision.router] = dict(decision.parameters)
         return [
-            ParameterEvent(decision.at, decision.router, name, str(before.get(name)), str(value), origin)
+            ParameterEvent(at, decision.router, name, str(before.get(name)), str(value), origin)
             for name, value in decision.parameters.items()
             if before.get(name) != value
         ]

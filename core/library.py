@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -112,6 +113,12 @@ class Library:
             self._store.catalogs.set_override(override)
             shelf.overrides = tuple(self._store.catalogs.overrides(override.catalog))
             shelf.books.clear()
+
+    @contextmanager
+    def unchanged(self) -> Generator[None]:
+        """No catalog is replaced meanwhile: an outcome is folded once, from the store or as it happens."""
+        with self._lock:
+            yield
 
     def observe(self, outcome: OutcomeEvent) -> None:
         """Fold an outcome that the store has into every book in use."""

@@ -43,6 +43,7 @@ async def healthz(_: Request) -> JSONResponse:
 @asynccontextmanager
 async def lifespan(_: object) -> AsyncIterator[None]:
     """Get ready while the first visitor is on the way; commit and release everything after the last."""
+    session.open_store()
     session.warm_up()
     try:
         yield

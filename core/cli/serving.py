@@ -45,8 +45,7 @@ def up(host: str, port: int, catalog: str, db: Path | None) -> None:
 
 def _check_store(catalog: str) -> None:
     """A locked or broken store and an unknown catalog are said here, not on a page."""
-    path = default_db()
-    with Store(None if str(path) == ":memory:" else path) as store:
+    with Store(default_db()) as store:
         if catalog != "sample" and catalog not in (row.name for row in store.catalogs.list_catalogs()):
             raise UnknownNameError(f"There is no catalog {catalog!r}; `wayfare catalogs` lists those there are.")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
@@ -127,7 +128,7 @@ def _connect(path: Path | None, where: str) -> duckdb.DuckDBPyConnection:
 
 def _unopened(path: Path | None, where: str, error: Exception) -> str:
     text = str(error)
-    if path is not None and path.is_dir():
+    if path is not None and os.path.isdir(path):  # noqa: PTH112 - unlike Path.is_dir, False for a name that is too long
         return f"The store {where} is a directory; name a file with --db."
     if "different configuration" in text:
         return f"The store {where} is already open in this process; close it first, or name another file with --db."

@@ -19,7 +19,7 @@ from core.store.vectors import Vectors
 
 
 class Store:
-    """Everything that Wayfare remembers, in one DuckDB file, or in memory where `path` is None.
+    """Everything that Wayfare remembers, in one DuckDB file, or in memory where `path` is None or ":memory:".
 
     One process owns the file; within it any thread may use the one Store. Raises StoreError, with a sentence that says
     what to do, where the file is a directory, corrupt, in use, newer than this version, or cannot be made.
@@ -33,7 +33,7 @@ class Store:
     def __init__(
         self, path: Path | str | None = None, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     ) -> None:
-        self._database = Database(path)
+        self._database = Database(None if str(path) == ":memory:" else path)
         log = Log(self._database)
         self.events = Events(self._database, log)
         self.activity = Activity(self._database, log)
