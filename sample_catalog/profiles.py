@@ -58,7 +58,7 @@ PROFILES: tuple[Profile, ...] = (
     Profile("json_workbench", "data", 0.20, 0.30, 0.980, 0.002, 0.01, slow={"validate_json": 2.0}),
     Profile("unit_exchange", "conversion", 0.15, 0.20, 0.990, 0.001, 0.005),
     Profile("meridian", "time", 0.20, 0.25, 0.985, 0.002, 0.005, slow={"find_meeting_hours": 1.6}),
-    # dearer than the posted price at any similarity in ordinary conditions: the auction turns these two down
+    # accepted where the sub-task fits it well: the posted price rises with similarity
     Profile("statlab", "statistics", 0.30, 0.60, 0.975, 0.003, 0.01, ask=0.0162,
         high={"compare_samples": "thousands of resampled comparisons"}, slow={"compare_samples": 3.0}),
     Profile("sealwax", "security", 0.25, 0.30, 0.980, 0.002, 0.01,

@@ -34,7 +34,7 @@ def winning_interval(intercept: Array, slope: Array, winner: int, *, low: float,
     """
     gap = intercept[winner] - intercept
     steeper = slope[winner] - slope
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         crossing = gap / steeper
     upper = np.where(steeper > 0, crossing, np.inf)
     lower = np.where(steeper < 0, crossing, -np.inf)
@@ -58,7 +58,7 @@ def smallest_winning_value(
     """
     gap = intercept - intercept[row]
     flatter = slope - slope[row]
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         crossing = gap / flatter
     if np.any((flatter == 0) & (gap > 0)):
         return None

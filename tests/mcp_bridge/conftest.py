@@ -33,7 +33,7 @@ def eventually(check: Callable[[], Any], limit_s: float = 15.0) -> None:
 
 def running(pid: int) -> bool:
     """Whether a process lives; a zombie does not."""
-    with suppress(FileNotFoundError):
+    with suppress(FileNotFoundError, ProcessLookupError):  # the second: gone between opening and reading
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     return False
 

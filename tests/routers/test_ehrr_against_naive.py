@@ -27,7 +27,7 @@ parameters = st.fixed_dictionaries(
         "alpha_s": st.sampled_from([0.0, 0.1, 1.0]),
         "alpha_t": st.sampled_from([0.0, 0.25, 1.5]),
         "l_route_s": st.floats(0.0, 1.0),
-        "eps": st.sampled_from([1e-6, 1e-3, 0.3]),
+        "eps": st.sampled_from([1e-3, 0.01, 0.3]),
         "p_bs": st.floats(0.0, 0.1),
         "p_ofs": st.floats(0.0, 0.2),
         "l0_s": st.floats(0.1, 10.0),

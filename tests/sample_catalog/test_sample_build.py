@@ -87,12 +87,17 @@ def _posted_price(server: dict[str, Any], similarity: float) -> float:
 def test_the_auction_has_something_to_decide() -> None:
     advertised = {name: server for name, server in CATALOG.items() if "ask_usd" in server}
     assert set(CATALOG) - set(advertised) == {"gremlin"}
-    too_dear = {
-        name for name, server in advertised.items() if server["ask_usd"] > _posted_price(server, similarity=1.0)
+    accepts = {
+        similarity: {
+            name
+            for name, server in advertised.items()
+            if server["ask_usd"] <= _posted_price(server, similarity=similarity)
+        }
+        for similarity in (0.0, 1.0)
     }
-    fair = {name for name, server in advertised.items() if server["ask_usd"] <= _posted_price(server, similarity=0.3)}
-    assert too_dear == {"Sealwax", "statistics-lab"}
-    assert fair == set(advertised) - too_dear - {"waypoint-atlas"}
+    edge = {"statistics-lab", "waypoint-atlas"}  # accept where the sub-task fits them well, else ask too much
+    assert accepts[1.0] == set(advertised)
+    assert accepts[0.0] == set(advertised) - edge
 
 
 def test_fair_servers_ask_for_the_median_of_their_prices() -> None:

@@ -53,15 +53,16 @@ def naive_fold(events, rates):
         y = 1.0 if e.kind == "ok" else 0.0
         fail = 1.0 if e.kind in ("timeout", "crash", "not_connected") else 0.0
         r, var, pfail, call, conn, seen = servers[e.server]
+        timed = ll if e.kind != "not_connected" else 0.0  # no call was made: there is no time to learn from
         servers[e.server] = [
             (1 - lr) * r + lr * y,
             (1 - lv) * var + lv * (y - r) ** 2,
             (1 - lp) * pfail + lp * fail,
-            (1 - ll) * call + ll * e.latency_s,
+            (1 - timed) * call + timed * e.latency_s,
             conn if e.connect_s is None else (1 - ll) * conn + ll * e.connect_s,
             seen + 1,
         ]
-        tool[:] = [(1 - lr) * tool[0] + lr * y, (1 - ll) * tool[1] + ll * e.latency_s, tool[2] + 1]
+        tool[:] = [(1 - lr) * tool[0] + lr * y, (1 - timed) * tool[1] + timed * e.latency_s, tool[2] + 1]
     return servers, tools
 
 
