@@ -78,8 +78,8 @@ def test_prices_belong_to_tools_and_not_to_their_order() -> None:
 
 
 def _posted_price(server: dict[str, Any], similarity: float) -> float:
-    """EHRR (2) and (4) with the default parameters and a routing overhead of 0.1 s."""
-    fixed_s = 0.1 + server["conn_s"]
+    """EHRR (2) and (4) with the default parameters."""
+    fixed_s = server["conn_s"]
     success = (1 - server["post_accept_failure"]) * (server["success"] - sqrt(server["success_variance"]))
     return 0.0025 * similarity + 0.0225 * log(1 + (fixed_s + server["call_s"]) / success)
 
