@@ -194,7 +194,7 @@ class EhrrParameters(LearningParameters, MatchingParameters):
         1.0,
         symbol="L0",
         unit="s",
-        low=0.01,
+        low=0.1,
         high=60.0,
         step=0.1,
         group=AUCTION,

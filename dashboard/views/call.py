@@ -24,13 +24,17 @@ def page() -> None:
     target = choose_target(opened, first_catalog())
     if target is None:
         return
+    run = run_of(target)
+    under_way = run is not None and not run.handle.done
     left, right = st.columns([1, 1.25], gap="medium")
     with left:
         tool_card(opened, target)
         filled = call_form(opened, target.catalog.name, target.tool, attempted=attempted(target))
         call_bar(opened, target, filled)
     with right:
-        _result(opened, target, run_of(target))
+        _result(opened, target, run)
+    if run is not None and under_way and run.handle.done:
+        st.rerun()  # it ended between the two columns: the left one still shows it under way
 
 
 def _result(opened: Console, target: Target, run: Run | None) -> None:

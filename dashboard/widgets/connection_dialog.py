@@ -16,7 +16,7 @@ from dashboard.widgets.connection_job import running, start
 from dashboard.widgets.connection_values import Wanted, value_fields, values_given, wanted_values
 from dashboard.widgets.connection_words import command_line, connection_lines
 from dashboard.widgets.import_documents import check_name, counted, name_for, source_of
-from dashboard.widgets.import_name import name_field
+from dashboard.widgets.import_name import chosen_name, name_field
 from dashboard.widgets.import_source import problems, source_widgets
 from dashboard.widgets.text import escaped
 
@@ -62,7 +62,7 @@ def _plan(console: Console, known: state.Known) -> None:
     wanted = wanted_values(console, imported)
     _servers(imported, wanted)
     value_fields(wanted)
-    name, agreed = name_field(console, known.name)
+    _, agreed = name_field(console, known.name)
     st.warning(_warning(imported), icon=":material/warning:")
     st.button(
         "Connect and discover",
@@ -71,7 +71,7 @@ def _plan(console: Console, known: state.Known) -> None:
         key="catalog.import.discover",
         disabled=not agreed,
         on_click=_connect,
-        args=(console, imported, name, known.source, wanted),
+        args=(console, imported, known.name, known.source, wanted),
     )
     if sentence := st.session_state.get(PROBLEM, ""):
         st.error(escaped(sentence), icon=":material/error:")
@@ -123,8 +123,9 @@ def _warning(imported: Imported) -> str:
     return " ".join(said)
 
 
-def _connect(console: Console, imported: Imported, name: str, source: str, wanted: tuple[Wanted, ...]) -> None:
+def _connect(console: Console, imported: Imported, suggestion: str, source: str, wanted: tuple[Wanted, ...]) -> None:
     try:
+        name = chosen_name(console, suggestion)
         check_name(name)
         if running():
             raise WayfareError("Another discovery is still under way; wait until it has reported.")

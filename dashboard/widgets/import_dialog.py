@@ -12,7 +12,7 @@ from dashboard.widgets import catalog_state as state
 from dashboard.widgets.catalog_frames import reached_by
 from dashboard.widgets.catalog_table import table_height
 from dashboard.widgets.import_documents import counted, keep, name_for, source_of
-from dashboard.widgets.import_name import name_field
+from dashboard.widgets.import_name import chosen_name, name_field
 from dashboard.widgets.import_source import Read, problems, source_widgets
 from dashboard.widgets.text import escaped
 
@@ -44,7 +44,8 @@ def import_dialog(console: Console) -> None:
 
 
 def _buttons(console: Console, read: Read, *, connectable: bool) -> None:
-    name, agreed = name_field(console, name_for(read.documents, console))
+    suggestion = name_for(read.documents, console)
+    _, agreed = name_field(console, suggestion)
     with st.container(horizontal=True):
         st.button(
             "Import",
@@ -53,7 +54,7 @@ def _buttons(console: Console, read: Read, *, connectable: bool) -> None:
             key="catalog.import.go",
             disabled=not agreed,
             on_click=_import,
-            args=(console, read, name),
+            args=(console, read, suggestion),
         )
         if connectable:
             st.button(
@@ -104,11 +105,12 @@ def _preview(imported: Imported) -> None:
             st.text("\n".join(remarks(imported)[:500]))
 
 
-def _import(console: Console, read: Read, name: str) -> None:
+def _import(console: Console, read: Read, suggestion: str) -> None:
     imported = read.reading.imported
     if imported is None:
         return
     try:
+        name = chosen_name(console, suggestion)
         keep(console, imported, name, source_of(read.documents))
     except WayfareError as error:
         st.session_state[PROBLEM] = str(error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.console import Console
+from core.errors import WayfareError
 from dashboard.widgets.import_documents import counted
 from dashboard.widgets.text import escaped
 
@@ -30,3 +31,15 @@ def name_field(console: Console, suggestion: str) -> tuple[str, bool]:
         key=REPLACE,
     )
     return name, agreed
+
+
+def chosen_name(console: Console, suggestion: str) -> str:
+    """The name as it stands when a button is pressed: it may have been typed a moment ago, after the page was drawn.
+
+    Raises WayfareError where a catalog of that name is there and nobody said that it may be replaced.
+    """
+    name = st.session_state.get(NAME, "").strip() or suggestion
+    others = [info.name for info in console.catalogs()[1:]]
+    if name in others and not st.session_state.get(REPLACE, False):
+        raise WayfareError(f"There is a catalog {name} already; tick that it may be replaced, or choose another name.")
+    return name

@@ -1,0 +1,129 @@
+"""Programs as an operator starts them: the console and a tool server, on free ports, ended by their process id."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+STARTS_S, ENDS_S = 90.0, 15.0
+
+
+def free_port() -> int:
+    """A port nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Program:
+    """A Python module running as a process of its own; what it says is kept in a file."""
+
+    def __init__(self, arguments: Sequence[str], healthy_url: str, log: Path, environment: Mapping[str, str]) -> None:
+        self.log = log
+        with log.open("ab") as said:
+            self._process = subprocess.Popen(
+                [sys.executable, *arguments],
+                cwd=ROOT,
+                env={**os.environ, **environment},
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+            )
+        try:
+            self._wait_until(healthy_url)
+        except BaseException:
+            self.kill()
+            raise
+
+    @property
+    def pid(self) -> int:
+        """Of the process that was started."""
+        return self._process.pid
+
+    def stop(self) -> int:
+        """SIGTERM, and after a limit SIGKILL; the exit code."""
+        self._process.terminate()
+        try:
+            return self._process.wait(ENDS_S)
+        except subprocess.TimeoutExpired:
+            return self.kill()
+
+    def kill(self) -> int:
+        """SIGKILL; the exit code."""
+        self._process.kill()
+        return self._process.wait(ENDS_S)
+
+    def _wait_until(self, url: str) -> None:
+        deadline = time.monotonic() + STARTS_S
+        while not _answers(url):
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(0.1)  # returns at once where it ended
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"{self._process.args} did not come up:\n{self.log.read_text(errors='replace')}")
+
+
+class ConsoleProgram:
+    """`wayfare up` on one store: may be stopped, killed and started again."""
+
+    def __init__(self, db: Path, cache: Path) -> None:
+        self.db = db
+        self.port = free_port()
+        self._cache = cache
+        self._program: Program | None = None
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def log(self) -> Path:
+        """What it wrote to its terminal, over all its starts."""
+        return self.db.with_suffix(".log")
+
+    def start(self) -> None:
+        """Start it, and return when it answers."""
+        self._program = Program(
+            ["-m", "core.cli", "up", "--port", str(self.port), "--db", str(self.db)],
+            f"{self.url}/healthz",
+            self.log,
+            {"WAYFARE_CACHE": str(self._cache)},
+        )
+
+    def stop(self) -> int | None:
+        """SIGTERM; the exit code, None where it does not run."""
+        program, self._program = self._program, None
+        return program.stop() if program is not None else None
+
+    def kill(self) -> None:
+        """SIGKILL: it has no time to put anything away."""
+        program, self._program = self._program, None
+        if program is not None:
+            program.kill()
+
+
+def unit_server(port: int, log: Path) -> Program:
+    """The sample's unit exchange on http://127.0.0.1:PORT/mcp."""
+    module = "sample_catalog.runnable.unit_exchange"
+    return Program(["-m", module, "--http", str(port)], f"http://127.0.0.1:{port}/mcp", log, {})
+
+
+def _answers(url: str) -> bool:
+    """Whether a GET gives an answer of any kind."""
+    try:
+        with urllib.request.urlopen(url, timeout=2):
+            return True
+    except urllib.error.HTTPError as error:
+        error.close()
+        return True
+    except OSError:
+        return False

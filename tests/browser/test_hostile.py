@@ -1,0 +1,197 @@
+"""Whatever strangers put into names, descriptions and results is text on every page: nothing runs, nothing is fetched."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from core.console import Console
+
+from .conftest import Visitor
+from .pages import Call, Route, Visit, plain
+from .serving import ConsoleProgram
+
+pytestmark = pytest.mark.browser
+
+HERE = Path(__file__).parent
+TEXTS: list[str] = json.loads((HERE / "hostile_texts.json").read_text(encoding="utf-8"))
+EVERYTHING = " ".join(TEXTS)
+NEED = f"{TEXTS[0]} {TEXTS[3]} {TEXTS[5]} {TEXTS[1]}"
+CALLED = f"{TEXTS[0]}::{TEXTS[1]}"
+LONG = "Wide" * 50  # the longest name that is taken
+
+FOUND = """() => {
+  const own = location.origin + '/';
+  const seen = [];
+  if ('owned' in window) seen.push('a script ran: ' + window.owned);
+  for (const script of document.querySelectorAll('script'))
+    if (script.textContent.includes('owned')) seen.push('script element');
+  for (const element of document.querySelectorAll('[src], [href], [xlink\\\\:href], [action], [srcset]'))
+    for (const name of ['src', 'href', 'xlink:href', 'action', 'srcset']) {
+      const text = element.getAttribute(name) ?? '';
+      if (!text.startsWith("#") && (/^\\s*javascript:/i.test(text) || /evil/i.test(text) || text === "x"))
+        seen.push(`${element.tagName} ${name}=${text}`);
+    }
+  for (const element of document.querySelectorAll('*'))
+    for (const {name} of element.attributes)
+      if (name.startsWith('on')) seen.push(`${element.tagName} has ${name}`);
+  for (const element of document.querySelectorAll('iframe, object, embed'))
+    seen.push(`${element.tagName} ${element.src ?? ''}`);
+  for (const element of document.querySelectorAll('[data-testid=stMain] .katex'))
+    seen.push('formula: ' + element.textContent);
+  for (const element of document.querySelectorAll('[data-testid=stMain] .stMarkdownColoredText'))
+    if (element.textContent === 'alarm') seen.push('coloured: alarm');
+  return seen;
+}"""
+
+
+def hostile_catalog() -> str:
+    """A catalog whose every text is an attack; its first server can be called."""
+    schema = {
+        "type": "object",
+        "title": EVERYTHING,
+        "description": EVERYTHING,
+        "properties": {text: {"type": "string", "description": EVERYTHING, "default": text} for text in TEXTS[:4]}
+        | {"pick": {"enum": TEXTS, "description": EVERYTHING}, "many": {"type": "array", "default": TEXTS}},
+    }
+    names = [*TEXTS, LONG]
+    servers = [
+        {
+            "name": name,
+            "title": TEXTS[(place + 2) % len(TEXTS)],
+            "description": f"{name} {EVERYTHING}",
+            "category": name[:60],
+            "ask_usd": 0.0001,
+            "connection": {"type": "stdio", "command": "${python}", "args": [str(HERE / "hostile_server.py")]},
+            "tools": [
+                {
+                    "name": names[(place + 1) % len(names)],
+                    "title": TEXTS[(place + 3) % len(TEXTS)],
+                    "description": f"{name} {EVERYTHING}",
+                    "inputSchema": schema,
+                    "price_usd": 0.0001,
+                    "tier": "<b>low</b>",
+                    "tier_reason": TEXTS[4],
+                    "annotations": {"title": EVERYTHING, "readOnlyHint": True},
+                }
+            ],
+        }
+        for place, name in enumerate(names)
+    ]
+    return json.dumps({"servers": servers})
+
+
+@pytest.fixture(scope="module")
+def hostile(console: ConsoleProgram) -> ConsoleProgram:
+    """The console with that catalog in its store."""
+    console.stop()
+    with Console.open(console.db) as opened:
+        opened.import_text(hostile_catalog(), "hostile", source=TEXTS[0])
+    console.start()
+    return console
+
+
+def is_text(visit: Visit, *shown: str) -> None:
+    """These are on the page as they were written, and nothing was made from them."""
+    visit.settled()
+    page = visit.text()
+    missing = [text for text in shown if plain(text) not in page]
+    assert missing == []
+    assert visit.page.evaluate(FOUND) == []
+    visit.check()
+
+
+def test_on_route_and_in_why(hostile: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(hostile)
+    route = Route(visit)
+    visit.open("", catalog="hostile", q=NEED, hint=TEXTS[4], n="11", k="11")
+    route.decided()
+    winner = route.verdict()[0]
+    is_text(visit, *TEXTS[:2], "Wide")
+    assert visit.field("What is needed?").input_value() == NEED
+    assert visit.too_wide() == []
+    for bar in (route.bar("1 · Servers", TEXTS[0]), route.bar("3 · Tools", route.names("3 · Tools")[-1])):
+        box = bar.bounding_box()
+        assert box is not None
+        visit.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        visit.see("similarity 0", within=visit.main.locator(".hoverlayer"))
+        is_text(visit)
+    for name in (TEXTS[0], TEXTS[6], TEXTS[8], LONG):
+        visit.choose("Why this server or tool?", name)
+        route.until_why(name, "ranks")
+        is_text(visit, name[:40])
+    assert winner
+
+
+@pytest.mark.parametrize("place", [0, 3, 5, 6, 10])
+def test_on_call(hostile: ConsoleProgram, visitor: Visitor, place: int) -> None:
+    names = [*TEXTS, LONG]
+    visit = visitor(hostile)
+    visit.open("call", catalog="hostile", tool=f"{names[place]}::{names[(place + 1) % len(names)]}")
+    visit.see("Result")
+    is_text(visit, TEXTS[0], TEXTS[3], TEXTS[5])
+    if place == 0:
+        Call(visit).run("success")
+        is_text(visit, *TEXTS)
+        visit.page.get_by_text("Arguments of this call").click()
+        is_text(visit, *TEXTS)
+    assert visit.too_wide() == []
+
+
+def test_on_catalog(hostile: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(hostile)
+    visit.open("catalog", catalog="hostile", server=TEXTS[0])
+    visit.see("Show its tool")
+    is_text(visit, *TEXTS)
+    for tool in (CALLED, f"{TEXTS[6]}::{TEXTS[7]}", f"{TEXTS[5]}::{TEXTS[6]}"):
+        visit.open("catalog", catalog="hostile", view="tools", tool=tool)
+        visit.see("Call this tool")
+        is_text(visit, *TEXTS)
+    visit.open("catalog", catalog="hostile", q=TEXTS[5], server=TEXTS[3])
+    is_text(visit)
+    visit.open("catalog", catalog=TEXTS[0], view=TEXTS[1])
+    is_text(visit, TEXTS[0])
+    visit.show("Connections")
+    is_text(visit)
+    visit.press("Connect a client configuration…")
+    visit.show("Paste text")
+    box = visit.page.get_by_role("dialog").get_by_role("textbox", name="Text")
+    box.fill(json.dumps({"mcpServers": {text: {"command": text, "args": TEXTS} for text in TEXTS}}))
+    visit.press("Check it")
+    visit.see("will be run on this machine", within=visit.page.get_by_role("dialog"))
+    is_text(visit)
+
+
+def test_on_activity(hostile: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(hostile)
+    call = Call(visit)
+    visit.open("", catalog="hostile", q=NEED)
+    Route(visit).decided()
+    visit.open("call", catalog="hostile", tool=CALLED)
+    visit.see("Result")
+    call.run("success")
+    visit.open("activity")
+    assert TEXTS[0] in [row[1] for row in visit.table("outcome")[1:]]
+    choose_first_row(visit)
+    visit.see("The record.")
+    is_text(visit, TEXTS[0], TEXTS[1])
+    visit.show("Decisions")
+    choose_first_row(visit)
+    visit.see("Candidates, by utility")
+    is_text(visit, NEED)
+    visit.show("Charts")
+    is_text(visit)
+    visit.open("activity", text=TEXTS[1], catalog=TEXTS[0], server=TEXTS[2], tool=TEXTS[3])
+    is_text(visit)
+
+
+def choose_first_row(visit: Visit) -> None:
+    """Tick the first row of the table on top: it is drawn on a canvas."""
+    visit.settled()
+    table = visit.main.get_by_test_id("stDataFrame").first
+    table.scroll_into_view_if_needed()
+    box = table.bounding_box()
+    assert box is not None
+    visit.page.mouse.click(box["x"] + 16, box["y"] + 50)

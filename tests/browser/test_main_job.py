@@ -1,0 +1,118 @@
+"""The main job from the question to what was learnt, on a real stdio server, and over a restart."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from .conftest import Visitor
+from .pages import LIMIT_MS, Call, Route
+from .serving import ConsoleProgram
+
+pytestmark = pytest.mark.browser
+
+SLOW_BUT_APT = "Plotwright::bar_chart"
+TOOL = "unit-exchange::convert_units"
+NEED = "convert 300 miles to kilometres"
+
+
+def test_decide_turn_a_knob_call_learn_and_find_it_all_after_a_restart(
+    console: ConsoleProgram, visitor: Visitor
+) -> None:
+    visit = visitor(console)
+    route, call = Route(visit), Call(visit)
+    visit.open()
+    visit.see("Which tool should a sub-task go to?")
+
+    # four steps, and one number for one thing wherever it stands
+    route.ask("draw a bar chart of votes per party")
+    quick, utility = route.verdict()
+    assert quick != SLOW_BUT_APT
+    assert route.names("1 · Servers")[-1] == "Plotwright"
+    assert re.search(r"U −?-?\d\.\d{3}", visit.main.inner_text())
+    shown = route.chart("3 · Tools").inner_text()
+    assert quick in shown
+    assert SLOW_BUT_APT in shown
+    assert visit.main.get_by_text(utility, exact=True).count() >= 2  # at its bar and on its card
+
+    # seconds made cheaper: the apt tool wins, and the URL says why
+    slider = route.slider("αt")
+    assert slider.input_value() == "0.25"
+    slider.focus()
+    for _ in range(5):
+        visit.page.keyboard.press("ArrowLeft")
+    route.until_winner(SLOW_BUT_APT)
+    visit.until_query(alpha_t="0.2", q="draw a bar chart of votes per party")
+    assert route.verdict()[1] != utility
+
+    # the way to a call of the winner
+    route.call("bar_chart")
+    assert visit.query["tool"] == SLOW_BUT_APT
+    visit.see(re.compile("candidate 1 of 3"))
+
+    # another question, its own tool, a real call
+    visit.press("Back to Route")
+    route.decided()
+    route.ask(NEED)
+    route.until_winner(TOOL)
+    route.call("convert_units")
+    decision = visit.query["decision"]
+    visit.see("declared")
+    call.run("success", value="300", source="mile", target="km")
+    visit.see(re.compile(r"482\.8032"))
+    learnt = call.learnt()
+    assert learnt["tool: calls"][:2] == ["0", "1"]
+    assert learnt["server: success r"][0] == "99 %"
+    assert learnt["server: success r"][2].startswith("▲")
+    assert learnt["tool: call time"][0] == "180 ms"
+    visit.see("measured, 1 call")
+    visit.see(re.compile(rf"For “{NEED}”: .*utility"))  # connecting took a while: it may have lost to another
+
+    visit.press("Back to Route")
+    route.decided()
+    before = (route.verdict(), route.figures(), numbers_of_the_tool(route))
+
+    # nothing of it is lost
+    visit.may_lose_console = True
+    assert console.stop() == 0
+    console.start()
+    visit.open("activity")
+    assert visit.metric("Calls") == "1"
+    made = visit.table("convert_units")
+    assert [made[1][made[0].index(name)] for name in ("server", "tool", "outcome", "source")] == [
+        "unit-exchange", "convert_units", "✓ ok", "real",
+    ]  # fmt: skip
+    visit.show("Decisions")
+    decided = visit.table(NEED)
+    row = next(row for row in decided[1:] if NEED in row)
+    assert TOOL in " ".join(row)
+    assert decision
+
+    visit.open("catalog", catalog="sample", view="tools", tool=TOOL)
+    figures = visit.table("figure")
+    assert [row[2] for row in figures[1:]] == ["measured · 1 call"] * 2
+
+    visit.open("", q=NEED, alpha_t="0.2")
+    route.decided()
+    assert (route.verdict(), route.figures(), numbers_of_the_tool(route)) == before
+
+
+def test_after_every_call_the_page_is_ready_for_the_next(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console)
+    call = Call(visit)
+    visit.open("call", catalog="sample", tool="unit-exchange::list_units")
+    visit.choose("dimension", "length")
+    call.run("success")
+    for number in range(2, 12):  # over a kept session they take a few milliseconds
+        again = visit.page.get_by_role("button", name="Call", exact=True)
+        expect(again).to_be_enabled(timeout=LIMIT_MS)
+        again.click()
+        visit.see(f"measured, {number} calls")
+
+
+def numbers_of_the_tool(route: Route) -> str:
+    """The figures of the called tool as the panel below the charts lists them."""
+    route.visit.choose("Why this server or tool?", TOOL)
+    return route.numbers("price 1.91 m$")
