@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from core.calls import CallHandle, CallReport, Calls, find_tool
-from core.domain.catalog import Catalog, Server, Tool
+from core.desk import CatalogDesk
+from core.domain.catalog import Server, Tool
 from core.domain.decision import Decision
-from core.domain.events import DecisionEvent, Override, ParameterEvent
-from core.domain.imports import Imported
 from core.domain.outcome import ToolCall
-from core.domain.params import Parameters, Value
+from core.domain.params import Parameters
 from core.domain.statistics import Statistics
 from core.domain.task import Task
 from core.embedding.cached import CachedEncoder
@@ -27,12 +23,13 @@ from core.embedding.onnx import onnx_source
 from core.errors import CatalogError, UnknownNameError, WayfareError
 from core.execution.arguments import argument_problems
 from core.execution.base import ToolCaller
-from core.importers import read_document, read_files, read_tasks
+from core.importers import read_tasks
 from core.lab import curves
 from core.lab.benchmark import BenchmarkRun, run_benchmark
-from core.library import SAMPLE, CatalogInfo, Library, check_name
+from core.library import SAMPLE, CatalogInfo, Library
 from core.mcp_bridge.secrets import SecretVault
 from core.paths import default_db
+from core.recording import Recorder
 from core.routers import ROUTERS, Router
 from core.routers.base import Scene
 from core.routers.parameters import LearningParameters
@@ -40,23 +37,11 @@ from core.routers.why import why_server, why_tool
 from core.store import Store
 
 if TYPE_CHECKING:  # the protocol's packages are loaded at the first call: a start does not wait for them
-    from core.mcp_bridge.discovery import Discovery
     from core.mcp_bridge.pool import SessionPool
     from core.mcp_bridge.state import ConnectionState
 
 DECISIONS_KEPT = 256
 CLOSING_LIMIT_S = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class ImportReport:
-    """What an import took: the catalog it made, its notes, and what the servers still need."""
-
-    catalog: str
-    servers: int
-    tools: int
-    imported: Imported
-    discoveries: tuple[Discovery, ...] = ()
 
 
 class Console:
@@ -68,11 +53,12 @@ class Console:
         self._sessions: SessionPool | None = None
         self._encoder = encoder
         self.library = Library(store, encoder)
+        self.desk = CatalogDesk(self.library, self.vault, self._pool)
         self._calls = Calls(store, self.library, self._caller, rng=np.random.default_rng(seed))
         self._routers: dict[str, Router] = {name: router() for name, router in ROUTERS.items()}
         self._decisions: OrderedDict[str, Decision] = OrderedDict()
         self._asked: OrderedDict[tuple[object, ...], tuple[Scene, Decision]] = OrderedDict()
-        self._last_parameters: dict[str, dict[str, Value]] = {}
+        self._recorder = Recorder(store)
         self._lock = threading.Lock()
 
     @classmethod
@@ -127,6 +113,17 @@ class Console:
             return
         self._caller()
 
+    def open_catalog(self, name_or_path: str) -> str:
+        """The name under which a stored catalog, or a catalog file read for this process only, can be used."""
+        return self.library.open(name_or_path).name
+
+    def read_tasks(self, path: Path) -> tuple[Task, ...]:
+        """Labelled tasks from a JSON Lines file. Raises CatalogError naming the line."""
+        try:
+            return read_tasks(path.read_bytes(), source=str(path))
+        except OSError as error:
+            raise CatalogError(f"{path}: it cannot be read ({error.strerror}); give a file that can.") from None
+
     # Decide ------------------------------------------------------------------------------------------------------
 
     def route(
@@ -151,11 +148,14 @@ class Console:
         with self._lock:
             known = self._asked.get(asked)
         if known is not None and known[0] is scene:
-            self._record_changes(known[1], origin)  # the way back to earlier values is a change as well
+            self._recorder.repeated(known[1], self._router(router).parameters().values(), origin)
             return known[1]  # nothing has changed since: it is the same decision, not a new one
         decision = self._router(router).route(subtask, scene, chosen, server_hint=server_hint)
-        self._record(decision, origin)
+        self._recorder.decision(decision, self._router(router).parameters().values(), origin)
         with self._lock:
+            self._decisions[decision.id] = decision
+            while len(self._decisions) > DECISIONS_KEPT:
+                self._decisions.popitem(last=False)
             self._asked[asked] = (scene, decision)
             while len(self._asked) > DECISIONS_KEPT:
                 self._asked.popitem(last=False)
@@ -218,69 +218,6 @@ class Console:
         """A tool by name. Raises UnknownNameError."""
         return find_tool(self.library, ToolCall(server, tool, catalog=catalog))[1]
 
-    # Catalogs ----------------------------------------------------------------------------------------------------
-
-    def import_files(self, paths: Iterable[Path], name: str | None = None) -> ImportReport:
-        """Read catalogs or client configurations and keep them as one catalog. All or nothing."""
-        files = [Path(path) for path in paths]
-        if not files:
-            raise CatalogError("No file was given; name at least one catalog or client configuration.")
-        return self._keep(read_files(files), name or files[0].stem, ", ".join(path.name for path in files))
-
-    def import_text(self, text: str | bytes, name: str, source: str = "pasted text") -> ImportReport:
-        """The same for text that was pasted or uploaded."""
-        return self._keep(read_document(text, source=source), name, source)
-
-    def open_catalog(self, name_or_path: str) -> str:
-        """The name under which a stored catalog, or a catalog file read for this process only, can be used."""
-        return self.library.open(name_or_path).name
-
-    def read_tasks(self, path: Path) -> tuple[Task, ...]:
-        """Labelled tasks from a JSON Lines file. Raises CatalogError naming the line."""
-        try:
-            return read_tasks(path.read_bytes(), source=str(path))
-        except OSError as error:
-            raise CatalogError(f"{path}: it cannot be read ({error.strerror}); give a file that can.") from None
-
-    def discover_file(self, path: Path, name: str | None = None) -> ImportReport:
-        """Read a client configuration and take its servers' tools live."""
-        return self.discover(read_files([path]), name or path.stem, path.name)
-
-    def discover(self, imported: Imported, name: str, source: str) -> ImportReport:
-        """Connect to every server of a read document, take its tools live and keep the catalog.
-
-        A server that does not answer harms only itself; where none answers, nothing is kept (CatalogError).
-        """
-        check_name(name)
-        self._remember(imported)
-        from core.mcp_bridge.discovery import discover
-
-        found = discover(self._pool(), imported.servers)
-        servers = tuple(d.server for d in found if d.server is not None)
-        if not servers:
-            reasons = "; ".join(d.error for d in found)
-            raise CatalogError(f"{source}: no server answered, so nothing was kept. {reasons}")
-        self.library.save(Catalog(name, servers), source)
-        return ImportReport(name, len(servers), sum(len(s.tools) for s in servers), imported, found)
-
-    def read(self, text: str | bytes, source: str) -> Imported:
-        """Read a document without keeping anything."""
-        return read_document(text, source=source)
-
-    def remove_catalog(self, name: str) -> None:
-        """Forget an imported catalog. Its events stay."""
-        self.library.remove(name)
-
-    def set_figure(self, catalog: str, server: str, tool: str, value: float | None) -> None:
-        """Set or clear (None) an operator's price of a tool, or with an empty tool the ask of a server. USD per call."""
-        if value is not None and not (np.isfinite(value) and value >= 0):
-            raise CatalogError(f"{value} is not a price; give a number of at least 0 in USD per call.")
-        known = self.library.catalog(catalog)
-        if (f"{server}::{tool}" not in known.tool_row) if tool else (server not in known.server_row):
-            raise UnknownNameError(f"There is no {tool or server!r} to price in catalog {catalog!r}; check the name.")
-        field = "price_usd" if tool else "ask_usd"
-        self.library.set_override(Override(catalog, server, tool, field, value, datetime.now(UTC)))
-
     def connections(self) -> tuple[ConnectionState, ...]:
         """The state of every server that was connected to."""
         return () if self._sessions is None else self._sessions.states()
@@ -308,59 +245,3 @@ class Console:
         if name not in self._routers:
             raise UnknownNameError(f"There is no router {name!r}; choose one of: {', '.join(self._routers)}.")
         return self._routers[name]
-
-    def _keep(self, imported: Imported, name: str, source: str) -> ImportReport:
-        self._remember(imported)
-        self.library.save(Catalog(name, imported.servers), source)
-        tools = sum(len(server.tools) for server in imported.servers)
-        return ImportReport(name, len(imported.servers), tools, imported)
-
-    def _remember(self, imported: Imported) -> None:
-        for reference, value in imported.secrets.items():
-            self.vault.put(reference, value)
-
-    def _record(self, decision: Decision, origin: str) -> None:
-        with self._lock:
-            self._decisions[decision.id] = decision
-            while len(self._decisions) > DECISIONS_KEPT:
-                self._decisions.popitem(last=False)
-            changes = self._parameter_changes(decision, origin, decision.at)
-        self.store.events.append_later(*changes, _decision_event(decision, origin))
-
-    def _record_changes(self, decision: Decision, origin: str) -> None:
-        with self._lock:
-            changes = self._parameter_changes(decision, origin, datetime.now(UTC))
-        if changes:
-            self.store.events.append_later(*changes)
-
-    def _parameter_changes(self, decision: Decision, origin: str, at: datetime) -> list[ParameterEvent]:
-        default = self._router(decision.router).parameters().values()
-        before = self._last_parameters.get(decision.router, default)
-        self._last_parameters[decision.router] = dict(decision.parameters)
-        return [
-            ParameterEvent(at, decision.router, name, str(before.get(name)), str(value), origin)
-            for name, value in decision.parameters.items()
-            if before.get(name) != value
-        ]
-
-
-def _decision_event(decision: Decision, origin: str) -> DecisionEvent:
-    winner = decision.winner
-    trace = decision.trace()
-    return DecisionEvent(
-        id=decision.id,
-        at=decision.at,
-        catalog=decision.catalog,
-        router=decision.router,
-        subtask=decision.subtask,
-        server_hint=decision.server_hint,
-        parameters_json=json.dumps(dict(decision.parameters)),
-        winner=winner.tool if winner else None,
-        reason=decision.reason,
-        expected_price_usd=winner.price_usd if winner else None,
-        expected_time_s=winner.time_cost_s if winner else None,
-        total_ms=decision.timings_ms["total"],
-        candidates_json=json.dumps([t for t in trace["tools"] if t["dropped_by"] is None]),
-        trace_json=json.dumps(trace),
-        origin=origin,
-    )

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from core.cli.options import common, print_json, print_table, printable
-from core.console import Console, ImportReport
+from core.console import Console
+from core.desk import ImportReport
 
 
 @click.command()
@@ -87,7 +88,7 @@ def import_(files: tuple[Path, ...], name: str | None, db: Path | None, as_json:
     Example: wayfare import my_servers.json --name mine
     """
     with Console.open(db) as console:
-        report = console.import_files(files, name)
+        report = console.desk.import_files(files, name)
     _print_report(report, as_json)
 
 
@@ -101,7 +102,7 @@ def discover(file: Path, name: str | None, db: Path | None, as_json: bool) -> No
     Example: wayfare discover ~/.config/client/mcp.json --name mine
     """
     with Console.open(db) as console:
-        report = console.discover_file(file, name)
+        report = console.desk.discover_file(file, name)
     _print_report(report, as_json)
 
 

@@ -120,7 +120,7 @@ def notice() -> None:
 
 def _remove(console: Console, name: str) -> None:
     try:
-        console.remove_catalog(name)
+        console.desk.remove(name)
     except WayfareError as error:
         state.say(str(error), done=False)
         return

@@ -68,7 +68,7 @@ def price_panel(
 
 def _set(console: Console, catalog: str, server: str, tool: str, key: str) -> None:
     try:
-        console.set_figure(catalog, server, tool, parse_price(st.session_state[key]))
+        console.desk.set_figure(catalog, server, tool, parse_price(st.session_state[key]))
     except (ValueError, WayfareError) as error:
         st.session_state[PROBLEM] = (key, str(error))
         return
@@ -77,7 +77,7 @@ def _set(console: Console, catalog: str, server: str, tool: str, key: str) -> No
 
 def _reset(console: Console, catalog: str, server: str, tool: str, key: str) -> None:
     try:
-        console.set_figure(catalog, server, tool, None)
+        console.desk.set_figure(catalog, server, tool, None)
     except WayfareError as error:
         st.session_state[PROBLEM] = (key, str(error))
         return

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 import pandas as pd
 import streamlit as st
 
-from core.console import Console, ImportReport
+from core.console import Console
+from core.desk import ImportReport
 from core.domain.imports import Imported
 from core.errors import WayfareError
 from core.mcp_bridge.discovery import Discovery
@@ -36,7 +37,7 @@ class Job:
 def start(console: Console, imported: Imported, name: str, source: str) -> None:
     """Begin to ask every server of an import for its tools."""
     pool = ThreadPoolExecutor(1, thread_name_prefix="wayfare-discover")
-    future = pool.submit(console.discover, imported, name, source)
+    future = pool.submit(console.desk.discover, imported, name, source)
     pool.shutdown(wait=False)
     st.session_state[JOB] = Job(name, source, imported, future, time.monotonic())
 

@@ -52,7 +52,7 @@ def read_documents(console: Console, documents: Sequence[Document]) -> Reading:
     problems: list[str] = []
     for document in documents:
         try:
-            results.append((document.name, console.read(document.content, document.name)))
+            results.append((document.name, console.desk.read(document.content, document.name)))
         except WayfareError as error:
             problems += getattr(error, "problems", (str(error),))
     if not problems:

@@ -88,7 +88,7 @@ def hostile(console: ConsoleProgram) -> ConsoleProgram:
     """The console with that catalog in its store."""
     console.stop()
     with Console.open(console.db) as opened:
-        opened.import_text(hostile_catalog(), "hostile", source=TEXTS[0])
+        opened.desk.import_text(hostile_catalog(), "hostile", source=TEXTS[0])
     console.start()
     return console
 

@@ -23,7 +23,7 @@ def path(tmp_path: Path) -> Path:
 def console(path: Path) -> Iterator[Console]:
     """A console with the catalog `world`; nothing has happened in it."""
     with opened(path) as console:
-        console.import_text(document(), "world")
+        console.desk.import_text(document(), "world")
         yield console
 
 

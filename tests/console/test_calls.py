@@ -129,15 +129,15 @@ def test_unknown_tools_are_refused_before_anything_starts(console: Console, call
 def test_a_call_whose_catalog_goes_away_meanwhile_is_recorded(console: Console, calls_of: CallsOf, change: str) -> None:
     def go_away(_: ToolCall) -> None:
         if change == "removed":
-            console.remove_catalog("world")
+            console.desk.remove("world")
         else:
-            console.import_text('{"servers": [{"name": "new", "tools": [{"name": "tool"}]}]}', "world")
+            console.desk.import_text('{"servers": [{"name": "new", "tools": [{"name": "tool"}]}]}', "world")
 
     report = calls_of(Scripted(meanwhile=go_away)).run(call("echo"))
     assert (report.outcome.kind, report.outcome.price_usd) == (OutcomeKind.OK, 0.002)
     assert report.server_after == report.server_before
     assert console.store.activity.call_count() == 1
-    console.import_text(document(), "world")
+    console.desk.import_text(document(), "world")
     assert console.statistics("world").servers.calls[0] == 1
 
 

@@ -39,9 +39,9 @@ def test_a_broken_document_changes_nothing(console: Console) -> None:
     broken = json.loads(document())
     broken["servers"][2]["tools"].append({"name": "send"})
     with pytest.raises(CatalogError, match="send"):
-        console.import_text(json.dumps(broken), "world")
+        console.desk.import_text(json.dumps(broken), "world")
     with pytest.raises(CatalogError):
-        console.import_files([])
+        console.desk.import_files([])
     assert len(console.library.catalog("world").tools) == 7
 
 
@@ -49,30 +49,30 @@ def test_a_new_import_replaces_the_catalog_and_keeps_its_calls(console: Console,
     calls: Calls = calls_of(Scripted())
     calls.run(call("echo"))
     learnt = figures(console)
-    console.import_text(ONE, "world")
+    console.desk.import_text(ONE, "world")
     assert console.route("a tool", catalog="world").tools.ids == ("new::tool",)
-    console.import_text(document(), "world")
+    console.desk.import_text(document(), "world")
     assert figures(console) == learnt
 
 
 @pytest.mark.parametrize("name", ["sample", "", " ", "a\nb", "x" * 201])
 def test_names_that_cannot_be(console: Console, name: str) -> None:
     with pytest.raises(CatalogError, match="name"):
-        console.import_text(ONE, name)
+        console.desk.import_text(ONE, name)
     with pytest.raises(CatalogError, match="name"):
-        console.discover(console.read(ONE, "a.json"), name, "a.json")
+        console.desk.discover(console.desk.read(ONE, "a.json"), name, "a.json")
     assert names(console) == ["sample", "world"]
 
 
 def test_removing(console: Console, calls_of, path: Path) -> None:
     calls_of(Scripted()).run(call("echo"))
-    console.remove_catalog("world")
+    console.desk.remove("world")
     assert names(console) == ["sample"]
     for wrong in ("world", "nope"):
         with pytest.raises(UnknownNameError, match=wrong):
-            console.remove_catalog(wrong)
+            console.desk.remove(wrong)
     with pytest.raises(CatalogError, match="part of Wayfare"):
-        console.remove_catalog("sample")
+        console.desk.remove("sample")
     with pytest.raises(UnknownNameError):
         console.route("read a file", catalog="world")
     assert console.store.activity.call_count() == 1
@@ -101,7 +101,7 @@ class TestPrices:
             return opened_console.route("read a file", catalog="world", record=False).winner.tool
 
         assert winner(console) == "files::read"
-        console.set_figure("world", "files", "read", 5.0)
+        console.desk.set_figure("world", "files", "read", 5.0)
         assert winner(console) != "files::read"
         figures_of = console.statistics("world").tools
         row = console.library.catalog("world").tool_row["files::read"]
@@ -109,7 +109,7 @@ class TestPrices:
         console.close()
         with opened(path) as again:
             assert winner(again) != "files::read"
-            again.set_figure("world", "files", "read", None)
+            again.desk.set_figure("world", "files", "read", None)
             assert winner(again) == "files::read"
         with opened(path) as third:
             assert winner(third) == "files::read"
@@ -120,25 +120,25 @@ class TestPrices:
             return bool(decision.servers.accepted[decision.servers.names.index(server)])
 
         assert accepted("mail")
-        console.set_figure("world", "mail", "", 3.0)
+        console.desk.set_figure("world", "mail", "", 3.0)
         assert not accepted("mail")
-        console.set_figure("world", "mail", "", 0.0)
+        console.desk.set_figure("world", "mail", "", 0.0)
         assert accepted("mail")
 
     def test_the_price_of_a_call_is_the_one_set_by_hand(self, console: Console, calls_of) -> None:
-        console.set_figure("world", "raw", "echo", 0.0)
+        console.desk.set_figure("world", "raw", "echo", 0.0)
         assert calls_of(Scripted()).run(call("echo")).outcome.price_usd == 0
-        console.set_figure("world", "raw", "echo", 0.25)
+        console.desk.set_figure("world", "raw", "echo", 0.25)
         assert calls_of(Scripted()).run(call("echo")).outcome.price_usd == 0.25
 
     def test_what_was_learnt_stays_when_a_price_is_set(self, console: Console, calls_of) -> None:
         report = calls_of(Scripted()).run(call("echo"))
-        console.set_figure("world", "raw", "echo", 0.1)
+        console.desk.set_figure("world", "raw", "echo", 0.1)
         assert console.library.book("world").server(0) == report.server_after
 
     def test_prices_outlive_a_new_import(self, console: Console) -> None:
-        console.set_figure("world", "files", "read", 5.0)
-        console.import_text(document(), "world")
+        console.desk.set_figure("world", "files", "read", 5.0)
+        console.desk.import_text(document(), "world")
         row = console.library.catalog("world").tool_row["files::read"]
         assert console.statistics("world").tools.price_usd[row] == 5.0
 
@@ -146,10 +146,10 @@ class TestPrices:
     def test_what_is_no_price(self, console: Console, value: float) -> None:
         before = figures(console)
         with pytest.raises(CatalogError, match="price"):
-            console.set_figure("world", "files", "read", value)
+            console.desk.set_figure("world", "files", "read", value)
         assert figures(console) == before
 
     @pytest.mark.parametrize("place", [("nope", "a", "b"), ("world", "nope", ""), ("world", "files", "nope")])
     def test_what_is_not_there(self, console: Console, place: tuple[str, str, str]) -> None:
         with pytest.raises(UnknownNameError, match="nope"):
-            console.set_figure(*place, 0.1)
+            console.desk.set_figure(*place, 0.1)

@@ -31,7 +31,7 @@ def test_an_unchanged_question_is_the_same_decision_recorded_once(console: Conso
     first = route(console)
     assert route(console) is first
     assert route(console, alpha_t=0.1) is not first
-    console.set_figure("world", first.winner.server, first.winner.tool.split("::")[1], 0.001)
+    console.desk.set_figure("world", first.winner.server, first.winner.tool.split("::")[1], 0.001)
     assert route(console).id != first.id
     console.store.events.flush()
     assert console.store.activity.decision_count() == 3
@@ -81,7 +81,7 @@ def test_changed_parameters_are_recorded_once_and_back_again(console: Console) -
 
 
 def test_no_candidate_is_a_decision_with_a_reason(console: Console) -> None:
-    console.import_text(document().replace('"Post letters."', '"Post letters.", "ask_usd": 0.5'), "world")
+    console.desk.import_text(document().replace('"Post letters."', '"Post letters.", "ask_usd": 0.5'), "world")
     decision = route(console, "send a letter", k=1, p_bs=0, p_ofs=0)
     console.store.events.flush()
     kept = console.store.activity.decision(decision.id)
@@ -124,7 +124,7 @@ def test_an_unchanged_question_is_the_same_decision_until_something_is_learnt(co
     others = [route(console, alpha_t=0.1), route(console, "read the file")]
     calls_of(Scripted()).run(call("echo"))
     others.append(route(console))
-    console.set_figure("world", "raw", "echo", 0.1)
+    console.desk.set_figure("world", "raw", "echo", 0.1)
     others.append(route(console))
     assert len({first.id, *(other.id for other in others)}) == 5
     console.store.events.flush()
@@ -149,7 +149,7 @@ def test_one_decision_after_the_other_is_in_order_after_reopening(console: Conso
 
 def test_two_consoles_decide_the_same(console: Console) -> None:
     with opened(None) as other:
-        other.import_text(document(), "world")
+        other.desk.import_text(document(), "world")
         ours, theirs = route(console), route(other)
     assert ours.tools.utility.tolist() == theirs.tools.utility.tolist()
     assert ours.candidates == theirs.candidates

@@ -59,7 +59,7 @@ def test_a_cancelled_call_is_recorded_and_teaches_nothing(console: Console) -> N
 def test_a_hanging_server_does_not_hold_up_another(console: Console) -> None:
     document_of_two = json.loads(document())
     document_of_two["servers"].append({**document_of_two["servers"][0], "name": "twin"})
-    console.import_text(json.dumps(document_of_two), "world")
+    console.desk.import_text(json.dumps(document_of_two), "world")
     handle = console.start_call(call("stall", timeout_s=60))
     under_way(console)
     assert console.call(call("echo", "twin")).outcome.kind is OutcomeKind.OK
@@ -86,7 +86,7 @@ def test_secrets_are_neither_in_the_store_nor_in_its_log(console: Console, path:
     secret = "correct-horse-battery-staple"
     command = {"command": "${python}", "args": ["-S", RAW, "--exit"], "env": {"LICENCE": secret}}
     config = json.dumps({"servers": [{"name": "vault", "tools": [{"name": tool}], "connection": command}]})
-    console.import_text(config, "secretive")
+    console.desk.import_text(config, "secretive")
     report = console.call(ToolCall("vault", tool, catalog="secretive"))
     assert report.outcome.kind is OutcomeKind.NOT_CONNECTED
     assert "no licence for •••" in report.outcome.error

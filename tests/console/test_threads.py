@@ -22,7 +22,7 @@ def test_routing_and_calling_at_once(console: Console, calls_of, path: Path) -> 
             decision = console.route(f"echo words {worker} {number}", catalog="world")
             calls.run(call(("echo", "nap")[number % 2], decision_id=decision.id))
             if number % 5 == worker % 5:
-                console.set_figure("world", "files", "read", 0.001 * number)
+                console.desk.set_figure("world", "files", "read", 0.001 * number)
             ids.append(decision.id)
         return ids
 

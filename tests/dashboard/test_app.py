@@ -40,8 +40,8 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 def console(monkeypatch: pytest.MonkeyPatch) -> Iterator[Console]:
     store = Store(None)
     with Console(store, CachedEncoder(onnx_source(), store.vectors)) as opened:
-        opened.import_text(json.dumps(HOLLOW), "hollow")
-        opened.import_text(json.dumps(SMALL), "small")
+        opened.desk.import_text(json.dumps(HOLLOW), "hollow")
+        opened.desk.import_text(json.dumps(SMALL), "small")
         monkeypatch.setattr(session, "_console", opened)
         yield opened
 

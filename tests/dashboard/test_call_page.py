@@ -156,7 +156,7 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     """A console in memory behind the page."""
     store = Store(None)
     console = Console(store, CachedEncoder(EncoderSource.of(Letters()), store.vectors), seed=1)
-    console.import_text(json.dumps(CATALOG), "small")
+    console.desk.import_text(json.dumps(CATALOG), "small")
     caller = Caller()
     console._calls = Calls(store, console.library, lambda: caller, rng=np.random.default_rng(1))
     monkeypatch.setattr(session, "_console", console)

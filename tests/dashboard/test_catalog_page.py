@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.console import Console, ImportReport
+from core.console import Console
+from core.desk import ImportReport
 from core.domain.imports import Imported
 from core.embedding.cached import CachedEncoder
 from core.embedding.onnx import onnx_source
@@ -53,7 +54,7 @@ def console(monkeypatch: pytest.MonkeyPatch) -> Iterator[Console]:
     store = Store(None)
     with Console(store, CachedEncoder(onnx_source(), store.vectors)) as opened:
         monkeypatch.setattr(session, "_console", opened)
-        opened.import_text(json.dumps(CATALOG), "mine", "test")
+        opened.desk.import_text(json.dumps(CATALOG), "mine", "test")
         yield opened
 
 
@@ -245,7 +246,7 @@ def test_several_files_are_one_catalog(console: Console) -> None:
 def test_hostile_names_are_text(console: Console) -> None:
     name = "<script>alert(1)</script> **bold** :red[x] $a$ [l](http://x.org)"
     hostile = {"servers": [{"name": name, "description": name, "tools": [{"name": name, "description": name}]}]}
-    console.import_text(json.dumps(hostile), name, "test")
+    console.desk.import_text(json.dumps(hostile), name, "test")
     for query in ({"server": name}, {"tool": f"{name}::{name}"}):
         page = visit(catalog=name, **query)
         for element in page.markdown:

@@ -71,8 +71,10 @@ def console(monkeypatch: pytest.MonkeyPatch) -> Iterator[Console]:
     """A console in memory with a small catalog and one whose server has no tools."""
     store = Store(None)
     with Console(store, CachedEncoder(EncoderSource.of(Letters()), store.vectors), seed=1) as opened:
-        opened.import_text(json.dumps(CATALOG), "small")
-        opened.import_text(json.dumps({"servers": [{"name": "bare", "connection": {"command": "none"}}]}), "hollow")
+        opened.desk.import_text(json.dumps(CATALOG), "small")
+        opened.desk.import_text(
+            json.dumps({"servers": [{"name": "bare", "connection": {"command": "none"}}]}), "hollow"
+        )
         monkeypatch.setattr(session, "_console", opened)
         yield opened
 
@@ -305,7 +307,7 @@ def test_strangers_names_are_text_everywhere(console: Console) -> None:
         "description": HOSTILE,
         "tools": [{"name": "t", "description": HOSTILE, "price_usd": 0.001}],
     }
-    console.import_text(json.dumps({"servers": [server]}), "evil")
+    console.desk.import_text(json.dumps({"servers": [server]}), "evil")
     app = visit(q=HOSTILE, catalog="evil")
     assert "evil" in said(app)
     for markup in ("<b>", "**y", ":red[z", "$a$"):
