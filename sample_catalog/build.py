@@ -1,4 +1,8 @@
-"""Writes `servers/*.json` from the running servers and their declared economics; `--check` only compares."""
+"""Writes `servers/*.json`: what the runnable servers say, and the drawn prices of all; `--check` only compares.
+
+A runnable server's file is made from its program and its profile. A written server ("virtual": true) is its file, in
+which the figures are filled in. A file that is neither belongs to no server and is removed.
+"""
 
 import argparse
 import asyncio
@@ -13,17 +17,27 @@ from mcp import Client
 from sample_catalog import SERVERS_DIR
 from sample_catalog.profiles import PROFILES, Profile, ask_price, tool_economics
 
+FIGURES = "declared, not measured"
+Document = dict[str, Any]
 
-async def describe(profile: Profile) -> dict[str, Any]:
-    """One server as the catalog shows it: what it says over MCP, and what we declare about it."""
+
+async def runnable(profile: Profile) -> Document:
+    """A runnable server as the catalog shows it: what it says over MCP, and what we declare about it."""
     module = f"sample_catalog.runnable.{profile.module}"
     server = importlib.import_module(module).server
     async with Client(server) as client:
         listed = (await client.list_tools()).tools
-    tools = []
-    for tool in listed:
-        wire = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
-        tools.append(wire | tool_economics(profile, server.name, tool.name))
+    tools = [
+        tool.model_dump(mode="json", by_alias=True, exclude_none=True)
+        | tool_economics(
+            f"{server.name}::{tool.name}",
+            call_s=profile.call_s,
+            success=profile.success,
+            latency_factor=profile.slow.get(tool.name, 1.0),
+            high_reason=profile.high.get(tool.name, ""),
+        )
+        for tool in listed
+    ]
     if unknown := {*profile.high, *profile.slow} - {tool["name"] for tool in tools}:
         raise ValueError(f"the profile of {server.name} names tools that it does not have: {sorted(unknown)}")
     return {
@@ -31,7 +45,8 @@ async def describe(profile: Profile) -> dict[str, Any]:
         "title": server.title,
         "description": server.description,
         "category": profile.category,
-        **ask_price(profile, [tool["price_usd"] for tool in tools]),
+        "figures": FIGURES,
+        **ask_price(profile.ask, [tool["price_usd"] for tool in tools]),
         "conn_s": profile.conn_s,
         "call_s": profile.call_s,
         "success": profile.success,
@@ -42,10 +57,51 @@ async def describe(profile: Profile) -> dict[str, Any]:
     }
 
 
-async def catalog() -> dict[str, str]:
-    """File name and content of every server's description."""
-    described = [await describe(profile) for profile in PROFILES]
-    return {f"{server['name']}.json": json.dumps(server, indent=2, ensure_ascii=False) + "\n" for server in described}
+def written(document: Document) -> Document:
+    """A written server with its drawn figures. `ask`, `latency_factor` and each tool's tier say what to draw from."""
+    tools = [
+        tool
+        | tool_economics(
+            f"{document['name']}::{tool['name']}",
+            call_s=document["call_s"],
+            success=document["success"],
+            latency_factor=tool.get("latency_factor", 1.0),
+            high_reason=tool["tier_reason"] if tool["tier"] == "high" else "",
+        )
+        for tool in document["tools"]
+    ]
+    drawn = {"figures": FIGURES, **ask_price(document["ask"], [tool["price_usd"] for tool in tools])}
+    kept = {key: value for key, value in document.items() if key not in {"tools", "ask_usd"}}
+    return {**kept, **drawn, "tools": tools}
+
+
+async def catalog(folder: Path) -> dict[str, str]:
+    """File name and content of every server: the runnable ones from what they say, the written ones from their files."""
+    files = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+    servers = [await runnable(profile) for profile in PROFILES]
+    servers += [written(document) for document in files if document.get("virtual")]
+    return {f"{server['name']}.json": pretty(server) + "\n" for server in servers}
+
+
+def pretty(value: object, width: int = 120, indent: str = "", key: str = "") -> str:
+    """JSON with what fits into one line in one line.
+
+    >>> print(pretty({"name": "files", "tags": ["a", "b"]}, width=22))
+    {
+      "name": "files",
+      "tags": ["a", "b"]
+    }
+    """
+    line = key + json.dumps(value, ensure_ascii=False)
+    if len(indent) + len(line) < width or not isinstance(value, dict | list) or not value:
+        return line
+    deeper = indent + "  "
+    if isinstance(value, dict):
+        parts = [pretty(inner, width, deeper, f"{json.dumps(name)}: ") for name, inner in value.items()]
+    else:
+        parts = [pretty(inner, width, deeper) for inner in value]
+    begin, end = "{}" if isinstance(value, dict) else "[]"
+    return f"{key}{begin}" + ",".join(f"\n{deeper}{part}" for part in parts) + f"\n{indent}{end}"
 
 
 def drift(wanted: dict[str, str], folder: Path) -> list[str]:
@@ -78,7 +134,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m sample_catalog.build", description=__doc__)
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 when a file is out of date")
     check = parser.parse_args().check
-    wanted = asyncio.run(catalog())
+    wanted = asyncio.run(catalog(SERVERS_DIR))
     found = drift(wanted, SERVERS_DIR)
     if check:
         for line in found:

@@ -1,4 +1,4 @@
-"""What we declare about the economics of each sample server: prices, latency, reliability."""
+"""What we declare about the economics of the runnable servers, and how every price of the sample is drawn."""
 
 import random
 from collections.abc import Mapping
@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from statistics import NormalDist, median
 from types import MappingProxyType
 from typing import Literal
+
+Ask = float | Literal["median"] | None
 
 LOW_REASON = "local computation or lookup"
 HIGH_PRICE_USD = NormalDist(0.0225, 0.005)
@@ -28,7 +30,7 @@ class Profile:
     success: float
     success_variance: float
     post_accept_failure: float
-    ask: float | Literal["median"] | None = "median"
+    ask: Ask = "median"
     high: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     slow: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -79,28 +81,28 @@ def _chance(purpose: str, tool_id: str) -> random.Random:
     return random.Random(f"wayfare/{purpose}/{tool_id}")  # noqa: S311 - repeatable on purpose
 
 
-def tool_economics(profile: Profile, server: str, tool: str) -> dict[str, float | str]:
-    """Declared price, tier, latency and success of one tool.
+def tool_economics(
+    tool_id: str, *, call_s: float, success: float, latency_factor: float = 1.0, high_reason: str = ""
+) -> dict[str, float | str]:
+    """Declared price, tier, latency and success of one tool of a server with these figures.
 
-    Low tier: U(0, 0.0025) USD; high tier: N(0.0225, 0.005^2) USD, cut at 0.
+    Low tier: U(0, 0.0025) USD; high tier, where there is a reason for it: N(0.0225, 0.005^2) USD, cut at 0.
     """
-    tool_id = f"{server}::{tool}"
     drawn = _chance("price", tool_id).uniform(1e-9, 1 - 1e-9)
-    high = tool in profile.high
-    price = max(0.0, HIGH_PRICE_USD.inv_cdf(drawn)) if high else drawn * LOW_PRICE_LIMIT_USD
+    price = max(0.0, HIGH_PRICE_USD.inv_cdf(drawn)) if high_reason else drawn * LOW_PRICE_LIMIT_USD
     spread = _chance("latency", tool_id).uniform(0.85, 1.15)
-    success = profile.success + _chance("success", tool_id).uniform(-0.02, 0.01)
+    success += _chance("success", tool_id).uniform(-0.02, 0.01)
     return {
         "price_usd": round(price, 6),
-        "tier": "high" if high else "low",
-        "tier_reason": profile.high.get(tool, LOW_REASON),
-        "latency_s": round(profile.call_s * profile.slow.get(tool, 1.0) * spread, 3),
+        "tier": "high" if high_reason else "low",
+        "tier_reason": high_reason or LOW_REASON,
+        "latency_s": round(call_s * latency_factor * spread, 3),
         "success": round(min(0.999, success), 3),
     }
 
 
-def ask_price(profile: Profile, prices: list[float]) -> dict[str, float]:
+def ask_price(ask: Ask, prices: list[float]) -> dict[str, float]:
     """The server's advertised price, or nothing where it advertises none."""
-    if profile.ask is None:
+    if ask is None:
         return {}
-    return {"ask_usd": round(median(prices), 6) if profile.ask == "median" else profile.ask}
+    return {"ask_usd": round(median(prices), 6) if ask == "median" else ask}
