@@ -21,7 +21,6 @@ from core.domain.task import Task
 from core.embedding.cached import CachedEncoder
 from core.embedding.onnx import onnx_source
 from core.errors import CatalogError, UnknownNameError, WayfareError
-from core.execution.arguments import argument_problems
 from core.execution.base import ToolCaller
 from core.importers import read_tasks
 from core.lab import curves
@@ -34,6 +33,7 @@ from core.routers import ROUTERS, Router
 from core.routers.base import Scene
 from core.routers.parameters import LearningParameters
 from core.routers.why import why_server, why_tool
+from core.schemas import argument_problems
 from core.store import Store
 
 if TYPE_CHECKING:  # the protocol's packages are loaded at the first call: a start does not wait for them

@@ -9,10 +9,6 @@ import json
 import math
 import re
 import unicodedata
-from typing import Any
-
-from jsonschema import Draft202012Validator, SchemaError
-from jsonschema.validators import validator_for
 
 MAX_NAME = 200
 MAX_TEXT = 100_000
@@ -108,19 +104,6 @@ def number_fault(value: object, *, high: float | None = None) -> str:
         return f"is NaN; {wanted}"
     if number < 0 or math.isinf(number) or (high is not None and number > high):
         return f"is {number:g}; {wanted}"
-    return ""
-
-
-def schema_fault(schema: dict[str, Any]) -> str:
-    """Why a schema is not a JSON Schema; "" where it is one.
-
-    >>> schema_fault({"type": "object"}), schema_fault({"type": 7})
-    ('', 'is not a valid JSON Schema')
-    """
-    try:
-        validator_for(schema, default=Draft202012Validator).check_schema(schema)
-    except (SchemaError, TypeError, ValueError, LookupError, AttributeError, OverflowError, RecursionError):
-        return "is not a valid JSON Schema"
     return ""
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.domain.catalog import Tool, ToolHints
-from core.importers.checks import schema_fault
 from core.importers.entry import Entry
 from core.importers.prices import Prices, meta_price
+from core.schemas import schema_fault
 
 
 @dataclass

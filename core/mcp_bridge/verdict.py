@@ -4,39 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import mcp_types
-from jsonschema import SchemaError
-from jsonschema.protocols import Validator
-from jsonschema.validators import validator_for
 from mcp import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
-from referencing import Registry
-from referencing.exceptions import Unresolvable
 
 from core.domain.catalog import Tool
 from core.domain.outcome import OutcomeKind, ToolCall
 from core.mcp_bridge.transports import HTTP_REFUSED
-
-_NOTHING_TO_FETCH: Any = cast("Any", Registry)()
-
-
-def arguments_fit(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> bool | None:
-    """Whether the arguments satisfy the schema; None where the schema itself is unusable. Fetches nothing.
-
-    >>> schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
-    >>> arguments_fit(schema, {"n": 1}), arguments_fit(schema, {}), arguments_fit({"type": 5}, {})
-    (True, False, None)
-    """
-    document = dict(schema)
-    try:
-        validator_class: Any = validator_for(document)
-        validator_class.check_schema(document)
-        validator: Validator = validator_class(document, registry=_NOTHING_TO_FETCH)
-        return validator.is_valid(dict(arguments))
-    except (SchemaError, Unresolvable):
-        return None
+from core.schemas import arguments_fit
 
 
 def not_json(arguments: Mapping[str, Any]) -> str:

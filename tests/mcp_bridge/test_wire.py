@@ -9,8 +9,9 @@ from mcp_types import ImageContent, TextContent
 
 from core.domain.catalog import ToolHints
 from core.domain.outcome import OutcomeKind
-from core.mcp_bridge.verdict import arguments_fit, kind_of_error_answer
+from core.mcp_bridge.verdict import kind_of_error_answer
 from core.mcp_bridge.wire import block_from_wire, blocks_from_wire, structured_from_wire, tool_from_wire
+from core.schemas import arguments_fit
 
 
 def test_tool_with_everything() -> None:

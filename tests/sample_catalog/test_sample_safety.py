@@ -232,10 +232,9 @@ def test_a_schema_cannot_fetch_and_has_to_be_one() -> None:
     assert "schema itself" in text(broken)
 
 
-def test_an_explosive_pattern_in_a_schema_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sample_catalog.runnable._limited.TIME_LIMIT_S", 1.0)
+def test_an_explosive_pattern_in_a_schema_is_matched_in_linear_time() -> None:
     document, schema = f'"{"a" * 40}!"', '{"pattern": "^(a+)+$"}'
-    assert "too expensive" in text(call(json_workbench.server, "validate_json", document=document, json_schema=schema))
+    assert "does not match" in text(call(json_workbench.server, "validate_json", document=document, json_schema=schema))
 
 
 REFUSED: list[tuple[MCPServer, str, dict[str, Any], str]] = [
