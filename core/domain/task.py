@@ -9,17 +9,20 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One call of a plan; `needs` are the positions of the steps whose results it uses."""
+    """One call of a plan; `needs` are the positions of the steps whose results it uses, `equal` what would do as well."""
 
     tool: str
     needs: tuple[int, ...] = ()
+    equal: tuple[str, ...] = ()
+    subtask: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
     """One sub-task with the tools (`server::tool`) that can do it.
 
-    An empty `relevant` means that nothing in the catalog can do it: the right answer is to refuse.
+    An empty `relevant` means that nothing in the catalog can do it: the right answer is to refuse, and `gap` says what
+    is missing. `question` is what a person wrote, `subtask` what a model asks a router for.
     """
 
     id: str
@@ -30,6 +33,8 @@ class Task:
     level: str = ""
     category: str = ""
     plan: tuple[Step, ...] = ()
+    question: str = ""
+    gap: str = ""
 
     def gain(self, tool: str) -> float:
         """How much a tool is worth: its grade, else 1 where it is relevant, else 0.

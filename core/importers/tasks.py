@@ -75,13 +75,19 @@ def _task(entry: Entry) -> Task:
         level=entry.line("level"),
         category=entry.line("category"),
         plan=_plan(entry),
+        question=entry.text("question"),
+        gap=entry.line("gap"),
     )
 
 
 def _relevant(entry: Entry) -> tuple[str, ...]:
     if entry.get("relevant") is None:
         entry.problem("relevant is missing; give a list of server::tool, empty where nothing can do the task")
-    tools = [_tool(entry, f"relevant[{i}]", raw) for i, raw in enumerate(entry.list("relevant"))]
+    return _tools(entry, "relevant")
+
+
+def _tools(entry: Entry, field: str) -> tuple[str, ...]:
+    tools = [_tool(entry, f"{field}[{i}]", raw) for i, raw in enumerate(entry.list(field))]
     return tuple(dict.fromkeys(tools))
 
 
@@ -107,12 +113,17 @@ def _tool(entry: Entry, label: str, raw: object) -> str:
 def _plan(entry: Entry) -> tuple[Step, ...]:
     """The steps of a plan; each needs other steps by position, and none needs itself, not even through others."""
     steps = tuple(entry.entries("plan"))
-    plan = tuple(Step(_tool(step, "tool", step.get("tool")), _needs(step, len(steps))) for step in steps)
+    plan = tuple(_step(step, len(steps)) for step in steps)
     try:
         TopologicalSorter({position: step.needs for position, step in enumerate(plan)}).prepare()
     except CycleError:
         entry.problem("plan has steps that wait for each other; take one of their needs away")
     return plan
+
+
+def _step(step: Entry, steps: int) -> Step:
+    tool = _tool(step, "tool", step.get("tool"))
+    return Step(tool, _needs(step, steps), _tools(step, "equal"), step.text("subtask"))
 
 
 def _needs(step: Entry, steps: int) -> tuple[int, ...]:

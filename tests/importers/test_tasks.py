@@ -28,8 +28,10 @@ def test_every_field_is_taken() -> None:
         "grades": {"files::read": 2},
         "level": "L1",
         "category": "Office",
-        "plan": [{"tool": "files::list"}, {"tool": "files::read", "needs": [0]}],
-        "question": "is ignored",
+        "plan": [{"tool": "files::list"}, {"tool": "files::read", "needs": [0], "equal": ["a::c"], "subtask": "read"}],
+        "question": "What does it say?",
+        "gap": "senses",
+        "another": "is ignored",
     }
     assert read_tasks(lines(task) + "\n\n", source="t.jsonl") == (
         Task(
@@ -40,7 +42,9 @@ def test_every_field_is_taken() -> None:
             grades={"files::read": 2.0},
             level="L1",
             category="Office",
-            plan=(Step("files::list"), Step("files::read", (0,))),
+            plan=(Step("files::list"), Step("files::read", (0,), ("a::c",), "read")),
+            question="What does it say?",
+            gap="senses",
         ),
     )
 
