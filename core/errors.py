@@ -19,3 +19,7 @@ class UnknownNameError(WayfareError):
 
 class StoreError(WayfareError):
     """The store cannot be opened or written."""
+
+
+class PlannerError(WayfareError):
+    """The planner that was chosen cannot answer: no model is set, or it gave no usable answer in time."""

@@ -28,6 +28,11 @@ class Drop(StrEnum):
     REJECTED = "rejected"
     NOT_AFFORDABLE = "not_affordable"
     OUTRANKED = "outranked"
+    PRUNED = "pruned"  # not in a curated list
+    BELOW_THRESHOLD = "below_threshold"
+    GATED = "gated"  # a precondition on the agent's state does not hold
+    NOT_RETRIEVED = "not_retrieved"  # its server was looked at, the tool did not come up
+    REFUSED = "refused"  # the router judged that nothing can do the sub-task
 
 
 DROPS = tuple(Drop)
@@ -114,8 +119,45 @@ class ToolRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage of a router: `kept` of `of` things (servers, tools, sub-queries) went on. `note` says how in a sentence.
+
+    `by` names the planner or reranker that spoke in it; empty where none did.
+    """
+
+    name: str
+    what: str
+    kept: int
+    of: int
+    note: str = ""
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SubDecision:
+    """One sub-query of a decomposed question: its candidates are rows of tools, best first; `needs` are positions."""
+
+    subtask: str
+    candidates: tuple[int, ...]
+    needs: tuple[int, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Exposure:
+    """Tokens (cl100k_base) that a turn newly puts before a model, and those of the stable prefix that is cached."""
+
+    exposed: int
+    cached: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
-    """What a router decided and why. No candidate is a decision too: `candidates` is empty and `reason` says why."""
+    """What a router decided and why. No candidate is a decision too: `candidates` is empty and `reason` says why.
+
+    `score` names what tools were ranked by: the traces' `utility` is a utility for EHRR and its like, and the router's
+    own score elsewhere. `stages` are the algorithm's steps in order, `steps` the parts of a decomposed question.
+    """
 
     id: str
     at: datetime
@@ -132,6 +174,10 @@ class Decision:
     tool_tokens: NDArray[np.int64]
     statistics_version: int
     timings_ms: Mapping[str, float]
+    exposure: Exposure
+    score: str = "utility"
+    stages: tuple[Stage, ...] = ()
+    steps: tuple[SubDecision, ...] = ()
 
     @property
     def winner(self) -> ToolRow | None:
@@ -140,9 +186,9 @@ class Decision:
 
     @property
     def tokens(self) -> dict[str, int]:
-        """cl100k_base tokens of every definition, of the candidates, and of the stable prefix (none here)."""
-        exposed = int(self.tool_tokens[list(self.candidates)].sum()) if self.candidates else 0
-        return {"baseline": int(self.tool_tokens.sum()), "exposed": exposed, "cached": 0}
+        """cl100k_base tokens of every definition, of what is newly put before the model, and of the cached prefix."""
+        seen = self.exposure
+        return {"baseline": int(self.tool_tokens.sum()), "exposed": seen.exposed, "cached": seen.cached}
 
     def server_at(self, row: int) -> ServerRow:
         """The server in one row."""

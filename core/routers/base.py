@@ -8,19 +8,25 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import ClassVar, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog
-from core.domain.decision import Decision, ServerTrace, ToolTrace
+from core.domain.decision import Decision, Exposure, ServerTrace, Stage, SubDecision, ToolTrace
 from core.domain.params import Parameters
 from core.domain.statistics import Statistics
-from core.errors import WayfareError
-from core.routers.parameters import MatchingParameters
+from core.embedding.base import Vectors
+from core.errors import PlannerError, WayfareError
+from core.planning.base import Planner
+from core.planning.rules import RulesPlanner
+from core.routers.parameters import MatchingParameters, PlanningParameters
 
 SUBTASK_LIMIT_CHARS = 20_000
+
+
+Layer = Literal["tools", "servers"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +39,22 @@ class Match:
 
 
 class Matcher(Protocol):
-    """Similarity of a sub-task to a catalog's servers and tools."""
+    """The ways to compare a text with a catalog's servers and tools."""
 
     def match(self, subtask: str, server_hint: str, parameters: MatchingParameters) -> Match:
         """Similarities under the parameters' weights."""
+        ...
+
+    def embed(self, text: str) -> Vectors:
+        """(D,) unit vector of a text; zeros for a blank one."""
+        ...
+
+    def cosines(self, layer: Layer, view: str, vector: Vectors) -> NDArray[np.float64]:
+        """(T,) or (S,) cosines in [-1, 1] of a vector with one view of the tools or servers (`core.index.views`)."""
+        ...
+
+    def bm25(self, layer: Layer, text: str) -> NDArray[np.float64]:
+        """(T,) or (S,) BM25 scores of at least 0 of a text with the tools' or servers' texts."""
         ...
 
 
@@ -73,14 +91,61 @@ class Scene:
         )
 
 
+class Question:
+    """What one decision is asked, with every way to look it up in the scene. It measures the time that embedding takes.
+
+    `planner` is who may be asked to understand it: the one that the parameters name.
+    """
+
+    def __init__(
+        self, text: str, hint: str, matcher: Matcher, planner: Planner, clock: Callable[[], float] = time.perf_counter
+    ) -> None:
+        self.text = text
+        self.hint = hint
+        self.embed_ms = 0.0
+        self._matcher = matcher
+        self._planner = planner
+        self._clock = clock
+        self.asked_planner = False
+
+    @property
+    def planner(self) -> Planner:
+        """Who is asked to understand the question; the decision says that it spoke."""
+        self.asked_planner = True
+        return self._planner
+
+    def match(self, parameters: MatchingParameters, text: str | None = None) -> Match:
+        """Similarities of the sub-task, or of another text, under the parameters' weights."""
+        found = self._matcher.match(self.text if text is None else text, self.hint, parameters)
+        self.embed_ms += found.embed_ms
+        return found
+
+    def cosines(self, layer: Layer, view: str, text: str | None = None) -> NDArray[np.float64]:
+        """(T,) or (S,) cosines of the sub-task, or of another text, with one view."""
+        started = self._clock()
+        vector = self._matcher.embed(self.text if text is None else text)
+        self.embed_ms += (self._clock() - started) * 1e3
+        return self._matcher.cosines(layer, view, vector)
+
+    def bm25(self, layer: Layer, text: str | None = None) -> NDArray[np.float64]:
+        """(T,) or (S,) BM25 scores of the sub-task, or of another text."""
+        return self._matcher.bm25(layer, self.text if text is None else text)
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the hook returns: the trace, the candidates best first, and the reason in one sentence."""
+    """What the hook returns: the trace, the candidates best first, and the reason in one sentence.
+
+    Without an `exposure` the candidates' definitions are what is put before the model.
+    """
 
     servers: ServerTrace
     tools: ToolTrace
     candidates: tuple[int, ...]
     reason: str
+    stages: tuple[Stage, ...] = ()
+    steps: tuple[SubDecision, ...] = ()
+    exposure: Exposure | None = None
 
 
 class Router(ABC):
@@ -91,10 +156,17 @@ class Router(ABC):
     paper: ClassVar[str]
     summary: ClassVar[str]
     parameters: ClassVar[type[Parameters]]
+    score: ClassVar[str] = "utility"
+    """What tools are ranked by, in words."""
 
     def __init__(
-        self, *, clock: Callable[[], float] = time.perf_counter, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+        self,
+        planners: Mapping[str, Planner] | None = None,
+        *,
+        clock: Callable[[], float] = time.perf_counter,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
+        self._planners = planners or {"rules": RulesPlanner()}
         self._clock = clock
         self._now = now
 
@@ -105,11 +177,9 @@ class Router(ABC):
         text = checked_subtask(subtask)
         chosen = parameters if parameters is not None else self.parameters()
         started = self._clock()
-        match = scene.matcher.match(text, server_hint.strip(), _matching(chosen))
-        matched = self._clock()
-        verdict = self.decide(match, scene, chosen)
-        ended = self._clock()
-        embed_ms = match.embed_ms
+        question = Question(text, server_hint.strip(), scene.matcher, self._planner(chosen), self._clock)
+        verdict = self.decide(question, scene, chosen)
+        elapsed_ms = (self._clock() - started) * 1e3
         return Decision(
             id=uuid.uuid4().hex,
             at=self._now(),
@@ -118,19 +188,29 @@ class Router(ABC):
             subtask=text,
             server_hint=server_hint.strip(),
             parameters=chosen.values(),
-            planner="none",
+            planner=question.planner.name if question.asked_planner else "none",
             reason=verdict.reason,
             servers=verdict.servers,
             tools=verdict.tools,
             candidates=verdict.candidates,
             tool_tokens=scene.tool_tokens,
             statistics_version=scene.statistics.version,
-            timings_ms=_timings(embed_ms, (ended - matched) * 1e3 + max(0.0, (matched - started) * 1e3 - embed_ms)),
+            timings_ms=_timings(question.embed_ms, max(0.0, elapsed_ms - question.embed_ms)),
+            exposure=verdict.exposure or Exposure(int(scene.tool_tokens[list(verdict.candidates)].sum())),
+            score=self.score,
+            stages=verdict.stages,
+            steps=verdict.steps,
         )
 
+    def _planner(self, parameters: Parameters) -> Planner:
+        name = parameters.planner if isinstance(parameters, PlanningParameters) else "rules"
+        if name not in self._planners:
+            raise PlannerError(f"There is no planner {name!r} here; set WAYFARE_LLM_MODEL, or choose rules.")
+        return self._planners[name]
+
     @abstractmethod
-    def decide(self, match: Match, scene: Scene, parameters: Parameters) -> Verdict:
-        """The algorithm itself: similarities and statistics in, trace and candidates out."""
+    def decide(self, question: Question, scene: Scene, parameters: Parameters) -> Verdict:
+        """The algorithm itself: a question, similarities and statistics in, trace and candidates out."""
 
 
 def checked_subtask(subtask: str) -> str:
@@ -141,12 +221,6 @@ def checked_subtask(subtask: str) -> str:
     if len(text) > SUBTASK_LIMIT_CHARS:
         raise WayfareError(f"The sub-task has {len(text):,} characters; shorten it to at most {SUBTASK_LIMIT_CHARS:,}.")
     return text
-
-
-def _matching(parameters: Parameters) -> MatchingParameters:
-    if not isinstance(parameters, MatchingParameters):
-        raise TypeError(f"{type(parameters).__name__} does not say how texts are compared")
-    return parameters
 
 
 def _timings(embed_ms: float, score_ms: float) -> Mapping[str, float]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.domain.decision import DROPS, KEPT, Drop, ServerTrace, ToolTrace
+from core.domain.decision import DROPS, KEPT, Drop, ServerTrace, Stage, ToolTrace
 from core.domain.params import Parameters
-from core.economics import auction, time_to_success, utility
+from core.economics import auction, utility
 from core.economics.time_to_success import Array
-from core.routers.base import Match, Router, Scene, Verdict
+from core.routers.base import Question, Router, Scene, Verdict
+from core.routers.figures import ServerFigures, ranks, server_figures, tool_figures
 from core.routers.parameters import EhrrParameters
 
 
@@ -27,26 +28,23 @@ class Ehrr(Router):
     )
     parameters = EhrrParameters
 
-    def decide(self, match: Match, scene: Scene, parameters: Parameters) -> Verdict:
+    def decide(self, question: Question, scene: Scene, parameters: Parameters) -> Verdict:
         """Algorithm 2."""
         if not isinstance(parameters, EhrrParameters):
             raise TypeError(f"EHRR takes EhrrParameters, not {type(parameters).__name__}")
-        servers = self._server_layer(match.servers, scene, parameters)
-        tools, candidates = self._tool_layer(match.tools, servers, scene, parameters)
-        return Verdict(servers, tools, candidates, _reason(servers, tools, candidates))
-
-    def _server_layer(self, similarity: Array, scene: Scene, p: EhrrParameters) -> ServerTrace:
-        known = scene.statistics.servers
-        fixed_s = p.l_route_s + known.conn_s
-        safe_success = time_to_success.conservative_success(known.success, known.success_variance, eps=p.eps)
-        cost_s = time_to_success.expected_time_to_success(
-            fixed_s, known.call_s, safe_success, known.post_accept_failure, eps=p.eps
+        match = question.match(parameters)
+        figures = server_figures(scene, l_route_s=parameters.l_route_s, eps=parameters.eps)
+        servers = self._server_layer(match.servers, figures, scene, parameters)
+        tools, candidates = self._tool_layer(match.tools, servers, figures, scene, parameters)
+        return Verdict(
+            servers, tools, candidates, _reason(servers, tools, candidates), _stages(servers, tools, candidates)
         )
+
+    def _server_layer(self, similarity: Array, figures: ServerFigures, scene: Scene, p: EhrrParameters) -> ServerTrace:
+        ask_usd, cost_s = scene.statistics.servers.ask_usd, figures.cost_s
         utilities = utility.utility(similarity, cost_s, alpha=p.alpha_s if p.execution_signals else 0.0)
-        order = utility.ranking(utilities, similarity, scene.server_order)
-        rank = np.empty(len(order), dtype=np.int64)
-        rank[order] = np.arange(1, len(order) + 1)
-        shortlisted = rank <= (p.k if p.hierarchy else len(order))
+        rank = ranks(utility.ranking(utilities, similarity, scene.server_order))
+        shortlisted = rank <= (p.k if p.hierarchy else len(rank))
         posted = auction.posted_price(
             similarity, cost_s, p_bs=p.p_bs, p_ofs=p.p_ofs, l0_s=p.l0_s, budget_usd=p.budget_usd
         )
@@ -55,30 +53,26 @@ class Ehrr(Router):
         return ServerTrace(
             names=scene.server_names,
             similarity=similarity,
-            fixed_s=fixed_s,
-            call_s=known.call_s,
-            success=safe_success,
-            post_accept_failure=known.post_accept_failure,
+            fixed_s=figures.fixed_s,
+            call_s=figures.call_s,
+            success=figures.success,
+            post_accept_failure=figures.post_accept_failure,
             cost_s=cost_s,
             utility=utilities,
             posted_price_usd=posted,
-            ask_usd=known.ask_usd,
+            ask_usd=ask_usd,
             rank=rank,
             shortlisted=shortlisted,
-            accepted=shortlisted & (auction.accepts(known.ask_usd, posted) if p.auction else True),
+            accepted=shortlisted & (auction.accepts(ask_usd, posted) if p.auction else True),
         )
 
     def _tool_layer(
-        self, similarity: Array, servers: ServerTrace, scene: Scene, p: EhrrParameters
+        self, similarity: Array, servers: ServerTrace, figures: ServerFigures, scene: Scene, p: EhrrParameters
     ) -> tuple[ToolTrace, tuple[int, ...]]:
-        known, server = scene.statistics.tools, scene.tool_server
-        success = time_to_success.attempt_success(known.success, servers.post_accept_failure[server], eps=p.eps)
-        time_cost_s = (servers.fixed_s[server] + known.latency_s) / success
-        money_cost_s = utility.money_cost(
-            known.price_usd, success, kappa=p.kappa, per_attempt=p.billing == "per_attempt"
-        )
+        server = scene.tool_server
+        known = tool_figures(scene, figures, kappa=p.kappa, per_attempt=p.billing == "per_attempt", eps=p.eps)
         utilities = utility.utility(
-            similarity, time_cost_s + money_cost_s, alpha=p.alpha_t if p.execution_signals else 0.0
+            similarity, known.time_cost_s + known.money_cost_s, alpha=p.alpha_t if p.execution_signals else 0.0
         )
         can_pay = (
             auction.affordable(known.price_usd, servers.posted_price_usd[server])
@@ -94,9 +88,9 @@ class Ehrr(Router):
             server_row=server,
             similarity=similarity,
             latency_s=known.latency_s,
-            success=success,
-            time_cost_s=time_cost_s,
-            money_cost_s=money_cost_s,
+            success=known.success,
+            time_cost_s=known.time_cost_s,
+            money_cost_s=known.money_cost_s,
             utility=utilities,
             price_usd=known.price_usd,
             affordable=can_pay,
@@ -104,6 +98,18 @@ class Ehrr(Router):
             dropped=_dropped(servers, server, can_pay, rank, p.n),
         )
         return trace, tuple(int(row) for row in best[: p.n])
+
+
+def _stages(servers: ServerTrace, tools: ToolTrace, candidates: tuple[int, ...]) -> tuple[Stage, ...]:
+    listed, accepted = int(servers.shortlisted.sum()), int(servers.accepted.sum())
+    within = int(servers.accepted[tools.server_row].sum())
+    feasible = int((tools.rank > 0).sum())
+    return (
+        Stage("short-list", "servers", listed, len(servers.names), "Highest utility, EHRR (3)."),
+        Stage("auction", "servers", accepted, listed, "Ask price within the posted price, EHRR (4), (5)."),
+        Stage("affordable", "tools", feasible, within, "Price within the posted price of the server."),
+        Stage("candidates", "tools", len(candidates), feasible, "Highest utility, EHRR (7), (9)."),
+    )
 
 
 def _dropped(servers: ServerTrace, server: np.ndarray, can_pay: np.ndarray, rank: np.ndarray, n: int) -> np.ndarray:

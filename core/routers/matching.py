@@ -6,11 +6,14 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.economics.utility import calibrated
+from core.embedding.base import Vectors
 from core.embedding.cached import CachedEncoder
 from core.index.catalog_index import CatalogIndex
-from core.routers.base import Match
+from core.index.layer import ViewLayer
+from core.routers.base import Layer, Match
 from core.routers.parameters import MatchingParameters
 
 
@@ -45,3 +48,18 @@ class IndexMatcher:
             calibrated(tools.astype(np.float64), **contrast),
             embed_ms,
         )
+
+    def embed(self, text: str) -> Vectors:
+        """(D,) unit vector of a text."""
+        return self.encoder.encode_query(text)
+
+    def cosines(self, layer: Layer, view: str, vector: Vectors) -> NDArray[np.float64]:
+        """(T,) or (S,) cosines of a vector with one view."""
+        return np.vecdot(self._layer(layer).views[view], vector).astype(np.float64)
+
+    def bm25(self, layer: Layer, text: str) -> NDArray[np.float64]:
+        """(T,) or (S,) raw BM25 scores of a text."""
+        return self._layer(layer).lexical.scores(text).astype(np.float64)
+
+    def _layer(self, layer: Layer) -> ViewLayer:
+        return self.index.tools if layer == "tools" else self.index.servers

@@ -11,6 +11,7 @@ from core.stats.ema import Rates
 SIMILARITY, VIEWS = "similarity", "views of the texts"
 TIME, LEARNING = "reliability and time", "learning and priors"
 AUCTION, BUDGET, ABLATION = "auction", "budget", "ablations"
+PLANNING = "planner"
 
 
 def _weight(default: float, symbol: str, what: str, paper: str = "") -> float:
@@ -67,6 +68,16 @@ class MatchingParameters(Parameters):
             "best_tool": self.w_server_best_tool,
             "lexical": self.w_server_lexical,
         }
+
+
+@dataclass(frozen=True)
+class PlanningParameters(Parameters):
+    """Who understands the question."""
+
+    planner: str = knob(
+        "rules", choices=("rules", "model"), group=PLANNING,
+        help="rules: deterministic, without a model. model: the language model that the environment names.",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from core import units
 from core.domain.decision import Decision, Drop, ServerRow, ToolRow
+
+
+OTHER_DROPS = {
+    Drop.PRUNED: "Not offered, because it is not in the curated list",
+    Drop.BELOW_THRESHOLD: "Below the threshold",
+    Drop.GATED: "Held back, because a precondition on the agent's state does not hold",
+    Drop.NOT_RETRIEVED: "Not retrieved, though its server was looked at",
+    Drop.REFUSED: "Refused with the whole sub-task, for nothing fits well enough",
+}
 
 
 def why_server(decision: Decision, row: int) -> str:
@@ -13,9 +24,9 @@ def why_server(decision: Decision, row: int) -> str:
         return _not_shortlisted(decision, server)
     if not server.accepted:
         return _rejected(server)
-    place = f"{server.server} ranks {_ordinal(server.rank)} with utility {server.utility:.3f}"
+    place = f"{server.server} ranks {_ordinal(server.rank)} with {decision.score} {server.utility:.3f}"
     if server.posted_price_usd is None:
-        return f"{place} and is on the short-list; the auction is off."
+        return f"{place} and is on the short-list; no auction was held."
     asked = (
         "it advertises no ask price"
         if server.ask_usd is None
@@ -43,19 +54,21 @@ def why_tool(decision: Decision, row: int) -> str:
             )
         case Drop.OUTRANKED:
             return _outranked(decision, tool)
+        case dropped:
+            return f"{OTHER_DROPS[dropped]}: {tool.tool} has {decision.score} {tool.utility:.3f}."
 
 
 def _kept(decision: Decision, tool: ToolRow) -> str:
     rivals = int((decision.tools.rank > 0).sum())
     if tool.rank == 1:
-        lead = f"Chosen: utility {tool.utility:.3f} is the highest of {rivals} affordable tools on accepted servers"
+        lead = f"Chosen: {decision.score} {tool.utility:.3f} is the highest of {rivals} {_racing(decision)}"
         if len(decision.candidates) > 1:
             second = decision.tool_at(decision.candidates[1])
             return f"{lead}, {tool.utility - second.utility:.3f} ahead of {second.tool}."
         return f"{lead}."
     first = decision.tool_at(decision.candidates[0])
     return (
-        f"Candidate {tool.rank} of {len(decision.candidates)}: utility {tool.utility:.3f}, "
+        f"Candidate {tool.rank} of {len(decision.candidates)}: {decision.score} {tool.utility:.3f}, "
         f"{first.utility - tool.utility:.3f} behind {first.tool}."
     )
 
@@ -63,7 +76,7 @@ def _kept(decision: Decision, tool: ToolRow) -> str:
 def _outranked(decision: Decision, tool: ToolRow) -> str:
     last = decision.tool_at(decision.candidates[-1])
     return (
-        f"Outranked: utility {tool.utility:.3f} puts {tool.tool} {_ordinal(tool.rank or 0)}; the last of "
+        f"Outranked: {decision.score} {tool.utility:.3f} puts {tool.tool} {_ordinal(tool.rank or 0)}; the last of "
         f"{len(decision.candidates)} candidates, {last.tool}, has {last.utility:.3f}."
     )
 
@@ -71,7 +84,7 @@ def _outranked(decision: Decision, tool: ToolRow) -> str:
 def _not_shortlisted(decision: Decision, server: ServerRow) -> str:
     last = decision.server_at(decision.shortlist()[-1])
     return (
-        f"{server.server} ranks {_ordinal(server.rank)} of {len(decision.servers.names)} servers with utility "
+        f"{server.server} ranks {_ordinal(server.rank)} of {len(decision.servers.names)} servers with {decision.score} "
         f"{server.utility:.3f}; the short-list takes {len(decision.shortlist())}, and the last on it, {last.server}, has "
         f"{last.utility:.3f}."
     )
@@ -82,6 +95,11 @@ def _rejected(server: ServerRow) -> str:
         f"{server.server} rejects in the auction: it asks {units.price(server.ask_usd)} a call, and the posted price is "
         f"{units.price(server.posted_price_usd)}."
     )
+
+
+def _racing(decision: Decision) -> str:
+    held = bool(np.isfinite(decision.servers.posted_price_usd).any())
+    return "affordable tools on accepted servers" if held else "tools in the race"
 
 
 def _ordinal(n: int) -> str:

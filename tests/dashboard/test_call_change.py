@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core.calls import CallReport
-from core.domain.decision import KEPT, Decision, ServerTrace, ToolTrace
+from core.domain.decision import KEPT, Decision, Exposure, ServerTrace, ToolTrace
 from core.domain.outcome import Outcome, OutcomeKind, ToolCall
 from core.stats.ema import Rates, Running
 from dashboard.widgets.call_change import learning_rows, next_rows, next_sentence, taught
@@ -55,7 +55,7 @@ def decision(utility: list[float], ranks: list[int], dropped: list[int], candida
     )  # fmt: skip
     return Decision(
         "d", datetime.now(UTC), "c", "ehrr", "task", "", {}, "none", "nobody accepted.", servers, tools, candidates,
-        np.ones(count, dtype=np.int64), 0, {},
+        np.ones(count, dtype=np.int64), 0, {}, Exposure(len(candidates)),
     )  # fmt: skip
 
 

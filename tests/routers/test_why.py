@@ -58,7 +58,7 @@ def test_an_outranked_tool_says_its_place_and_the_last_candidate(one_server):
 
 def test_without_the_auction_a_server_says_so(worlds):
     decision = Ehrr().route("x", worlds.tables_scene(), EhrrParameters(auction=False))
-    assert why_server(decision, 1) == "s2 ranks 2nd with utility 0.517 and is on the short-list; the auction is off."
+    assert why_server(decision, 1) == "s2 ranks 2nd with utility 0.517 and is on the short-list; no auction was held."
 
 
 def test_a_server_without_an_ask_says_so(worlds):

@@ -29,6 +29,18 @@ class FixedMatcher:
         self.asked.append((subtask, server_hint))
         return self.answer
 
+    def embed(self, text):
+        return np.zeros(4, dtype=np.float32)
+
+    def cosines(self, layer, view, vector):
+        return self._of(layer)
+
+    def bm25(self, layer, text):
+        return 10 * self._of(layer)
+
+    def _of(self, layer):
+        return self.answer.tools if layer == "tools" else self.answer.servers
+
 
 def catalog(*servers: Server, name: str = "hand-made") -> Catalog:
     """A catalog of servers; each tool is told its server."""
