@@ -2,5 +2,14 @@
 
 from core.routers.base import Router
 from core.routers.ehrr import Ehrr
+from core.routers.full_catalog import FullCatalog
+from core.routers.rag_mcp import RagMcp
 
-ROUTERS: dict[str, type[Router]] = {router.id: router for router in (Ehrr,)}
+ROUTERS: dict[str, type[Router]] = {
+    router.id: router
+    for router in (
+        Ehrr,
+        RagMcp,
+        FullCatalog,
+    )
+}

@@ -7,7 +7,6 @@ import numpy as np
 from core import units
 from core.domain.decision import Decision, Drop, ServerRow, ToolRow
 
-
 OTHER_DROPS = {
     Drop.PRUNED: "Not offered, because it is not in the curated list",
     Drop.BELOW_THRESHOLD: "Below the threshold",

@@ -58,7 +58,7 @@ def widget(app: AppTest, info: Knob) -> Any:
         found = app.selectbox
     else:
         found = app.number_input if info.optional else app.slider
-    return found(key=f"route.knob.ehrr.{info.name}")
+    return found(key=f"route.knob.{app.session_state['route.router']}.{info.name}")
 
 
 def set_knob(app: AppTest, info: Knob, value: object) -> AppTest:
