@@ -61,7 +61,9 @@ EXAMPLES: dict[str, Example] = {
     ),
     "sandbox-files::make_directory": E({"path": "deep/down"}, has(path="deep/down", kind="folder")),
     "sandbox-files::move_path": E({"source": "welcome.txt", "destination": "old/hello.txt"}, has(path="old/hello.txt")),
-    "sandbox-files::delete_path": E({"path": "welcome.txt"}, gives("deleted welcome.txt")),
+    "sandbox-files::delete_path": E(
+        {"path": "old.txt"}, gives("deleted old.txt"), (("write_text_file", {"path": "old.txt", "content": "x"}),)
+    ),
     "sandbox-files::find_files": E({"pattern": "*.md"}, rows(path=["notes/ideas.md"])),
     "sandbox-files::search_in_files": E({"text": "MARA"}, rows(path=["notes/ideas.md"], line=[4])),
     "sandbox-files::file_checksum": E(
