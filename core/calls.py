@@ -13,13 +13,14 @@ import numpy as np
 
 from core.domain.catalog import Server, Tool
 from core.domain.events import OutcomeEvent, StatisticsEvent
-from core.domain.outcome import Outcome, OutcomeKind, ToolCall
+from core.domain.outcome import CallMode, Outcome, OutcomeKind, ToolCall
 from core.errors import UnknownNameError
 from core.execution.base import Progress, ToolCaller
 from core.execution.simulated import simulated_outcome
 from core.library import Library
 from core.stats.ema import Running
 from core.store import Store
+from core.virtual.launch import virtual_connection
 
 BILLED = frozenset({OutcomeKind.OK, OutcomeKind.TOOL_ERROR})  # the tool did its work and answered
 
@@ -99,17 +100,17 @@ class Calls:
         self._learning = threading.Lock()
         self._begun: WeakSet[CallHandle] = WeakSet()
 
-    def start(self, call: ToolCall, *, simulate: bool = False, origin: str = "console") -> CallHandle:
+    def start(self, call: ToolCall, *, mode: CallMode = CallMode.REAL, origin: str = "console") -> CallHandle:
         """Begin a call in the background. Raises UnknownNameError for a tool that is not in the catalog."""
         find_tool(self._library, call)
         handle = CallHandle(call)
         self._begun.add(handle)
-        handle.start(self._pool, lambda h: self._run(h, simulate=simulate, origin=origin))
+        handle.start(self._pool, lambda h: self._run(h, mode=mode, origin=origin))
         return handle
 
-    def run(self, call: ToolCall, *, simulate: bool = False, origin: str = "console") -> CallReport:
+    def run(self, call: ToolCall, *, mode: CallMode = CallMode.REAL, origin: str = "console") -> CallReport:
         """Make a call and wait for it."""
-        return self.start(call, simulate=simulate, origin=origin).report()
+        return self.start(call, mode=mode, origin=origin).report()
 
     def wait(self, limit_s: float) -> None:
         """Until the calls that have begun are recorded, at most `limit_s`."""
@@ -119,20 +120,24 @@ class Calls:
         """Let no further call start."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _run(self, handle: CallHandle, *, simulate: bool, origin: str) -> CallReport:
+    def _run(self, handle: CallHandle, *, mode: CallMode, origin: str) -> CallReport:
         call = handle.call
         server, tool = find_tool(self._library, call)
         begun = self._figures(call)
         self._store.events.flush()  # the decision is committed before its call leaves
-        if simulate:
-            outcome = self._simulated(call)
-        else:
-            outcome = self._caller().call(
-                call, tool, server.connection, on_progress=handle.on_progress, cancel=handle.cancel_event
-            )
+        outcome = self._drawn(call) if mode is CallMode.DRAWN else self._called(handle, server, tool, mode)
         return self._learn(outcome, origin, begun)
 
-    def _simulated(self, call: ToolCall) -> Outcome:
+    def _called(self, handle: CallHandle, server: Server, tool: Tool, mode: CallMode) -> Outcome:
+        """A call over MCP. All that becomes of one to a virtual server is simulated, a crash as well as a result."""
+        launched = mode is CallMode.VIRTUAL or (server.virtual and server.connection is None)
+        connection = virtual_connection(server) if launched else server.connection
+        outcome = self._caller().call(
+            handle.call, tool, connection, on_progress=handle.on_progress, cancel=handle.cancel_event
+        )
+        return replace(outcome, mode=CallMode.VIRTUAL) if launched or server.virtual else outcome
+
+    def _drawn(self, call: ToolCall) -> Outcome:
         catalog, book = self._library.catalog(call.catalog), self._library.book(call.catalog)
         server = book.server(catalog.server_row[call.server])
         tool = book.tool(catalog.tool_row[f"{call.server}::{call.tool}"])

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from core.atlas import Atlas
 from core.calls import CallHandle, CallReport, Calls, find_tool
 from core.desk import CatalogDesk
 from core.domain.catalog import Server, Tool
 from core.domain.decision import Decision
-from core.domain.outcome import ToolCall
+from core.domain.outcome import CallMode, ToolCall
 from core.domain.params import Parameters
 from core.domain.statistics import Statistics
 from core.domain.task import Task
@@ -25,15 +26,18 @@ from core.execution.base import ToolCaller
 from core.importers import read_tasks
 from core.lab import curves
 from core.lab.benchmark import BenchmarkRun, run_benchmark
-from core.library import SAMPLE, CatalogInfo, Library
+from core.library import CatalogInfo, Library
 from core.mcp_bridge.secrets import SecretVault
+from core.middleware import Middleware
 from core.paths import default_db
 from core.recording import Recorder
+from core.reviews import Reviews
 from core.routers import ROUTERS, Router
 from core.routers.base import Scene
 from core.routers.parameters import LearningParameters
 from core.routers.why import why_server, why_tool
 from core.schemas import argument_problems
+from core.shipped import SAMPLE
 from core.store import Store
 
 if TYPE_CHECKING:  # the protocol's packages are loaded at the first call: a start does not wait for them
@@ -53,7 +57,9 @@ class Console:
         self._sessions: SessionPool | None = None
         self._encoder = encoder
         self.library = Library(store, encoder)
-        self.desk = CatalogDesk(self.library, self.vault, self._pool)
+        atlas = Atlas(self.library, encoder, store.vectors)
+        self.desk = CatalogDesk(self.library, atlas, Reviews(self.library), self.vault, self._pool)
+        self.middleware = Middleware(self.library, self._pool, self._attended)
         self._calls = Calls(store, self.library, self._caller, rng=np.random.default_rng(seed))
         self._routers: dict[str, Router] = {name: router() for name, router in ROUTERS.items()}
         self._decisions: OrderedDict[str, Decision] = OrderedDict()
@@ -151,7 +157,8 @@ class Console:
             self._recorder.repeated(known[1], self._router(router).parameters().values(), origin)
             return known[1]  # nothing has changed since: it is the same decision, not a new one
         decision = self._router(router).route(subtask, scene, chosen, server_hint=server_hint)
-        self._recorder.decision(decision, self._router(router).parameters().values(), origin)
+        event = self._router(router).event(decision)
+        self._recorder.decision(decision, self._router(router).parameters().values(), origin, event)
         with self._lock:
             self._decisions[decision.id] = decision
             while len(self._decisions) > DECISIONS_KEPT:
@@ -206,13 +213,13 @@ class Console:
         """What is wrong with arguments, by field, before anything is sent."""
         return argument_problems(tool.input_schema, arguments)
 
-    def start_call(self, call: ToolCall, *, simulate: bool = False, origin: str = "console") -> CallHandle:
-        """Begin a real (or simulated) call in the background."""
-        return self._calls.start(call, simulate=simulate, origin=origin)
+    def start_call(self, call: ToolCall, *, mode: CallMode = CallMode.REAL, origin: str = "console") -> CallHandle:
+        """Begin a call in the background: real, to a virtual server, or drawn. A virtual server has no real calls."""
+        return self._calls.start(call, mode=mode, origin=origin)
 
-    def call(self, call: ToolCall, *, simulate: bool = False, origin: str = "console") -> CallReport:
+    def call(self, call: ToolCall, *, mode: CallMode = CallMode.REAL, origin: str = "console") -> CallReport:
         """Make a call and wait for it."""
-        return self._calls.run(call, simulate=simulate, origin=origin)
+        return self._calls.run(call, mode=mode, origin=origin)
 
     def tool(self, catalog: str, server: str, tool: str) -> Tool:
         """A tool by name. Raises UnknownNameError."""
@@ -240,6 +247,11 @@ class Console:
         from core.mcp_bridge.caller import McpCaller
 
         return McpCaller(self._pool())
+
+    def _attended(self, task: Task, catalog: str, parameters: Parameters) -> Decision:
+        return self.route(
+            task.subtask, catalog=catalog, router="tool_attention", parameters=parameters, record=False
+        )
 
     def _router(self, name: str) -> Router:
         if name not in self._routers:

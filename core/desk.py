@@ -10,13 +10,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.domain.catalog import Catalog
+from core.atlas import Atlas
+from core.domain.catalog import Catalog, Server
 from core.domain.events import Override
 from core.domain.imports import Imported
+from core.domain.lint import LintReport
+from core.domain.map import CatalogMap, Neighbour, Placement
 from core.errors import CatalogError, UnknownNameError
 from core.importers import read_document, read_files
 from core.library import Library, check_name
 from core.mcp_bridge.secrets import SecretVault
+from core.reviews import Reviews, count_errors
+from core.virtual.multiply import Recipe, copies, multiplied, multiplied_name, server_of
 
 if TYPE_CHECKING:  # the protocol's packages are loaded at the first call: a start does not wait for them
     from core.mcp_bridge.discovery import Discovery
@@ -31,14 +36,24 @@ class ImportReport:
     servers: int
     tools: int
     imported: Imported
+    lint_errors: int
     discoveries: tuple[Discovery, ...] = ()
 
 
 class CatalogDesk:
     """Everything that makes or changes a catalog. Thread-safe as the library is."""
 
-    def __init__(self, library: Library, vault: SecretVault, sessions: Callable[[], SessionPool]) -> None:
+    def __init__(
+        self,
+        library: Library,
+        atlas: Atlas,
+        reviews: Reviews,
+        vault: SecretVault,
+        sessions: Callable[[], SessionPool],
+    ) -> None:
         self._library = library
+        self._atlas = atlas
+        self._reviews = reviews
         self._vault = vault
         self._sessions = sessions
 
@@ -46,16 +61,22 @@ class CatalogDesk:
         """Read a document without keeping anything."""
         return read_document(text, source=source)
 
+    def keep(self, imported: Imported, name: str, source: str) -> ImportReport:
+        """Keep what was read as a catalog. Raises CatalogError where it cannot have this name."""
+        check_name(name)
+        self._remember(imported)
+        return self._saved(Catalog(name, imported.servers), source, imported)
+
     def import_files(self, paths: Iterable[Path], name: str | None = None) -> ImportReport:
         """Read catalogs or client configurations and keep them as one catalog. All or nothing."""
         files = [Path(path) for path in paths]
         if not files:
             raise CatalogError("No file was given; name at least one catalog or client configuration.")
-        return self._keep(read_files(files), name or files[0].stem, ", ".join(path.name for path in files))
+        return self.keep(read_files(files), name or files[0].stem, ", ".join(path.name for path in files))
 
     def import_text(self, text: str | bytes, name: str, source: str = "pasted text") -> ImportReport:
         """The same for text that was pasted or uploaded."""
-        return self._keep(read_document(text, source=source), name, source)
+        return self.keep(read_document(text, source=source), name, source)
 
     def discover_file(self, path: Path, name: str | None = None) -> ImportReport:
         """Read a client configuration and take its servers' tools live."""
@@ -75,12 +96,24 @@ class CatalogDesk:
         if not servers:
             reasons = "; ".join(d.error for d in found)
             raise CatalogError(f"{source}: no server answered, so nothing was kept. {reasons}")
-        self._library.save(Catalog(name, servers), source)
-        return ImportReport(name, len(servers), sum(len(s.tools) for s in servers), imported, found)
+        return self._saved(Catalog(name, servers), source, imported, found)
 
     def remove(self, name: str) -> None:
         """Forget an imported catalog. Its events stay."""
         self._library.remove(name)
+
+    def copies(self, catalog: str, server: str, recipe: Recipe) -> tuple[Server, ...]:
+        """The virtual copies that `multiply` would make of a server. Raises UnknownNameError, CatalogError."""
+        known = self._library.catalog(catalog)
+        return copies(server_of(known, server), recipe, taken=known.server_row)
+
+    def multiply(self, catalog: str, server: str, recipe: Recipe, *, name: str = "") -> Catalog:
+        """Keep a new catalog in which a server is accompanied or replaced by virtual copies of it."""
+        known = self._library.catalog(catalog)
+        made = multiplied(known, server, recipe, name=name or multiplied_name(known.name, server, recipe.copies))
+        said = f"{known.name}, {server} × {recipe.copies}, seed {recipe.seed}, spread {recipe.spread:g}"
+        self._library.save(made, said)
+        return made
 
     def set_figure(self, catalog: str, server: str, tool: str, value: float | None) -> None:
         """Set or clear (None) an operator's price of a tool, or with an empty tool the ask of a server. USD per call."""
@@ -92,11 +125,31 @@ class CatalogDesk:
         field = "price_usd" if tool else "ask_usd"
         self._library.set_override(Override(catalog, server, tool, field, value, datetime.now(UTC)))
 
-    def _keep(self, imported: Imported, name: str, source: str) -> ImportReport:
-        self._remember(imported)
-        self._library.save(Catalog(name, imported.servers), source)
-        tools = sum(len(server.tools) for server in imported.servers)
-        return ImportReport(name, len(imported.servers), tools, imported)
+    def lint(self, catalog: str, *, vectors: bool = False) -> LintReport:
+        """What is wrong with a catalog, worst first; kept while nothing changes.
+
+        Near duplicates need the index: they are in it where it is there, else `waiting` names them; `vectors` builds it.
+        """
+        return self._reviews.report(catalog, vectors=vectors)
+
+    def map(self, catalog: str) -> CatalogMap:
+        """All tools of a catalog in two dimensions; kept, so that the second time is instant."""
+        return self._atlas.map(catalog)
+
+    def neighbours(self, catalog: str, tool_id: str, count: int = 10) -> tuple[Neighbour, ...]:
+        """The tools nearest to one in meaning, best first, with exact cosines."""
+        return self._atlas.neighbours(catalog, tool_id, count)
+
+    def place(self, catalog: str, text: str) -> Placement:
+        """Where a text lies on a catalog's map, and how similar each tool is to it."""
+        return self._atlas.place(catalog, text)
+
+    def _saved(
+        self, catalog: Catalog, source: str, imported: Imported, found: tuple[Discovery, ...] = ()
+    ) -> ImportReport:
+        self._library.save(catalog, source)
+        errors = count_errors(catalog)
+        return ImportReport(catalog.name, len(catalog.servers), len(catalog.tools), imported, errors, found)
 
     def _remember(self, imported: Imported) -> None:
         for reference, value in imported.secrets.items():

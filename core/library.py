@@ -1,4 +1,4 @@
-"""The catalogs at hand: the shipped sample and the stored ones, each with its index, statistics and edits."""
+"""The catalogs at hand: the shipped ones and the stored ones, each with its index, statistics and edits."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from core.index.catalog_index import CatalogIndex
 from core.routers.base import Scene
 from core.routers.matching import IndexMatcher
 from core.routers.parameters import LearningParameters
+from core.shipped import SAMPLE, SHIPPED, shipped_size
 from core.stats.book import Priors, StatisticsBook
 from core.stats.ema import Rates
 from core.store import Store
 from core.tokens import count_many, definition_text
 
-SAMPLE = "sample"
 BOOKS_KEPT = 16  # one book for each combination of priors and rates that somebody looked at lately
 
 
@@ -73,9 +73,9 @@ class Library:
 
     def infos(self) -> tuple[CatalogInfo, ...]:
         """Every catalog there is, the sample first."""
-        sample = self._shelf(SAMPLE).catalog
+        own = (CatalogInfo(name, one.about, *shipped_size(name)) for name, one in SHIPPED.items())
         stored = (CatalogInfo(r.name, r.source, r.servers, r.tools) for r in self._store.catalogs.list_catalogs())
-        return (CatalogInfo(SAMPLE, "shipped with Wayfare", len(sample.servers), len(sample.tools)), *stored)
+        return (*own, *(info for info in stored if info.name not in SHIPPED))
 
     def catalog(self, name: str) -> Catalog:
         """A catalog by name. Raises UnknownNameError."""
@@ -98,9 +98,9 @@ class Library:
             self._shelves[catalog.name] = self._fresh_shelf(catalog, source)
 
     def remove(self, name: str) -> None:
-        """Forget a stored catalog; its events stay. Raises for the sample and for a name that is not there."""
-        if name == SAMPLE:
-            raise CatalogError("The sample catalog is part of Wayfare and cannot be removed; choose another one.")
+        """Forget a stored catalog; its events stay. Raises for a shipped one and for a name that is not there."""
+        if name in SHIPPED:
+            raise CatalogError(f"The catalog {name!r} is part of Wayfare and cannot be removed; choose another one.")
         with self._lock:
             self.catalog(name)
             self._store.catalogs.remove_catalog(name)
@@ -169,12 +169,19 @@ class Library:
         shelf = self._shelf(name)
         with shelf.preparing:
             if shelf.index is None:
-                shelf.tokens = self._count_tokens(shelf.catalog)
+                self.tokens(name)
                 shelf.index = CatalogIndex.build(shelf.catalog, self._encoder, progress=progress)
 
     def is_prepared(self, name: str) -> bool:
         """Whether the first decision on this catalog needs no embedding of the catalog."""
         return self._shelf(name).index is not None
+
+    def tokens(self, name: str) -> NDArray[np.int64]:
+        """Tokens of each tool's definition, (T,); counted once for each text and kept in the store."""
+        shelf = self._shelf(name)
+        if shelf.tokens is None:
+            shelf.tokens = self._count_tokens(shelf.catalog)
+        return shelf.tokens
 
     def index(self, name: str) -> CatalogIndex:
         """The index of a catalog."""
@@ -193,7 +200,7 @@ class Library:
 
     def _knows(self, name: str) -> bool:
         stored = self._store.catalogs.list_catalogs()
-        return name in self._shelves or name == SAMPLE or any(row.name == name for row in stored)
+        return name in self._shelves or name in SHIPPED or any(row.name == name for row in stored)
 
     def _shelf(self, name: str) -> Shelf:
         with self._lock:
@@ -202,8 +209,8 @@ class Library:
             return self._shelves[name]
 
     def _load(self, name: str) -> Shelf:
-        if name == SAMPLE:
-            return self._fresh_shelf(sample(), "shipped with Wayfare")
+        if name in SHIPPED:
+            return self._fresh_shelf(shipped(name), SHIPPED[name].about)
         catalog = self._store.catalogs.load_catalog(name)
         if catalog is None:
             raise UnknownNameError(f"There is no catalog {name!r}; `wayfare catalogs` lists those there are.")
@@ -227,8 +234,8 @@ class Library:
 
 def check_name(name: str) -> None:
     """Raises CatalogError where a catalog cannot be kept under this name."""
-    if name == SAMPLE:
-        raise CatalogError(f"The name {SAMPLE!r} belongs to the shipped catalog; choose another with --name.")
+    if name in SHIPPED:
+        raise CatalogError(f"The name {name!r} belongs to a shipped catalog; choose another with --name.")
     if fault := name_fault(name):
         raise CatalogError(f"The catalog's name {fault}; choose another with --name.")
 
@@ -240,9 +247,14 @@ def _is_file(path: Path) -> bool:
         return False
 
 
+def shipped(name: str) -> Catalog:
+    """A shipped catalog, read from its files."""
+    return Catalog(name, _servers(SHIPPED[name].files()))
+
+
 def sample() -> Catalog:
-    """The shipped catalog, read from its files."""
-    return Catalog(SAMPLE, _servers(sorted(sample_catalog.SERVERS_DIR.glob("*.json"))))
+    """The shipped catalog to start with."""
+    return shipped(SAMPLE)
 
 
 def _servers(files: Iterable[Path]) -> tuple[Server, ...]:

@@ -8,6 +8,11 @@ from pathlib import Path
 import platformdirs
 
 
+def cache_folder() -> Path:
+    """`WAYFARE_CACHE`, or the user's cache folder: what is there can be made again."""
+    return Path(os.environ.get("WAYFARE_CACHE") or platformdirs.user_cache_dir("wayfare")).expanduser()
+
+
 def default_db() -> Path:
     """`WAYFARE_DB`, or a file in the user's data directory."""
     chosen = os.environ.get("WAYFARE_DB")

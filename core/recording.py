@@ -6,7 +6,9 @@ import json
 import threading
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
+from core.domain.catalog import EMPTY
 from core.domain.decision import Decision
 from core.domain.events import DecisionEvent, ParameterEvent
 from core.domain.params import Value
@@ -21,10 +23,13 @@ class Recorder:
         self._last: dict[str, Mapping[str, Value]] = {}
         self._lock = threading.Lock()
 
-    def decision(self, decision: Decision, defaults: Mapping[str, Value], origin: str) -> None:
-        """Record a new decision; `defaults` are what its router's first decision is compared with."""
+    def decision(
+        self, decision: Decision, defaults: Mapping[str, Value], origin: str, event: Mapping[str, Any] = EMPTY
+    ) -> None:
+        """Record a new decision; `defaults` are what its router's first decision is compared with, `event` is what the
+        router itself reports of it."""
         changes = self._changes(decision, defaults, origin, decision.at)
-        self._store.events.append_later(*changes, _decision_event(decision, origin))
+        self._store.events.append_later(*changes, _decision_event(decision, origin, event))
 
     def repeated(self, decision: Decision, defaults: Mapping[str, Value], origin: str) -> None:
         """An earlier decision is shown again: the way back to its parameters is a change as well."""
@@ -44,7 +49,7 @@ class Recorder:
         ]
 
 
-def _decision_event(decision: Decision, origin: str) -> DecisionEvent:
+def _decision_event(decision: Decision, origin: str, event: Mapping[str, Any]) -> DecisionEvent:
     winner = decision.winner
     trace = decision.trace()
     return DecisionEvent(
@@ -61,6 +66,6 @@ def _decision_event(decision: Decision, origin: str) -> DecisionEvent:
         expected_time_s=winner.time_cost_s if winner else None,
         total_ms=decision.timings_ms["total"],
         candidates_json=json.dumps([t for t in trace["tools"] if t["dropped_by"] is None]),
-        trace_json=json.dumps(trace),
+        trace_json=json.dumps({**trace, "event": dict(event)} if event else trace),
         origin=origin,
     )

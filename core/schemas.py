@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from jsonschema_rs import ValidationError, ValidationErrorKind, Validator, validator_for
@@ -61,6 +61,15 @@ def arguments_fit(schema: Schema, arguments: Mapping[str, Any]) -> bool | None:
         return _validator(schema).is_valid(dict(arguments))
     except ValueError:
         return None
+
+
+def admitted_by(schema: Schema) -> Callable[[object], bool]:
+    """Whether a value satisfies the schema, formats included. Raises ValueError where the schema cannot be used.
+
+    >>> list(map(admitted_by({"type": "string", "format": "date"}), ("2026-02-01", "soon")))
+    [True, False]
+    """
+    return validator_for(dict(schema), offline=True, validate_formats=True).is_valid
 
 
 def _validator(schema: Schema) -> Validator:

@@ -5,7 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from dashboard.pages import register
-from dashboard.views import activity, call, catalog, route
+from dashboard.views import activity, call, catalog, compare, map, route
 
 MARK = str(Path(__file__).parent / "assets" / "wayfare.png")  # a file of ours: named icons are fetched from elsewhere
 
@@ -14,7 +14,9 @@ st.logo(MARK, size="medium")
 st.navigation(
     register(
         st.Page(route.page, title="Route", icon=":material/alt_route:", url_path="route", default=True),
+        st.Page(compare.page, title="Compare", icon=":material/compare_arrows:", url_path="compare"),
         st.Page(call.page, title="Call", icon=":material/play_arrow:", url_path="call"),
+        st.Page(map.page, title="Map", icon=":material/scatter_plot:", url_path="map"),
         st.Page(catalog.page, title="Catalog", icon=":material/inventory_2:", url_path="catalog"),
         st.Page(activity.page, title="Activity", icon=":material/timeline:", url_path="activity"),
     ),

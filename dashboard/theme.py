@@ -11,9 +11,12 @@ MONEY = "#C2629C"
 ACCEPTED = "#17976F"
 REJECTED = "#D45B22"
 CHOSEN = "#7A63F1"
+LOOKED_AT = "#F5286E"
 MUTED = "#8C92A6"
 GRID = "rgba(140, 146, 166, 0.22)"
 
 CHOSEN_SIGN, ACCEPTED_SIGN, REJECTED_SIGN, DROPPED_SIGN = "★", "✓", "✗", "·"
 
 SERIES = (CHOSEN, SIMILARITY, TIME, MONEY, ACCEPTED, REJECTED, "#5AA9B8", "#9A7B4F")
+
+GROUPS = tuple(colour for colour in SERIES if colour != CHOSEN)  # categories and servers on the map

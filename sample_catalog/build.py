@@ -1,4 +1,5 @@
 """Writes `servers/*.json`: what the runnable servers say, and the drawn prices of all; `--check` only compares.
+The testbeds' files are written from their sheets.
 
 A runnable server's file is made from its program and its profile. A written server ("virtual": true) is its file, in
 which the figures are filled in. A file that is neither belongs to no server and is removed.
@@ -10,15 +11,14 @@ import importlib
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 from mcp import Client
 
 from sample_catalog import SERVERS_DIR
-from sample_catalog.profiles import PROFILES, Profile, ask_price, tool_economics
-
-FIGURES = "declared, not measured"
-Document = dict[str, Any]
+from sample_catalog.profiles import FIGURES, PROFILES, Document, Profile, ask_price, tool_economics, written
+from sample_catalog.testbeds import ATTENTION_DIR, SEARCH_DIR
+from sample_catalog.testbeds.attention import attention_120
+from sample_catalog.testbeds.search import search_15
 
 
 async def runnable(profile: Profile) -> Document:
@@ -57,29 +57,16 @@ async def runnable(profile: Profile) -> Document:
     }
 
 
-def written(document: Document) -> Document:
-    """A written server with its drawn figures. `ask`, `latency_factor` and each tool's tier say what to draw from."""
-    tools = [
-        tool
-        | tool_economics(
-            f"{document['name']}::{tool['name']}",
-            call_s=document["call_s"],
-            success=document["success"],
-            latency_factor=tool.get("latency_factor", 1.0),
-            high_reason=tool["tier_reason"] if tool["tier"] == "high" else "",
-        )
-        for tool in document["tools"]
-    ]
-    drawn = {"figures": FIGURES, **ask_price(document["ask"], [tool["price_usd"] for tool in tools])}
-    kept = {key: value for key, value in document.items() if key not in {"tools", "ask_usd"}}
-    return {**kept, **drawn, "tools": tools}
-
-
 async def catalog(folder: Path) -> dict[str, str]:
     """File name and content of every server: the runnable ones from what they say, the written ones from their files."""
     files = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
     servers = [await runnable(profile) for profile in PROFILES]
     servers += [written(document) for document in files if document.get("virtual")]
+    return texts(servers)
+
+
+def texts(servers: list[Document]) -> dict[str, str]:
+    """File name and content of each server."""
     return {f"{server['name']}.json": pretty(server) + "\n" for server in servers}
 
 
@@ -134,20 +121,29 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m sample_catalog.build", description=__doc__)
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 when a file is out of date")
     check = parser.parse_args().check
-    wanted = asyncio.run(catalog(SERVERS_DIR))
-    found = drift(wanted, SERVERS_DIR)
+    folders = {
+        SERVERS_DIR: asyncio.run(catalog(SERVERS_DIR)),
+        ATTENTION_DIR: texts(attention_120()),
+        SEARCH_DIR: texts(search_15()),
+    }
+    found = [f"{folder.name}/{line}" for folder, wanted in folders.items() for line in drift(wanted, folder)]
     if check:
         for line in found:
             print(line, file=sys.stderr)
         return 1 if found else 0
-    for path in SERVERS_DIR.glob("*.json"):
+    for folder, wanted in folders.items():
+        _write(wanted, folder)
+    print(f"{sum(map(len, folders.values()))} servers written, {len(found)} changed")
+    return 0
+
+
+def _write(wanted: dict[str, str], folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    for path in folder.glob("*.json"):
         if path.name not in wanted:
             path.unlink()
-    SERVERS_DIR.mkdir(exist_ok=True)
     for name, text in wanted.items():
-        (SERVERS_DIR / name).write_text(text, encoding="utf-8")
-    print(f"{len(wanted)} servers written, {len(found)} changed")
-    return 0
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

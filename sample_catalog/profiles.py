@@ -5,10 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import NormalDist, median
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
+Document = dict[str, Any]
 Ask = float | Literal["median"] | None
 
+FIGURES = "declared, not measured"
 LOW_REASON = "local computation or lookup"
 HIGH_PRICE_USD = NormalDist(0.0225, 0.005)
 LOW_PRICE_LIMIT_USD = 0.0025
@@ -106,3 +108,21 @@ def ask_price(ask: Ask, prices: list[float]) -> dict[str, float]:
     if ask is None:
         return {}
     return {"ask_usd": round(median(prices), 6) if ask == "median" else ask}
+
+
+def written(document: Document) -> Document:
+    """A written server with its drawn figures. `ask`, `latency_factor` and each tool's tier say what to draw from."""
+    tools = [
+        tool
+        | tool_economics(
+            f"{document['name']}::{tool['name']}",
+            call_s=document["call_s"],
+            success=document["success"],
+            latency_factor=tool.get("latency_factor", 1.0),
+            high_reason=tool["tier_reason"] if tool["tier"] == "high" else "",
+        )
+        for tool in document["tools"]
+    ]
+    drawn = {"figures": FIGURES, **ask_price(document["ask"], [tool["price_usd"] for tool in tools])}
+    kept = {key: value for key, value in document.items() if key not in {"tools", "ask_usd"}}
+    return {**kept, **drawn, "tools": tools}

@@ -13,9 +13,14 @@ import click
 from core import units
 from core.cli.options import catalog_option, common, print_json, printable
 from core.console import CallReport, Console
-from core.domain.outcome import ContentBlock, ToolCall
+from core.domain.outcome import CallMode, ContentBlock, ToolCall
 from core.errors import WayfareError
 from core.importers.checks import kind
+
+MARKS = {
+    CallMode.DRAWN: "simulated: no tool was called",
+    CallMode.VIRTUAL: "simulated: a virtual server was called over MCP",
+}
 
 
 def _a_number(_context: click.Context, _option: click.Parameter, value: float) -> float:
@@ -36,17 +41,27 @@ def _a_number(_context: click.Context, _option: click.Parameter, value: float) -
     callback=_a_number,
     help="Limit of the call in s.",
 )
+@click.option("--virtual", is_flag=True, help="Call a virtual server: real MCP, simulated results.")
 @click.option("--simulate", is_flag=True, help="Call nothing: draw an outcome from the known figures.")
 @catalog_option
 @common
 def call(
-    server: str, tool: str, arguments: str, timeout: float, simulate: bool, catalog: str, db: Path | None, as_json: bool
+    server: str,
+    tool: str,
+    arguments: str,
+    timeout: float,
+    virtual: bool,
+    simulate: bool,
+    catalog: str,
+    db: Path | None,
+    as_json: bool,
 ) -> None:
     """Make one MCP call and learn from its outcome. A tool that fails is an outcome, and exits 0.
 
     Example: wayfare call unit-exchange convert_units --args '{"value": 300, "source": "mi", "target": "km"}'
     """
     values = _object(arguments)
+    mode = _mode(virtual=virtual, simulate=simulate)
     with Console.open(db) as console:
         name = console.open_catalog(catalog)
         problems = console.argument_problems(console.tool(name, server, tool), values)
@@ -54,11 +69,17 @@ def call(
             said = "; ".join(f"{field or 'arguments'} {text}" for field, text in problems.items())
             raise WayfareError(f"--args does not fit the schema of {server}::{tool}: {said}.")
         request = ToolCall(server, tool, values, timeout_s=timeout, catalog=name)
-        report = console.call(request, simulate=simulate, origin="cli")
+        report = console.call(request, mode=mode, origin="cli")
     if as_json:
         print_json(_document(report))
     else:
         _print_report(report)
+
+
+def _mode(*, virtual: bool, simulate: bool) -> CallMode:
+    if virtual and simulate:
+        raise WayfareError("--virtual calls a virtual server and --simulate calls nothing; give one of them.")
+    return CallMode.VIRTUAL if virtual else CallMode.DRAWN if simulate else CallMode.REAL
 
 
 def _object(text: str) -> dict[str, Any]:
@@ -79,6 +100,7 @@ def _document(report: CallReport) -> dict[str, Any]:
         "tool": outcome.call.tool,
         "outcome": outcome.kind.value,
         "simulated": outcome.simulated,
+        "mode": outcome.mode.value,
         "latency_s": outcome.latency_s,
         "connect_s": outcome.connect_s,
         "attempts": outcome.attempts,
@@ -118,7 +140,7 @@ def _block(block: ContentBlock) -> dict[str, Any]:
 
 def _print_report(report: CallReport) -> None:
     outcome = report.outcome
-    mark = " (simulated: no tool was called)" if outcome.simulated else ""
+    mark = f" ({MARKS[outcome.mode]})" if outcome.simulated else ""
     connect = "" if outcome.connect_s is None else f", connected in {units.seconds(outcome.connect_s)}"
     click.echo(
         f"{outcome.call.server}::{outcome.call.tool}: {outcome.kind.replace('_', ' ')}{mark} in "

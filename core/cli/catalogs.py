@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -119,6 +120,7 @@ def _print_report(report: ImportReport, as_json: bool) -> None:
             "refused": [{"server": d.name, "error": d.error} for d in refused],
             "needs_discovery": [] if report.discoveries else list(imported.needs_discovery),
             "needs_values": [p.id for p in imported.prompts],
+            "lint_errors": report.lint_errors,
         })  # fmt: skip
         return
     click.echo(
@@ -130,3 +132,10 @@ def _print_report(report: ImportReport, as_json: bool) -> None:
         click.echo(f"  refused: {printable(discovery.name)}: {printable(discovery.error, 300)}")
     if imported.needs_discovery and not report.discoveries:
         click.echo("  These servers list their tools themselves: run `wayfare discover` on the same file.")
+    click.echo(f"  {_lint_line(report)}")
+
+
+def _lint_line(report: ImportReport) -> str:
+    count = report.lint_errors
+    found = f"{count} error{'' if count == 1 else 's'}" if count else "no errors"
+    return f"lint: {found}; `wayfare lint --catalog {shlex.quote(printable(report.catalog))}` shows every finding."

@@ -1,4 +1,4 @@
-"""`wayfare bench`: retrieval and routing measures over labelled tasks."""
+"""`wayfare bench` and `wayfare calibrate`: what labelled tasks say of routers, and of a threshold."""
 
 from __future__ import annotations
 
@@ -58,5 +58,39 @@ def bench(
                 f"{run.latency_ms_p95:.2f}",
             )
             for run in runs
+        ],
+    )
+
+
+@click.command()
+@click.option("--tasks", required=True, type=click.Path(path_type=Path), help="Labelled tasks, JSON Lines.")
+@set_option
+@catalog_option
+@common
+def calibrate(
+    tasks: Path, settings: tuple[str, ...], catalog: str, db: Path | None, as_json: bool
+) -> None:
+    """Fit the threshold of Tool Attention to labelled tasks: theta from 0.10 to 0.50, the best F1 wins.
+
+    Example: wayfare calibrate --tasks tasks.jsonl --catalog catalog.json --set n=8
+    """
+    with Console.open(db) as console:
+        name = console.open_catalog(catalog)
+        parameters = console.parameters("tool_attention", settings_of(settings))
+        fit = console.middleware.calibrate(console.read_tasks(tasks), catalog=name, parameters=parameters)
+    if as_json:
+        print_json(fit.to_json())
+        return
+    print_table(
+        ("theta", "precision", "recall", "F1", "active tools", "rejection", ""),
+        [
+            (
+                f"{point.theta:.2f}",
+                *(f"{figure:.3f}" for figure in (point.precision, point.recall, point.f1)),
+                f"{point.active:.1f}",
+                "–" if point.rejection is None else f"{point.rejection:.3f}",
+                "best" if point is fit.best else "",
+            )
+            for point in fit.points
         ],
     )

@@ -20,7 +20,11 @@ COMMANDS = {  # name: module of core.cli and the command in it; loaded when it i
     "discover": ("catalogs", "discover"),
     "route": ("routing", "route"),
     "call": ("calling", "call"),
+    "virtual": ("virtual", "virtual"),
+    "multiply": ("virtual", "multiply"),
+    "lint": ("linting", "lint"),
     "bench": ("lab", "bench"),
+    "calibrate": ("lab", "calibrate"),
 }
 
 

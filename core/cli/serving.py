@@ -12,6 +12,7 @@ import click
 from core.cli.options import db_option
 from core.errors import UnknownNameError, WayfareError
 from core.paths import default_db
+from core.shipped import SHIPPED
 from core.store import Store
 
 
@@ -46,7 +47,7 @@ def up(host: str, port: int, catalog: str, db: Path | None) -> None:
 def _check_store(catalog: str) -> None:
     """A locked or broken store and an unknown catalog are said here, not on a page."""
     with Store(default_db()) as store:
-        if catalog != "sample" and catalog not in (row.name for row in store.catalogs.list_catalogs()):
+        if catalog not in SHIPPED and catalog not in (row.name for row in store.catalogs.list_catalogs()):
             raise UnknownNameError(f"There is no catalog {catalog!r}; `wayfare catalogs` lists those there are.")
 
 

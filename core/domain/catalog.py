@@ -40,7 +40,10 @@ class ToolHints:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool of one server. Economic figures are None where nobody declared them; None is never zero."""
+    """One tool of one server. Economic figures are None where nobody declared them; None is never zero.
+
+    `preconditions` are what has to hold before it may be called, as `core.domain.preconditions` writes them.
+    """
 
     server: str
     name: str
@@ -54,6 +57,7 @@ class Tool:
     success: float | None = None
     tier: str = ""
     tier_reason: str = ""
+    preconditions: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -81,7 +85,10 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """One MCP server with its tools. Statistics are declared figures or None, in s, USD and probabilities."""
+    """One MCP server with its tools. Statistics are declared figures or None, in s, USD and probabilities.
+
+    `virtual` means that its results are simulated: without a connection it is called through `core.virtual`.
+    """
 
     name: str
     description: str = ""
@@ -95,6 +102,7 @@ class Server:
     success_variance: float | None = None
     post_accept_failure: float | None = None
     connection: Connection | None = None
+    virtual: bool = False
 
     def profile(self) -> str:
         """The server's text f_i: name and description, and where it has none, its tools' names and first sentences."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -156,7 +157,8 @@ class Decision:
     """What a router decided and why. No candidate is a decision too: `candidates` is empty and `reason` says why.
 
     `score` names what tools were ranked by: the traces' `utility` is a utility for EHRR and its like, and the router's
-    own score elsewhere. `stages` are the algorithm's steps in order, `steps` the parts of a decomposed question.
+    own score elsewhere. `stages` are the algorithm's steps in order, `steps` the parts of a decomposed question, `remarks`
+    what the router says of single tools, by row.
     """
 
     id: str
@@ -178,11 +180,17 @@ class Decision:
     score: str = "utility"
     stages: tuple[Stage, ...] = ()
     steps: tuple[SubDecision, ...] = ()
+    remarks: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def winner(self) -> ToolRow | None:
         """The first candidate."""
         return self.tool_at(self.candidates[0]) if self.candidates else None
+
+    @property
+    def economic(self) -> bool:
+        """Whether tools were ranked by utility, EHRR (7): only then what-if and headroom say something."""
+        return self.score == "utility"
 
     @property
     def tokens(self) -> dict[str, int]:

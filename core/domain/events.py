@@ -13,8 +13,8 @@ from datetime import datetime
 class DecisionEvent:
     """One routing decision with its candidates.
 
-    `candidates_json` is the ranked list of candidates with their numbers; `trace_json` the short-listed servers and the
-    tools evaluated on them. `winner` is `server::tool` or None where the router abstained (then `reason` says why).
+    `candidates_json` is the ranked list of candidates with their numbers; `trace_json` the short-listed servers, the
+    tools evaluated on them and what the router itself reports (`Router.event`). `winner` is `server::tool` or None where the router abstained (then `reason` says why).
     """
 
     id: str

@@ -8,6 +8,17 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+SIMULATED_MARK = "wayfare/simulated"
+"""The key under `_meta` of a result, and the extension among a server's capabilities, that say: it is simulated."""
+
+
+class CallMode(StrEnum):
+    """How a call is made."""
+
+    REAL = "real"  # to the server itself
+    VIRTUAL = "virtual"  # to a virtual server: real MCP, simulated results
+    DRAWN = "drawn"  # nothing is called: the outcome is drawn from the known figures
+
 
 class OutcomeKind(StrEnum):
     """How a call ended. The spec's (8) needs two bits of it: `y` (success) and `fail` (post-accept failure)."""
@@ -67,8 +78,7 @@ class ToolCall:
 class Outcome:
     """What a call gave: kind, content, times in seconds, and where the figures come from.
 
-    `connect_s` is None where a kept session was used. `latency_s` is the tool call alone. `simulated` marks results
-    that no real tool produced.
+    `connect_s` is None where a kept session was used. `latency_s` is the tool call alone.
     """
 
     call: ToolCall
@@ -81,6 +91,11 @@ class Outcome:
     error: str = ""
     attempts: int = 1
     protocol_version: str = ""
-    simulated: bool = False
+    mode: CallMode = CallMode.REAL
     price_usd: float | None = None
     id: str = ""
+
+    @property
+    def simulated(self) -> bool:
+        """Whether no real tool had a part in it: nothing is learnt from it."""
+        return self.mode is not CallMode.REAL

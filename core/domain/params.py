@@ -25,6 +25,8 @@ from typing import Any, Self, cast
 from core.errors import ParameterError
 
 Value = float | int | bool | str | None
+NOTHING = "none"
+TEXT_LIMIT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,11 @@ class Knob:
     choices: tuple[str, ...] = ()
     optional: bool = False
 
+    @property
+    def free_text(self) -> bool:
+        """Whether it takes any text. Such a value is never empty: left empty, it says `none`, in a link as well."""
+        return self.kind is str and not self.choices
+
     def parse(self, raw: object) -> Value:
         """Turn text (from a flag, a URL) or a number into a checked value.
 
@@ -54,6 +61,8 @@ class Knob:
         value = self._converted(raw)
         if isinstance(value, float) and not math.isfinite(value):
             raise ParameterError(f"{self.name} = {raw} is not a finite number; give a number {self.range_text()}.")
+        if isinstance(value, str) and self.free_text and len(value) > TEXT_LIMIT:
+            raise ParameterError(f"{self.name} has {len(value):,} characters; give at most {TEXT_LIMIT:,}.")
         if self.choices and value not in self.choices:
             choices = ", ".join(self.choices)
             raise ParameterError(f"{self.name} = {str(raw)[:60]!r} is not one of {choices}; choose one of them.")
@@ -74,7 +83,7 @@ class Knob:
             if self.kind is bool:
                 return _to_bool(raw)
             if self.kind is str:
-                return str(raw)
+                return (str(raw).strip() or NOTHING) if self.free_text else str(raw)
             if isinstance(raw, bool):
                 raise TypeError
             number = float(cast(Any, raw))

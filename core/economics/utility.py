@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from core.economics.time_to_success import Array
 
+LEAST_BEST = 0.2  # of unrelated texts MiniLM says up to about this much
+
 
 def clipped_cosine(query: NDArray[np.float32], rows: NDArray[np.float32]) -> NDArray[np.float32]:
     """Similarity in [0, 1], EHRR (1): max(0, cos), 0 where a norm is 0.
@@ -22,23 +24,26 @@ def clipped_cosine(query: NDArray[np.float32], rows: NDArray[np.float32]) -> NDA
     return np.clip(np.divide(dots, norms, out=np.zeros_like(dots), where=norms > 0), 0.0, 1.0)
 
 
-def calibrated(similarity: Array, *, midpoint: float, steepness: float) -> Array:
-    """Similarity with its contrast raised: strictly increasing in [0, 1], 1/2 at `midpoint`; midpoint 0 leaves it as it is.
+def calibrated(similarity: Array, *, midpoint: float, steepness: float, least: float = LEAST_BEST) -> Array:
+    """Similarity with its contrast raised: strictly increasing in [0, 1]; midpoint 0 leaves it as it is.
 
-        Sim' = Sim^a / (Sim^a + m^a)
+        Sim' = Sim^a / (Sim^a + m^a),   m = midpoint * max(best Sim, least)
 
     An encoder's cosines crowd into a narrow band, so that in (3) and (7) a second of waiting outweighs the whole
-    difference between a tool that fits and one that does not (docs/decisions/0002-similarity.md). Shapes: (N,).
+    difference between a tool that fits and one that does not (docs/decisions/0002-similarity.md). What has the share
+    `midpoint` of the best counts one half; where even the best is below `least`, all of them count less. Shapes: (N,).
 
-    >>> calibrated(np.array([0.0, 0.1, 0.3, 0.6, 1.0]), midpoint=0.3, steepness=3.0).round(2)
-    array([0.  , 0.04, 0.5 , 0.89, 0.97])
-    >>> calibrated(np.array([0.25]), midpoint=0.0, steepness=3.0)
+    >>> calibrated(np.array([0.1, 0.35, 0.5]), midpoint=0.7, steepness=6.0).round(2)
+    array([0.  , 0.5 , 0.89])
+    >>> calibrated(np.array([0.1]), midpoint=0.7, steepness=6.0, least=0.2).round(2)
+    array([0.12])
+    >>> calibrated(np.array([0.25]), midpoint=0.0, steepness=6.0)
     array([0.25])
     """
-    if midpoint == 0:
+    if midpoint == 0 or not len(similarity):
         return similarity
     raised = similarity**steepness
-    return raised / (raised + midpoint**steepness)
+    return raised / (raised + (midpoint * max(float(similarity.max()), least)) ** steepness)
 
 
 def utility(similarity: Array, cost_s: Array, *, alpha: float) -> Array:

@@ -48,6 +48,10 @@ class Encoder(Protocol):
         """(N, D) float32; rows have norm 1, a blank text has a row of zeros."""
         ...
 
+    def tokens(self, texts: Sequence[str]) -> list[Vectors]:
+        """For each text one unit row for each of its tokens, (tokens, D) float32; none for a blank text."""
+        ...
+
 
 class VectorStore(Protocol):
     """Vectors by model and text hash."""

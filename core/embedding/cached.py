@@ -6,16 +6,20 @@ The model itself stays closed until a text has to be embedded that nobody knows.
 from __future__ import annotations
 
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.embedding.base import Encoder, Vectors, VectorStore, text_hash
 
 Progress = Callable[[int, int], None]  # texts embedded so far, texts to embed
+TokenVectors = NDArray[np.float16]
+TOKEN_CACHE = 2048  # texts whose token vectors stay in memory: about 40 kB each
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,15 @@ class EmbeddingReport:
 class CachedEncoder:
     """An encoder with memory. Safe for several threads; a query never waits for a catalog that is being embedded."""
 
-    def __init__(self, source: EncoderSource, store: VectorStore, *, query_cache: int = 4096, batch: int = 128) -> None:
+    def __init__(
+        self,
+        source: EncoderSource,
+        store: VectorStore,
+        *,
+        query_cache: int = 4096,
+        token_cache: int = TOKEN_CACHE,
+        batch: int = 128,
+    ) -> None:
         self.model = source.model
         self.dimension = source.dimension
         self._source = source
@@ -54,6 +66,9 @@ class CachedEncoder:
         self._encoder: Encoder | None = None
         self._opening = Lock()
         self._building = Lock()
+        self._token_cache = token_cache
+        self._tokens: OrderedDict[str, TokenVectors] = OrderedDict()
+        self._recalling = Lock()
         self._query = lru_cache(maxsize=query_cache)(self._encode_one)
 
     @property
@@ -75,6 +90,22 @@ class CachedEncoder:
     def encode_documents(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
         """(N, D) unit rows; only texts that the store does not know are embedded."""
         return self.embed(texts, progress).vectors
+
+    def tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
+        """For each text one unit row for each of its tokens, (tokens, D) in half precision; the latest stay in memory."""
+        with self._recalling:
+            known = {text: self._tokens[text] for text in texts if text in self._tokens}
+        missing = [text for text in dict.fromkeys(texts) if text not in known]
+        for start in range(0, len(missing), self._batch):
+            batch = missing[start : start + self._batch]
+            known |= zip(batch, (rows.astype(np.float16) for rows in self.encoder().tokens(batch)), strict=True)
+        with self._recalling:
+            for text in known:
+                self._tokens[text] = known[text]
+                self._tokens.move_to_end(text)
+            while len(self._tokens) > self._token_cache:
+                self._tokens.popitem(last=False)
+        return [known[text] for text in texts]
 
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> EmbeddingReport:
         """`encode_documents` with an account of it. Each batch is saved as soon as it is done."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from core.embedding.base import EncoderError, Vectors
 from core.embedding.model import ModelFolder
-from core.embedding.runtime import INPUTS, OUTPUT, Manifest, Runtime
+from core.embedding.runtime import INPUTS, OUTPUT, TOKENS, Manifest, Runtime
 from core.embedding.sentence import SentenceEncoder
 
 OPSET = 17
@@ -76,19 +76,20 @@ def _write(encoder: SentenceEncoder, file: Path) -> None:
     import torch
 
     class Pipeline(torch.nn.Module):
-        """The model from token ids to one vector per text, whatever its pooling is."""
+        """The model from token ids to one vector per text, whatever its pooling is, and to one per token."""
 
         def __init__(self) -> None:
             super().__init__()
             self.inner = encoder.transformer
 
-        def forward(self, *tensors: torch.Tensor) -> torch.Tensor:
-            return self.inner(dict(zip(names, tensors, strict=True)))["sentence_embedding"]
+        def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            found = self.inner(dict(zip(names, tensors, strict=True)))
+            return found["sentence_embedding"], found["token_embeddings"]
 
     # two lengths in one batch: the trace has to keep the attention mask
     batch: dict[str, Any] = dict(encoder.transformer.tokenizer(["a b", "a b c d e"], padding=True, return_tensors="pt"))
     names = [name for name in INPUTS if name in batch]
-    axes = {name: {0: "texts", 1: "tokens"} for name in names} | {OUTPUT: {0: "texts"}}
+    axes = {name: {0: "texts", 1: "tokens"} for name in names} | {OUTPUT: {0: "texts"}, TOKENS: {0: "texts", 1: "tokens"}}
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the exporter warns that it is the stable, older one, and about its tracing
         torch.onnx.export(
@@ -96,7 +97,7 @@ def _write(encoder: SentenceEncoder, file: Path) -> None:
             tuple(batch[name] for name in names),
             str(file),
             input_names=names,
-            output_names=[OUTPUT],
+            output_names=[OUTPUT, TOKENS],
             dynamic_axes=axes,
             opset_version=OPSET,
             dynamo=False,

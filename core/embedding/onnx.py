@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-
-from platformdirs import user_cache_dir
 
 from core.embedding.base import Encoder, Vectors
 from core.embedding.cached import EncoderSource
 from core.embedding.model import ModelFolder, model_folder
 from core.embedding.runtime import CacheError, Runtime
 from core.embedding.sentence import SentenceEncoder
+from core.paths import cache_folder
 
 Exporter = Callable[[ModelFolder, Path], None]  # puts a usable export of a model into a folder, or raises
 
 
 def cache_root() -> Path:
-    """Where exports are kept: $WAYFARE_CACHE, else the user's cache folder; a folder `models/<key>` for each model."""
-    return Path(os.environ.get("WAYFARE_CACHE") or user_cache_dir("wayfare")).expanduser() / "models"
+    """Where exports are kept: in the cache, a folder `models/<key>` for each model."""
+    return cache_folder() / "models"
 
 
 def onnx_source(name_or_path: str = "") -> EncoderSource:
@@ -52,6 +50,10 @@ class OnnxEncoder:
     def encode(self, texts: Sequence[str]) -> Vectors:
         """(N, D) unit rows in the order of the texts; a blank text is a row of zeros."""
         return self._inner.encode(texts)
+
+    def tokens(self, texts: Sequence[str]) -> list[Vectors]:
+        """(tokens, D) unit rows of each text; none for a blank text."""
+        return self._inner.tokens(texts)
 
     def _open(self, folder: ModelFolder, target: Path, threads: int) -> Runtime | Encoder:
         try:

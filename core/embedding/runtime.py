@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ import onnxruntime as ort
 
 MANIFEST = "model.json"
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
-OUTPUT = "vectors"
+OUTPUT, TOKENS = "vectors", "tokens"
 BATCH = 32
 
 
@@ -64,6 +64,8 @@ class Runtime:
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._session = ort.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
         self._inputs = {item.name for item in self._session.get_inputs()}
+        if TOKENS not in {item.name for item in self._session.get_outputs()}:
+            raise CacheError("the export is older than token vectors")
         self._tokenizer = Tokenizer.from_str(manifest.tokenizer)
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(manifest.max_tokens)
@@ -85,22 +87,35 @@ class Runtime:
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """(N, D) unit rows in the order of the texts; a blank text is a row of zeros."""
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for rows, encodings in self._batches(texts):
+            vectors[rows] = unit_rows(self._run(encodings, OUTPUT))
+        return vectors
+
+    def tokens(self, texts: Sequence[str]) -> list[Vectors]:
+        """(tokens, D) unit rows of each text, without the marks of beginning and end."""
+        found = [np.zeros((0, self.dimension), dtype=np.float32) for _ in texts]
+        for rows, encodings in self._batches(texts):
+            for row, encoding, vectors in zip(rows, encodings, self._run(encodings, TOKENS), strict=True):
+                words = np.asarray(encoding.special_tokens_mask) == 0
+                found[row] = unit_rows(vectors[: len(words)][words])
+        return found
+
+    def _batches(self, texts: Sequence[str]) -> Iterator[tuple[list[int], list[Encoding]]]:
+        """Rows and encodings of the texts that are not blank, texts of like length together."""
         prepared = [cleaned(text) for text in texts]
-        vectors = np.zeros((len(prepared), self.dimension), dtype=np.float32)
         filled = [row for row, text in enumerate(prepared) if text]
         encodings = self._tokenizer.encode_batch([prepared[row] for row in filled])
         by_length = sorted(range(len(filled)), key=lambda place: len(encodings[place].ids))
         for start in range(0, len(filled), BATCH):
             places = by_length[start : start + BATCH]
-            rows = [filled[place] for place in places]
-            vectors[rows] = unit_rows(self._run([encodings[place] for place in places]))
-        return vectors
+            yield [filled[place] for place in places], [encodings[place] for place in places]
 
-    def _run(self, batch: Sequence[Encoding]) -> NDArray[np.float32]:
+    def _run(self, batch: Sequence[Encoding], output: str) -> NDArray[np.float32]:
         width = max(len(item.ids) for item in batch)
         feeds: dict[str, Any] = {name: np.zeros((len(batch), width), dtype=np.int64) for name in INPUTS}
         for row, item in enumerate(batch):
             for name, values in zip(INPUTS, (item.ids, item.attention_mask, item.type_ids), strict=True):
                 feeds[name][row, : len(values)] = values
-        found = self._session.run([OUTPUT], {name: feeds[name] for name in feeds if name in self._inputs})
+        found = self._session.run([output], {name: feeds[name] for name in feeds if name in self._inputs})
         return np.asarray(found[0], dtype=np.float32)

@@ -3,8 +3,8 @@
 # pyright: reportUnknownMemberType=false
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -38,6 +38,22 @@ class SentenceEncoder:
             found = self.transformer.encode([prepared[row] for row in filled], show_progress_bar=False)
             vectors[filled] = unit_rows(np.asarray(found))
         return vectors
+
+    def tokens(self, texts: Sequence[str]) -> list[Vectors]:
+        """(tokens, D) unit rows of each text, without the marks of beginning and end."""
+        prepared = [cleaned(text) for text in texts]
+        filled = [text for text in prepared if text]
+        known = dict(zip(filled, self._token_rows(filled), strict=True)) if filled else {}
+        return [known[text] if text else np.zeros((0, self.dimension), dtype=np.float32) for text in prepared]
+
+    def _token_rows(self, texts: Sequence[str]) -> Iterator[Vectors]:
+        model: Any = self.transformer
+        found = model.encode(texts, output_value="token_embeddings", show_progress_bar=False)
+        marks = model.tokenizer(
+            texts, truncation=True, max_length=model.max_seq_length, return_special_tokens_mask=True
+        )["special_tokens_mask"]
+        for vectors, marked in zip(found, marks, strict=True):
+            yield unit_rows(np.asarray(vectors)[: len(marked)][np.asarray(marked) == 0])
 
 
 def _load(folder: ModelFolder) -> SentenceTransformer:

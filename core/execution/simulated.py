@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from core.domain.outcome import ContentBlock, Outcome, OutcomeKind, ToolCall
+from core.domain.outcome import CallMode, ContentBlock, Outcome, OutcomeKind, ToolCall
 
 
 def simulated_outcome(
@@ -41,5 +41,5 @@ def simulated_outcome(
         latency_s=latency_s,
         content=(ContentBlock("text", text=text),) if kind is OutcomeKind.OK else (),
         error="" if kind is OutcomeKind.OK else text,
-        simulated=True,
+        mode=CallMode.DRAWN,
     )

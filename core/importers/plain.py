@@ -69,6 +69,7 @@ def read_server(entry: Entry) -> Server:
         success_variance=entry.number("success_variance", high=1.0),
         post_accept_failure=entry.number("post_accept_failure", high=1.0),
         connection=connection,
+        virtual=entry.flag("virtual") or False,
     )
 
 

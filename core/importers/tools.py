@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.domain.catalog import Tool, ToolHints
+from core.domain.preconditions import Precondition
+from core.importers.checks import kind
 from core.importers.entry import Entry
 from core.importers.prices import Prices, meta_price
 from core.schemas import schema_fault
@@ -49,7 +51,22 @@ class ToolReader:
             success=entry.number("success", high=1.0),
             tier=entry.line("tier"),
             tier_reason=entry.text("tier_reason"),
+            preconditions=_preconditions(entry),
         )
+
+
+def _preconditions(entry: Entry) -> tuple[str, ...]:
+    """What has to hold before the tool may be called, each in its one form; a text that is none is a fault."""
+    found: list[str] = []
+    for position, text in enumerate(entry.list("preconditions")):
+        if not isinstance(text, str):
+            entry.problem(f"preconditions[{position}] is {kind(text)}; give text")
+            continue
+        try:
+            found.append(str(Precondition.parse(text)))
+        except ValueError as error:
+            entry.problem(f"preconditions[{position}] {error}")
+    return tuple(dict.fromkeys(found))
 
 
 def _hints(annotations: Entry | None) -> ToolHints:

@@ -9,22 +9,23 @@ Weights are divided by their sum; weight on one dense view alone is EHRR (1).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog
-from core.embedding.base import Vectors
+from core.embedding.base import Vectors, unit_rows
 from core.embedding.cached import CachedEncoder, EmbeddingReport, Progress
 from core.errors import ParameterError
 from core.index.flat import FlatIndex
 from core.index.layer import LEXICAL, Trust, ViewLayer, name_trust, shares
 from core.index.lexical import LexicalIndex
-from core.index.views import SERVER_VIEWS, TOOL_VIEWS, full, profile, summary
+from core.index.views import MEANING, MEANING_VIEWS, SERVER_VIEWS, TOOL_VIEWS, full, profile, summary
 
 BEST_TOOL = "best_tool"
+OWN_TEXTS = 4  # sets of texts of routers' own: 1.5 MB each for 1,000 tools
 TOOL_WEIGHTS = (*TOOL_VIEWS, LEXICAL)
 SERVER_WEIGHTS = (*SERVER_VIEWS, BEST_TOOL, LEXICAL)
 
@@ -40,7 +41,8 @@ class CatalogIndex:
         sizes = np.array([len(server.tools) for server in catalog.servers], dtype=np.int64)
         self._filled = sizes > 0
         self._starts = (np.cumsum(sizes) - sizes)[self._filled]
-        self._nearest = lru_cache(maxsize=len(TOOL_VIEWS))(self._flat_index)
+        self._nearest = lru_cache(maxsize=len(TOOL_VIEWS) + 1)(self._flat_index)
+        self._rows_of = lru_cache(maxsize=OWN_TEXTS)(_rows_of)
 
     @classmethod
     def build(cls, catalog: Catalog, encoder: CachedEncoder, progress: Progress | None = None) -> CatalogIndex:
@@ -117,14 +119,31 @@ class CatalogIndex:
         """Every view's cosine with the query, and the lexical coverage of the text, for one tool."""
         return self.tools.of_row(_finite(query), text, row)
 
-    def neighbours(self, row: int, k: int, view: str = "full") -> tuple[NDArray[np.int64], Vectors]:
-        """The k tools nearest to a tool under one view, without itself: rows and cosines, best first."""
-        cosines, rows = self._nearest(view).search(self.tools.views[view][row : row + 1], k + 1)
+    def rows_of(self, texts: tuple[str, ...], encoder: CachedEncoder) -> Vectors:
+        """(N, D) unit rows of a router's own texts about this catalog, such as summaries. They are embedded when a router
+        first asks (what the encoder's store knows is not embedded again), and the last few sets stay in memory."""
+        return self._rows_of(texts, encoder)
+
+    @cached_property
+    def meanings(self) -> Vectors:
+        """(T, D) unit rows: the mean of the views that say what a tool does rather than whose it is."""
+        return unit_rows(np.mean([self.tools.views[view] for view in MEANING_VIEWS], axis=0))
+
+    def neighbours(self, row: int, k: int, view: str = MEANING) -> tuple[NDArray[np.int64], Vectors]:
+        """The k tools nearest to a tool, by meaning or under one view, without itself: rows and cosines, best first."""
+        cosines, rows = self._nearest(view).search(self._matrix(view)[row : row + 1], k + 1)
         others = (rows[0] != row) & (rows[0] >= 0)
         return rows[0][others][:k], cosines[0][others][:k]
 
+    def _matrix(self, view: str) -> Vectors:
+        return self.meanings if view == MEANING else self.tools.views[view]
+
     def _flat_index(self, view: str) -> FlatIndex:
-        return FlatIndex(self.tools.views[view])
+        return FlatIndex(self._matrix(view))
+
+
+def _rows_of(texts: tuple[str, ...], encoder: CachedEncoder) -> Vectors:
+    return encoder.encode_documents(texts)
 
 
 def _tool_layer(views: dict[str, Vectors], catalog: Catalog) -> ViewLayer:

@@ -10,6 +10,7 @@ import mcp_types
 from mcp import Client, MCPError
 from mcp_types import CONNECTION_CLOSED
 
+from core.domain.outcome import SIMULATED_MARK
 from core.mcp_bridge.errors import LimitError, NotConnectedError
 from core.mcp_bridge.secrets import Launch
 
@@ -41,6 +42,11 @@ async def tools_by_name(client: Client) -> dict[str, mcp_types.Tool] | None:
         if error.code == CONNECTION_CLOSED:
             raise
         return None
+
+
+def says_simulated(client: Client) -> bool:
+    """Whether the server says of itself that it is virtual: everything that it answers is simulated."""
+    return SIMULATED_MARK in (client.server_capabilities.extensions or {})
 
 
 async def bounded(work: Awaitable[T], limit_s: float) -> T:

@@ -12,7 +12,7 @@ import mcp_types
 from mcp import MCPError
 
 from core.domain.catalog import Connection, Tool
-from core.domain.outcome import ContentBlock, Outcome, OutcomeKind, ToolCall
+from core.domain.outcome import SIMULATED_MARK, CallMode, ContentBlock, Outcome, OutcomeKind, ToolCall
 from core.execution.base import Progress
 from core.mcp_bridge.errors import BrokenAnswerError, CancelledCallError, LimitError, LostError, NotConnectedError
 from core.mcp_bridge.pool import SessionPool
@@ -35,6 +35,7 @@ class _Ending:
     latency_s: float = 0.0
     connect_s: float | None = None
     protocol_version: str = ""
+    mode: CallMode = CallMode.REAL
 
 
 class McpCaller:
@@ -137,6 +138,7 @@ class McpCaller:
             error=self._shown(ending.error),
             attempts=attempts,
             protocol_version=ending.protocol_version,
+            mode=ending.mode,
         )
 
     def _content(self, ending: _Ending) -> tuple[tuple[ContentBlock, ...], object]:
@@ -199,11 +201,13 @@ class _Trip:
         if self.lease is None or self._started_s is None:
             return ending
         ended_s = self._clock() if self._ended_s is None else self._ended_s
+        marked = ending.result is not None and bool((ending.result.meta or {}).get(SIMULATED_MARK))
         return replace(
             ending,
             latency_s=ended_s - self._started_s,
             connect_s=self.lease.connect_s,
             protocol_version=self.lease.protocol_version,
+            mode=CallMode.VIRTUAL if marked or self.lease.simulated else CallMode.REAL,
         )
 
     async def _progressed(self, progress: float, total: float | None, message: str | None) -> None:

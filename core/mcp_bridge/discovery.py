@@ -37,6 +37,7 @@ class _Answer:
     info: mcp_types.Implementation | None
     instructions: str
     connect_s: float | None
+    virtual: bool
 
 
 def discover(pool: SessionPool, servers: Iterable[Server], *, limit_s: float = 30.0) -> tuple[Discovery, ...]:
@@ -51,8 +52,9 @@ def discover(pool: SessionPool, servers: Iterable[Server], *, limit_s: float = 3
 def _discover_one(pool: SessionPool, limit_s: float, server: Server) -> Discovery:
     try:
         answer = pool.use(server.name, _reachable(pool, server), _ask, limit_s=limit_s)
+        found = described(server, answer.tools, answer.info, answer.instructions)
         return Discovery(
-            server.name, described(server, answer.tools, answer.info, answer.instructions), "", answer.connect_s
+            server.name, replace(found, virtual=server.virtual or answer.virtual), "", answer.connect_s
         )
     except Exception as error:  # noqa: BLE001  whatever a server makes the SDK throw is told of this server alone
         told = pool.vault.redact(str(error))[:MAX_DESCRIPTION_CHARS]
@@ -71,7 +73,8 @@ def _reachable(pool: SessionPool, server: Server) -> Connection:
 
 async def _ask(lease: Lease) -> _Answer:
     client = lease.client
-    return _Answer(await all_tools(client), client.server_info, client.instructions or "", lease.connect_s)
+    tools = await all_tools(client)
+    return _Answer(tools, client.server_info, client.instructions or "", lease.connect_s, lease.simulated)
 
 
 def described(
@@ -109,4 +112,5 @@ def _with_declared(tool: Tool, declared: Tool | None) -> Tool:
         success=declared.success,
         tier=declared.tier,
         tier_reason=declared.tier_reason,
+        preconditions=declared.preconditions,
     )

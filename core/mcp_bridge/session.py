@@ -12,7 +12,7 @@ import mcp_types
 from mcp import Client, MCPError
 from mcp_types import CONNECTION_CLOSED
 
-from core.mcp_bridge.asking import bounded, first_leaf, sentence, tools_by_name
+from core.mcp_bridge.asking import bounded, first_leaf, says_simulated, sentence, tools_by_name
 from core.mcp_bridge.errors import CancelledCallError, LimitError, NotConnectedError
 from core.mcp_bridge.loop_thread import ON_SPAWN, kill_group
 from core.mcp_bridge.secrets import Launch
@@ -29,7 +29,8 @@ T = TypeVar("T")
 class Lease:
     """A session for one use. `connect_s` is the connect time in s if this use had to wait for a connection, else None.
 
-    `tools` is what the server listed when the session was opened; None where it lists nothing.
+    `tools` is what the server listed when the session was opened; None where it lists nothing. `simulated` means that
+    the server says of itself that it is virtual.
     """
 
     session: Session
@@ -37,6 +38,7 @@ class Lease:
     tools: Mapping[str, mcp_types.Tool] | None
     protocol_version: str
     connect_s: float | None
+    simulated: bool = False
 
 
 Work = Callable[[Lease], Awaitable[T]]
@@ -77,7 +79,7 @@ class Session:
         """The session for one use; raises NotConnectedError where it has ended."""
         if self.client is None or not self.alive:
             raise NotConnectedError("it was disconnected before the call could be sent", connect_s)
-        return Lease(self, self.client, self.tools, self.protocol_version, connect_s)
+        return Lease(self, self.client, self.tools, self.protocol_version, connect_s, says_simulated(self.client))
 
     async def opened(self, limit_s: float) -> None:
         """Wait until calls may be sent.

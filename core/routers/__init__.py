@@ -1,9 +1,13 @@
 """Routing algorithms, one a file. A new one is a new file and one line in `ROUTERS`."""
 
 from core.routers.base import Router
+from core.routers.cli_lazy import CliLazy
 from core.routers.ehrr import Ehrr
 from core.routers.full_catalog import FullCatalog
 from core.routers.rag_mcp import RagMcp
+from core.routers.simple_retrieval import SimpleRetrieval
+from core.routers.static_pruning import StaticPruning
+from core.routers.tool_attention import ToolAttention
 
 ROUTERS: dict[str, type[Router]] = {
     router.id: router
@@ -11,5 +15,9 @@ ROUTERS: dict[str, type[Router]] = {
         Ehrr,
         RagMcp,
         FullCatalog,
+        ToolAttention,
+        StaticPruning,
+        SimpleRetrieval,
+        CliLazy,
     )
 }

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import ClassVar, Literal, Protocol
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,8 +54,16 @@ class Matcher(Protocol):
         """(T,) or (S,) cosines in [-1, 1] of a vector with one view of the tools or servers (`core.index.views`)."""
         ...
 
+    def cosines_of(self, texts: tuple[str, ...], vector: Vectors) -> NDArray[np.float64]:
+        """(N,) cosines in [-1, 1] of a vector with texts of a router's own; they are embedded at their first use."""
+        ...
+
     def bm25(self, layer: Layer, text: str) -> NDArray[np.float64]:
         """(T,) or (S,) BM25 scores of at least 0 of a text with the tools' or servers' texts."""
+        ...
+
+    def tokens(self, texts: Sequence[str]) -> Sequence[NDArray[Any]]:
+        """(tokens, D) unit rows of each text: what a reranker compares token by token."""
         ...
 
 
@@ -122,21 +131,36 @@ class Question:
 
     def cosines(self, layer: Layer, view: str, text: str | None = None) -> NDArray[np.float64]:
         """(T,) or (S,) cosines of the sub-task, or of another text, with one view."""
-        started = self._clock()
-        vector = self._matcher.embed(self.text if text is None else text)
-        self.embed_ms += (self._clock() - started) * 1e3
-        return self._matcher.cosines(layer, view, vector)
+        return self._matcher.cosines(layer, view, self._embedded(text))
+
+    def cosines_of(self, texts: tuple[str, ...], text: str | None = None) -> NDArray[np.float64]:
+        """(N,) cosines of the sub-task, or of another text, with texts of the router's own, such as its summaries."""
+        return self._matcher.cosines_of(texts, self._embedded(text))
 
     def bm25(self, layer: Layer, text: str | None = None) -> NDArray[np.float64]:
         """(T,) or (S,) BM25 scores of the sub-task, or of another text."""
         return self._matcher.bm25(layer, self.text if text is None else text)
+
+    def tokens(self, texts: Sequence[str]) -> Sequence[NDArray[Any]]:
+        """(tokens, D) unit rows of each text."""
+        started = self._clock()
+        found = self._matcher.tokens(texts)
+        self.embed_ms += (self._clock() - started) * 1e3
+        return found
+
+    def _embedded(self, text: str | None) -> Vectors:
+        started = self._clock()
+        vector = self._matcher.embed(self.text if text is None else text)
+        self.embed_ms += (self._clock() - started) * 1e3
+        return vector
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """What the hook returns: the trace, the candidates best first, and the reason in one sentence.
 
-    Without an `exposure` the candidates' definitions are what is put before the model.
+    Without an `exposure` the candidates' definitions are what is put before the model. `remarks` are phrases on single
+    tools, by row.
     """
 
     servers: ServerTrace
@@ -146,6 +170,7 @@ class Verdict:
     stages: tuple[Stage, ...] = ()
     steps: tuple[SubDecision, ...] = ()
     exposure: Exposure | None = None
+    remarks: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
 class Router(ABC):
@@ -200,7 +225,12 @@ class Router(ABC):
             score=self.score,
             stages=verdict.stages,
             steps=verdict.steps,
+            remarks=verdict.remarks,
         )
+
+    def event(self, decision: Decision) -> dict[str, Any]:  # noqa: ARG002 - most routers have nothing to add
+        """What the algorithm reports of a decision beside its trace, as JSON; it is stored with it. Nothing by default."""
+        return {}
 
     def _planner(self, parameters: Parameters) -> Planner:
         name = parameters.planner if isinstance(parameters, PlanningParameters) else "rules"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,9 +59,17 @@ class IndexMatcher:
         """(T,) or (S,) cosines of a vector with one view."""
         return np.vecdot(self._layer(layer).views[view], vector).astype(np.float64)
 
+    def cosines_of(self, texts: tuple[str, ...], vector: Vectors) -> NDArray[np.float64]:
+        """(N,) cosines of a vector with texts of a router's own."""
+        return np.vecdot(self.index.rows_of(texts, self.encoder), vector).astype(np.float64)
+
     def bm25(self, layer: Layer, text: str) -> NDArray[np.float64]:
         """(T,) or (S,) raw BM25 scores of a text."""
         return self._layer(layer).lexical.scores(text).astype(np.float64)
+
+    def tokens(self, texts: Sequence[str]) -> Sequence[NDArray[Any]]:
+        """(tokens, D) unit rows of each text."""
+        return self.encoder.tokens(texts)
 
     def _layer(self, layer: Layer) -> ViewLayer:
         return self.index.tools if layer == "tools" else self.index.servers

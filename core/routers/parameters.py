@@ -21,17 +21,23 @@ def _weight(default: float, symbol: str, what: str, paper: str = "") -> float:
 
 
 @dataclass(frozen=True)
-class MatchingParameters(Parameters):
-    """How texts are compared: weights of the views of a tool and of a server. Weights are divided by their sum."""
+class CandidateParameters(Parameters):
+    """How many tools are handed on."""
 
     n: int = knob(3, symbol="n", low=1, high=50, step=1, group=SIMILARITY, help="Candidates returned, EHRR (9).")
+
+
+@dataclass(frozen=True)
+class MatchingParameters(CandidateParameters):
+    """How texts are compared: weights of the views of a tool and of a server. Weights are divided by their sum."""
+
     sim_midpoint: float = knob(
-        0.3, symbol="Sim½", low=0.0, high=1.0, step=0.05, group=VIEWS,
-        help="The similarity that counts as one half; 0 takes the cosine as it is, EHRR (1).",
+        0.7, symbol="Sim½", low=0.0, high=1.0, step=0.05, group=VIEWS,
+        help="The share of the best similarity that counts as one half; 0 takes the cosine as it is, EHRR (1).",
     )  # fmt: skip
     sim_steepness: float = knob(
-        3.0, symbol="contrast", low=1.0, high=8.0, step=0.5, group=VIEWS,
-        help="How sharply similarity rises around Sim½: Sim' = Sim^a / (Sim^a + m^a).",
+        6.0, symbol="contrast", low=1.0, high=8.0, step=0.5, group=VIEWS,
+        help="How sharply similarity rises around Sim½: Sim' = Sim^a / (Sim^a + m^a), m = Sim½ · best.",
     )  # fmt: skip
     w_names: float = _weight(0.3, "w names", "the names view: server and tool names as words")
     w_full: float = _weight(0.4, "w full", "the full view: names and description")
@@ -75,7 +81,7 @@ class PlanningParameters(Parameters):
     """Who understands the question."""
 
     planner: str = knob(
-        "rules", choices=("rules", "model"), group=PLANNING,
+        "rules", symbol="planner", choices=("rules", "model"), group=PLANNING,
         help="rules: deterministic, without a model. model: the language model that the environment names.",
     )  # fmt: skip
 

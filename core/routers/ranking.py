@@ -74,6 +74,13 @@ def top(score: Floats, similarity: Floats, order: NDArray[np.int64], count: int)
     return chosen
 
 
+def best_tool(scene: Scene, scores: Floats) -> Floats:
+    """(S,) the best score among each server's tools; that of the worst tool of all for a server without tools."""
+    best = np.full(len(scene.server_names), scores.min(initial=0.0))
+    np.maximum.at(best, scene.tool_server, scores)
+    return best
+
+
 def _servers(scene: Scene, scored: Scored, on_list: Mask) -> ServerTrace:
     figures = server_figures(scene)
     return ServerTrace(

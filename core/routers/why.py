@@ -54,7 +54,9 @@ def why_tool(decision: Decision, row: int) -> str:
         case Drop.OUTRANKED:
             return _outranked(decision, tool)
         case dropped:
-            return f"{OTHER_DROPS[dropped]}: {tool.tool} has {decision.score} {tool.utility:.3f}."
+            remark = decision.remarks.get(row)
+            said = f"; {remark}" if remark else ""
+            return f"{OTHER_DROPS[dropped]}: {tool.tool} has {decision.score} {tool.utility:.3f}{said}."
 
 
 def _kept(decision: Decision, tool: ToolRow) -> str:

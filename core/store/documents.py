@@ -77,6 +77,7 @@ def _server(data: dict[str, Any]) -> Server:
 
 def _tool(data: dict[str, Any]) -> Tool:
     data["hints"] = ToolHints(**data["hints"])
+    data["preconditions"] = tuple(data.get("preconditions", ()))
     return Tool(**data)
 
 

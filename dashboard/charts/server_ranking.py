@@ -1,4 +1,4 @@
-"""Servers by utility: EHRR (3)."""
+"""Servers by utility, EHRR (3), or by the score of another router."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHOWN = 9
 
 
 def server_ranking(decision: Decision, *, height: int = 330) -> go.Figure:
-    """Bars of U_i, best on top: chosen, accepted, rejected, or left off the short-list."""
+    """Bars of U_i (or the router's score), best on top: chosen, accepted, rejected, or left off the short-list."""
     rows = [decision.server_at(row) for row in decision.servers_by_rank()[:SHOWN]][::-1]
     chosen = decision.winner.server if decision.winner else None
     marks = [_mark(row, chosen) for row in rows]
@@ -30,7 +30,7 @@ def server_ranking(decision: Decision, *, height: int = 330) -> go.Figure:
         "constraintext": "none",
         "cliponaxis": False,
         "customdata": [row.server for row in rows],
-        "hovertext": [_hover(row) for row in rows],
+        "hovertext": [_hover(decision, row) for row in rows],
         "hoverinfo": "text",
     }
     names = [f"{sign} {label(row.server)}" for row, (sign, _) in zip(rows, marks, strict=True)]
@@ -42,11 +42,11 @@ def server_ranking(decision: Decision, *, height: int = 330) -> go.Figure:
             row_texts([names[place] for place in listed], listed),
             row_texts([names[place] for place in others], others, faded=True),
         ],
-        title="1 · Servers by utility",
+        title=f"1 · Servers by {label(decision.score, 30)}",
         height=height,
         xaxis2=EDGES,
         xaxis={
-            "title": {"text": "U = Sim − αs·C", "font": {"size": 11}},
+            "title": {"text": "U = Sim − αs·C" if decision.economic else label(decision.score), "font": {"size": 11}},
             "range": _range([row.utility for row in rows]),
         },
         yaxis=rows_axis(len(rows), shown=SHOWN),
@@ -68,8 +68,8 @@ def _mark(row: ServerRow, chosen: str | None) -> tuple[str, str]:
     return (ACCEPTED_SIGN, ACCEPTED) if row.accepted else (REJECTED_SIGN, REJECTED)
 
 
-def _hover(row: ServerRow) -> str:
+def _hover(decision: Decision, row: ServerRow) -> str:
     return (
-        f"{label(row.server, 60)}<br>rank {row.rank}, U = {row.utility:.3f}<br>similarity {row.similarity:.3f}"
+        f"{label(row.server, 60)}<br>rank {row.rank}, {label(decision.score)} {row.utility:.3f}<br>similarity {row.similarity:.3f}"
         f"<br>expected time to success {units.seconds(row.cost_s)}"
     )

@@ -1,4 +1,4 @@
-"""The Catalog page: servers and tools with their figures and where these come from, imports, and connections."""
+"""The Catalog page: servers and tools with their figures and sources, what lint finds, imports, and connections."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from dashboard.widgets.connection_dialog import connection_dialog
 from dashboard.widgets.connection_job import job_panel
 from dashboard.widgets.connection_table import connections_panel
 from dashboard.widgets.import_dialog import import_dialog
+from dashboard.widgets.lint_body import lint_body
+from dashboard.widgets.multiply_dialog import multiply_dialog
 from dashboard.widgets.text import escaped
 from dashboard.widgets.url_state import UrlState
 
@@ -34,6 +36,8 @@ def page() -> None:
         import_dialog(opened)
     elif state.dialog_open("connect"):
         connection_dialog(opened)
+    elif state.dialog_open("multiply"):
+        multiply_dialog(opened)
 
 
 def _page(opened: Console, kept: Texts) -> Texts:
@@ -64,6 +68,8 @@ def _body(opened: Console, catalog: Catalog, statistics: Statistics, kept: Texts
             query = header.search_box(query)
         if view == state.TOOLS:  # a link to a tool shows it among the tools of its server
             server = header.server_filter(catalog, server or tool.partition("::")[0])
+    if view == state.LINT:
+        return {"view": "lint", "q": query, **lint_body(opened, catalog, query, kept)}
     if view == state.CONNECTIONS:
         connections_panel(opened)
     elif view == state.TOOLS:

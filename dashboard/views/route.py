@@ -5,21 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from core.console import Console
-from core.domain.decision import Decision
 from core.errors import WayfareError
-from dashboard.charts.auction import auction
-from dashboard.charts.base import CONFIG
-from dashboard.charts.posted_price import posted_price
-from dashboard.charts.server_ranking import server_ranking
-from dashboard.charts.tool_breakdown import tool_breakdown
-from dashboard.charts.utility_lines import utility_lines
 from dashboard.session import console, first_catalog
-from dashboard.widgets.candidates import candidate_cards
-from dashboard.widgets.clicks import clickable
-from dashboard.widgets.holds import holds
 from dashboard.widgets.knobs import knob_panel, read_knobs, reset_knobs, start_knobs
 from dashboard.widgets.preparing import show_preparing
 from dashboard.widgets.question import Question, examples, question
+from dashboard.widgets.route_steps import curves, steps
 from dashboard.widgets.text import escaped
 from dashboard.widgets.url_state import UrlState
 from dashboard.widgets.verdict import verdict
@@ -27,7 +18,6 @@ from dashboard.widgets.why import why_panel
 
 WHY = "route.why"
 STORY = "route:story"
-STORY_PX = 350
 
 
 def page() -> None:
@@ -53,7 +43,8 @@ def page() -> None:
 @st.fragment(key=STORY)
 def _story(opened: Console, state: UrlState, asked: Question) -> None:
     parameters = read_knobs(opened.parameters(asked.router), _knobs(asked))
-    state.end({**asked.texts(first_catalog()), **{name: str(value) for name, value in parameters.changed().items()}})
+    texts = {**asked.texts(first_catalog()), **{name: str(value) for name, value in parameters.changed().items()}}
+    state.end(texts)
     if not asked.subtask:
         examples(opened, state, asked.catalog)
         return
@@ -66,33 +57,11 @@ def _story(opened: Console, state: UrlState, asked: Question) -> None:
         st.error(escaped(str(error)), icon=":material/error:")
         return
     verdict(decision)
-    _steps(decision)
+    steps(decision, texts, WHY)
     why_panel(opened, decision, WHY)
-    _curves(opened, decision)
+    curves(opened, decision)
 
 
 def _knobs(asked: Question) -> str:
     """The session keys of a router's knobs: two routers may give one name another range."""
     return f"route.knob.{asked.router}"
-
-
-def _steps(decision: Decision) -> None:
-    story = st.grid(4, min_column_width=235, gap="xsmall")
-    with story.cell():
-        clickable(server_ranking(decision, height=STORY_PX), "route:servers", WHY)
-    with story.cell():
-        clickable(auction(decision, height=STORY_PX), "route:auction", WHY)
-    with story.cell():
-        clickable(tool_breakdown(decision, height=STORY_PX), "route:tools", WHY)
-    with story.cell():
-        candidate_cards(decision, height=STORY_PX)
-
-
-def _curves(opened: Console, decision: Decision) -> None:
-    curves = st.grid(3, min_column_width=235, gap="xsmall")
-    for axis in ("alpha_t", "kappa"):
-        lines = opened.utility_lines(decision, axis)
-        with curves.cell():
-            st.plotly_chart(utility_lines(lines), key=f"route:{axis}", config=CONFIG)
-            st.caption(holds(lines))
-    curves.plotly_chart(posted_price(decision, opened.posted_price_curve(decision)), key="route:posted", config=CONFIG)

@@ -44,9 +44,10 @@ def call_styler(frame: pd.DataFrame) -> Styler:
     """The same with units and words; the outcome in its colour, simulated rows muted."""
     style = frame.style
     style.format({"latency_s": units.seconds, "connect_s": connect_words, "price_usd": units.price})
-    drawn = [row for row, words in enumerate(frame["source"]) if words == SIMULATED]
-    if drawn:
-        style.format("–", subset=(drawn, ["connect_s"]))  # nothing is connected to
+    pairs = zip(frame["source"], frame["connect_s"], strict=True)
+    unknown = [row for row, (words, connect_s) in enumerate(pairs) if words == SIMULATED and connect_s == 0]
+    if unknown:
+        style.format("–", subset=(unknown, ["connect_s"]))  # drawn, or a virtual server's kept session
     style.map(lambda words: f"color: {outcome_colour(words)}", subset=["outcome"])
     return style.map(lambda words: f"color: {MUTED}" if words == SIMULATED else "", subset=["source"])
 
@@ -130,7 +131,7 @@ def call_columns(zone: str) -> dict[str, Any]:
         "tool": TextColumn("tool", width=160),
         "outcome": TextColumn("outcome", width=140),
         "source": TextColumn(
-            "source", help="Simulated: no tool was called, the outcome was drawn from known figures.", width=84
+            "source", help="Simulated: a virtual server answered, or the outcome was drawn.", width=84
         ),
         "latency_s": NumberColumn("latency", help="The call alone, without connecting.", width=84),
         "connect_s": NumberColumn(

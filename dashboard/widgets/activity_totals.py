@@ -73,7 +73,7 @@ FIGURES = (
     (
         "Calls",
         lambda of: f"{of.calls:,}",
-        "Calls that meet the filter. Simulated ones called no tool and are counted apart.",
+        "Calls that meet the filter. Simulated ones reached no real tool and are counted apart.",
     ),
     (
         "Success",

@@ -42,7 +42,7 @@ def origin_words(origin: str) -> str:
 
 
 def source_words(simulated: bool) -> str:
-    """Whether a tool was called or an outcome drawn."""
+    """Whether a real tool was called; a virtual server's results and drawn outcomes are simulated."""
     return SIMULATED if simulated else REAL
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from core import units
-from core.domain.outcome import Outcome, OutcomeKind
+from core.domain.outcome import CallMode, Outcome, OutcomeKind
+from core.virtual import SENTENCE
 from dashboard.pages import open_page
+from dashboard.widgets.call_mode import MODES
 from dashboard.widgets.call_run import Run
 from dashboard.widgets.call_text import Colour, visible
 
@@ -40,6 +42,11 @@ WORDS: dict[OutcomeKind, tuple[str, Colour, str, str]] = {
     ),
 }
 
+SIMULATED = {
+    CallMode.VIRTUAL: f"{SENTENCE} Nothing is learnt from it.",
+    CallMode.DRAWN: "No tool was called: the outcome was drawn at random from the known figures.",
+}
+
 
 def outcome_head(run: Run, outcome: Outcome) -> None:
     """The outcome in a line and five figures; where something is missing, the way to it."""
@@ -47,18 +54,13 @@ def outcome_head(run: Run, outcome: Outcome) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.badge(word, icon=icon, color=colour)
         if outcome.simulated:
-            st.badge(
-                "simulated",
-                icon=":material/casino:",
-                color="violet",
-                help="No tool was called; the outcome was drawn at random.",
-            )
-        st.markdown("The outcome was drawn at random from the known figures." if outcome.simulated else sentence)
+            st.badge("simulated", icon=MODES[outcome.mode].icon, color="violet", help="No real tool had a part in it.")
+        st.markdown(SIMULATED.get(outcome.mode, sentence))
     _figures(outcome)
     if outcome.error:
         text = visible(outcome.error)
         st.code(text, language=None, wrap_lines=True, height=300 if len(text) > 1500 else "content")
-    missing = outcome.kind is OutcomeKind.NOT_CONNECTED
+    missing = outcome.kind is OutcomeKind.NOT_CONNECTED and not outcome.simulated
     if missing and st.button("Open the Catalog page to connect it", icon=":material/inventory_2:", key="call.connect"):
         open_page("catalog", catalog=outcome.call.catalog, server=outcome.call.server)
     _arguments(run, outcome)
@@ -66,7 +68,7 @@ def outcome_head(run: Run, outcome: Outcome) -> None:
 
 def _figures(outcome: Outcome) -> None:
     connected = "kept session" if outcome.connect_s is None else units.seconds(outcome.connect_s)
-    if outcome.simulated or (outcome.connect_s is None and outcome.kind is OutcomeKind.NOT_CONNECTED):
+    if outcome.mode is CallMode.DRAWN or (outcome.connect_s is None and outcome.kind is OutcomeKind.NOT_CONNECTED):
         connected = "none"
     charged = outcome.price_usd
     figures = (

@@ -1,4 +1,4 @@
-"""Making the call: timeout, simulation, confirmation, progress, cancel. Owns the keys `call.run*`."""
+"""Making the call: timeout, real or simulated, confirmation, progress, cancel. Owns the keys `call.run*`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from core import units
 from core.calls import CallHandle
 from core.console import Console
 from core.domain.decision import Decision
-from core.domain.outcome import ToolCall
+from core.domain.outcome import CallMode, ToolCall
 from core.errors import WayfareError
 from core.execution.base import Progress
 from dashboard.widgets.call_form import Filled
+from dashboard.widgets.call_mode import MODES, mode_choice
 from dashboard.widgets.call_target import Target
 from dashboard.widgets.call_text import visible
 from dashboard.widgets.call_tool import destructive
@@ -31,7 +32,6 @@ class Run:
     """A call that was started on this page, and the decision that would be made after it, once somebody asked."""
 
     handle: CallHandle
-    simulated: bool
     started_s: float
     decision: Decision | None
     secret: frozenset[str]
@@ -49,36 +49,35 @@ def attempted(target: Target) -> bool:
 
 
 def call_bar(console: Console, target: Target, filled: Filled) -> None:
-    """Timeout, simulate, and the button; a destructive tool asks for one more click."""
+    """Timeout, how to call, and the button; a destructive tool asks for one more click."""
     run = run_of(target)
-    timeout_s, simulate, pressed = _controls(busy=run is not None and not run.handle.done)
+    timeout_s, mode, pressed = _controls(target, busy=run is not None and not run.handle.done)
     if filled.problems:
         _blocked(target, filled, pressed=pressed)
         return
-    if destructive(target.tool.hints) and not simulate:
+    if destructive(target.tool.hints) and mode is CallMode.REAL and not target.server.virtual:
         if pressed:
             st.session_state["call.run.confirm"] = target.key
         pressed = st.session_state.get("call.run.confirm") == target.key and _confirmed()
     if pressed:
-        _start(console, target, filled, timeout_s, simulate)
+        _start(console, target, filled, timeout_s, mode)
 
 
-def _controls(*, busy: bool) -> tuple[float, bool, bool]:
-    """Timeout in s, whether to simulate, whether the button was pressed."""
+def _controls(target: Target, *, busy: bool) -> tuple[float, CallMode, bool]:
+    """Timeout in s, how to call, whether the button was pressed."""
     line = st.container(horizontal=True, vertical_alignment="bottom")
+    mode = mode_choice(line, target.server)
     st.session_state.setdefault("call.run.timeout", 30.0)
     timeout_s = line.number_input(
-        "Timeout (s)", 0.1, LONGEST_S, step=5.0, format="%g", width=150,
+        "Timeout (s)", 0.1, LONGEST_S, step=5.0, format="%g", width=120,
         key="call.run.timeout", persist_state="session",
         help="The call is given up after this time; connecting to the server is not counted.",
     )  # fmt: skip
-    simulate = line.toggle(
-        "Simulate", key="call.run.simulate", persist_state="session",
-        help="Calls nothing: an outcome is drawn from the known figures and marked as simulated; nothing is learnt.",
-    )  # fmt: skip
-    label, icon = ("Simulate", ":material/casino:") if simulate else ("Call", ":material/play_arrow:")
-    pressed = line.button(label, icon=icon, type="primary", width="stretch", key="call.run.go", disabled=busy)
-    return timeout_s, simulate, pressed
+    words = MODES[mode]
+    pressed = line.button(
+        words.button, icon=words.icon, type="primary", width="stretch", key="call.run.go", disabled=busy
+    )
+    return timeout_s, mode, pressed
 
 
 def _blocked(target: Target, filled: Filled, *, pressed: bool) -> None:
@@ -160,18 +159,18 @@ def _confirmed() -> bool:
     return sure
 
 
-def _start(console: Console, target: Target, filled: Filled, timeout_s: float, simulate: bool) -> None:
+def _start(console: Console, target: Target, filled: Filled, timeout_s: float, mode: CallMode) -> None:
     decision_id = target.decision.id if target.decision is not None else None
     call = ToolCall(target.tool.server, target.tool.name, filled.arguments, timeout_s, target.catalog.name, decision_id)
     try:
-        handle = console.start_call(call, simulate=simulate)
+        handle = console.start_call(call, mode=mode)
     except WayfareError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return
     st.session_state.pop("call.run.confirm", None)
     runs = _runs()
     runs.pop(target.key, None)
-    runs[target.key] = Run(handle, simulate, time.monotonic(), target.decision, filled.secret)
+    runs[target.key] = Run(handle, time.monotonic(), target.decision, filled.secret)
     for key in [key for key, run in runs.items() if run.handle.done][: max(0, len(runs) - RUNS_KEPT)]:
         del runs[key]
     st.session_state["call.run.attempted"].discard(target.key)

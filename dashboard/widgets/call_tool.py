@@ -8,7 +8,10 @@ from core import units
 from core.console import Console
 from core.domain.catalog import ToolHints
 from core.domain.decision import Decision
+from core.domain.outcome import CallMode
 from core.domain.statistics import Source
+from core.virtual import SENTENCE
+from dashboard.widgets.call_mode import MODES
 from dashboard.widgets.call_target import Target
 from dashboard.widgets.call_text import Colour, visible
 from dashboard.widgets.text import escaped
@@ -26,6 +29,8 @@ def tool_card(console: Console, target: Target) -> None:
     """Title, server, decision, description, hints and the three figures with their sources."""
     tool, server = target.tool, target.server
     st.markdown(f"#### {escaped(tool.title or tool.name, 120)}\n:small[:gray[{escaped(tool.id, 200)}]]")
+    if server.virtual:
+        st.badge(SENTENCE, icon=MODES[CallMode.VIRTUAL].icon, color="violet")
     if target.decision is not None:
         st.markdown(f":small[{_place(target.decision, tool.id)}]")
     _description(tool.description or server.description)

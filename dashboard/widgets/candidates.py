@@ -2,22 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from core import units
 from core.domain.decision import Decision, ToolRow
 from dashboard.pages import open_page
+from dashboard.widgets.compare_variants import FIRST, MOST, variant_text
 from dashboard.widgets.text import escaped
 
 FIGURES = "Price a call, expected seconds until success, chance that one attempt succeeds, tokens of the definition."
 
 
-def candidate_cards(decision: Decision, *, height: int) -> None:
-    """One card a candidate, best first."""
-    with st.container(height=height, border=False, gap="xsmall"):
-        st.markdown("**4 · Candidates**", help=FIGURES)
+def candidate_cards(decision: Decision, texts: Mapping[str, str], *, height: int) -> None:
+    """One card a candidate, best first; `texts` are what a link to this question carries."""
+    with st.container(height=height, border=False, gap="xxsmall"):
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+            st.markdown("**4 · Candidates**", help=FIGURES, width="content")
+            _links({name: text for name, text in texts.items() if text})
         for row in decision.candidates:
             _card(decision, decision.tool_at(row))
+
+
+def _links(texts: dict[str, str]) -> None:
+    """The same question on other pages."""
+    with st.container(horizontal=True, width="content", gap="xsmall"):
+        if st.button(
+            "", icon=":material/compare_arrows:", key="route:compare", type="tertiary", help="Compare routers"
+        ):
+            open_page("compare", **compared(texts))
+        if st.button("", icon=":material/scatter_plot:", key="route:map", type="tertiary", help="Show on the map"):
+            open_page("map", **texts)
+
+
+def compared(texts: Mapping[str, str]) -> dict[str, str]:
+    """The Route page's link as the Compare page's: this router with its knobs as they stand, beside the others.
+
+    >>> compared({"q": "x", "k": "3"})["with"].split(",")[0]
+    'ehrr~k=3'
+    """
+    asked = {name: text for name, text in texts.items() if name in {"q", "hint", "catalog"}}
+    router = texts.get("router", "ehrr")
+    knobs = {name: text for name, text in texts.items() if name not in {*asked, "router"}}
+    others = [name for name in FIRST if name != router or knobs]
+    return {**asked, "with": ",".join([variant_text(router, knobs), *others[: MOST - 1]])}
 
 
 def _card(decision: Decision, tool: ToolRow) -> None:
@@ -27,7 +56,7 @@ def _card(decision: Decision, tool: ToolRow) -> None:
         title, button = st.columns([3, 1.15], vertical_alignment="center", gap="xxsmall")
         title.markdown(
             f"{':violet[★] ' if best else ''}**{escaped(name, 40)}**  \n"
-            f":small[:gray[{escaped(server, 40)}] · U **{tool.utility:.3f}**]"
+            f":small[:gray[{escaped(server, 40)}] · {'U' if decision.economic else escaped(decision.score)} **{tool.utility:.3f}**]"
         )
         kind = "primary" if best else "secondary"
         if button.button("Call", key=f"route:call:{tool.tool}", type=kind, width="stretch"):

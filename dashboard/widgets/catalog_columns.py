@@ -57,7 +57,8 @@ SERVER_COLUMNS: dict[str, Any] = {
     "calls": _calls("Real calls that the figures have learnt from."),
     "reached_by": TextColumn(
         "reached by",
-        help="stdio: a command on this machine. http, sse: an address. No command: it can be ranked, not called.",
+        help="stdio: a command on this machine. http, sse: an address. Virtual: real MCP, simulated results. "
+        "No command: it can be ranked; calls to it are virtual or simulated.",
         width=96,
     ),
 }

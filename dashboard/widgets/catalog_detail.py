@@ -9,12 +9,15 @@ import streamlit as st
 
 from core import units
 from core.console import Console
-from core.domain.catalog import Catalog, Connection, Json, Server, Tool
+from core.domain.catalog import Catalog, Json, Server, Tool
+from core.domain.outcome import CallMode
 from core.domain.statistics import Statistics
+from core.virtual import SENTENCE
 from dashboard.pages import open_page
+from dashboard.widgets.call_mode import MODES
 from dashboard.widgets.catalog_frames import hint_words, price_words, source_word
 from dashboard.widgets.catalog_price import price_panel
-from dashboard.widgets.catalog_state import show_tools
+from dashboard.widgets.catalog_state import open_multiply, show_tools
 from dashboard.widgets.connection_words import connection_lines
 from dashboard.widgets.text import escaped
 
@@ -29,15 +32,11 @@ def server_detail(console: Console, catalog: Catalog, statistics: Statistics, ro
         left, right = st.columns([1.15, 1], gap="large")
         with left:
             _heading(server.name, server.title, server.category)
+            if server.virtual:
+                st.badge(SENTENCE, icon=MODES[CallMode.VIRTUAL].icon, color="violet")
             _text(server.description, "The catalog says nothing about this server.")
-            st.button(
-                f"Show its {len(server.tools):,} tools" if len(server.tools) != 1 else "Show its tool",
-                icon=":material/construction:",
-                disabled=not server.tools,
-                on_click=show_tools,
-                args=(server.name,),
-            )
-            _connection(server.connection)
+            _server_buttons(catalog.name, server)
+            _connection(server)
         with right:
             price_panel(
                 console,
@@ -49,6 +48,26 @@ def server_detail(console: Console, catalog: Catalog, statistics: Statistics, ro
                 declared_usd=server.ask_usd,
             )
             _figures(server_figures(server, statistics, row))
+
+
+def _server_buttons(catalog: str, server: Server) -> None:
+    with st.container(horizontal=True):
+        st.button(
+            f"Show its {len(server.tools):,} tools" if len(server.tools) != 1 else "Show its tool",
+            icon=":material/construction:",
+            disabled=not server.tools,
+            on_click=show_tools,
+            args=(server.name,),
+        )
+        st.button(
+            "Multiply…",
+            key="catalog.multiply",
+            icon=":material/content_copy:",
+            help="A new catalog with virtual copies of this server: other names, other words, other figures.",
+            disabled=not server.tools,
+            on_click=open_multiply,
+            args=(catalog, server.name),
+        )
 
 
 def tool_detail(console: Console, catalog: Catalog, statistics: Statistics, row: int) -> None:
@@ -158,12 +177,15 @@ def _text(text: str, otherwise: str) -> None:
             st.caption(f"The first {LONGEST_TEXT:,} of {len(text):,} characters.")
 
 
-def _connection(connection: Connection | None) -> None:
-    if connection is None:
-        st.caption("No command and no address: it can be ranked, but not called.")
-        return
-    st.caption(f"Reached by {connection.transport}. Values stand as references; secrets are never stored.")
-    st.code(connection_lines(connection), language=None, wrap_lines=True)
+def _connection(server: Server) -> None:
+    connection = server.connection
+    if connection is not None:
+        st.caption(f"Reached by {connection.transport}. Values stand as references; secrets are never stored.")
+        st.code(connection_lines(connection), language=None, wrap_lines=True)
+    elif server.virtual:
+        st.caption("A call starts it as a process of its own, which answers after the declared times.")
+    else:
+        st.caption("No command and no address: it can be ranked, and a virtual server can stand in for it.")
 
 
 def _schemas(tool: Tool) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.domain.catalog import Catalog, Connection, Server, Tool, ToolHints
+from core.domain.catalog import Catalog, Server, Tool, ToolHints
 from core.domain.statistics import Source, Statistics
 
 M_USD = 1e3
@@ -77,7 +77,7 @@ def server_frame(catalog: Catalog, statistics: Statistics) -> pd.DataFrame:
             "failure_percent": figures.post_accept_failure * PERCENT,
             "failure_source": source_words(figures.failure_source, figures.calls),
             "calls": figures.calls,
-            "reached_by": [reached_by(server.connection) for server in catalog.servers],
+            "reached_by": [reached_by(server) for server in catalog.servers],
         }
     )
 
@@ -152,13 +152,15 @@ def hint_words(hints: ToolHints) -> str:
     return ", ".join(yes if value else no for value, yes, no in said if value is not None)
 
 
-def reached_by(connection: Connection | None) -> str:
-    """The transport of a connection.
+def reached_by(server: Server) -> str:
+    """The transport of a server's connection; what is called through a virtual server says so.
 
-    >>> reached_by(None), reached_by(Connection("stdio", command="npx"))
-    ('no command', 'stdio')
+    >>> reached_by(Server("a")), reached_by(Server("a", virtual=True))
+    ('no command', 'virtual')
     """
-    return NO_COMMAND if connection is None else connection.transport
+    if server.connection is not None:
+        return f"{server.connection.transport}, virtual" if server.virtual else server.connection.transport
+    return "virtual" if server.virtual else NO_COMMAND
 
 
 def one_line(text: str, limit: int = SHOWN_DESCRIPTION) -> str:

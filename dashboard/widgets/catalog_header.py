@@ -7,7 +7,7 @@ import streamlit as st
 from core.console import Console
 from core.domain.catalog import Catalog
 from core.errors import WayfareError
-from core.library import SAMPLE
+from core.shipped import SAMPLE, SHIPPED
 from dashboard.widgets import catalog_state as state
 from dashboard.widgets.catalog_frames import Counts
 from dashboard.widgets.import_documents import counted
@@ -32,7 +32,7 @@ def known_catalog(console: Console, name: str) -> bool:
 
 
 def view_choice(view: str) -> str:
-    """Servers, tools or connections."""
+    """Servers, tools, findings or connections."""
     if st.session_state.get(state.VIEW) not in state.VIEWS:
         st.session_state[state.VIEW] = view if view in state.VIEWS else state.SERVERS
     return (
@@ -82,12 +82,12 @@ def actions(console: Console, name: str, servers: int) -> None:
     """Import, connect, remove."""
     st.button("Import…", icon=":material/upload_file:", on_click=state.open_dialog, args=("import",), type="primary")
     st.button("Connect a client configuration…", icon=":material/cable:", on_click=state.open_dialog, args=("connect",))
-    shipped = name == SAMPLE
+    shipped = name in SHIPPED
     with st.popover(
         "Remove",
         icon=":material/delete:",
         disabled=shipped,
-        help="The sample catalog is part of Wayfare and stays." if shipped else None,
+        help="This catalog is part of Wayfare and stays." if shipped else None,
     ):
         st.markdown(
             f"Remove **{escaped(name)}** with its {counted(servers, 'server')}? Recorded decisions and calls stay, "
@@ -113,6 +113,8 @@ def notice() -> None:
         sign = ":green[:material/check_circle:]" if said.done else ":red[:material/error:]"
         text.markdown(f"{sign} {escaped(said.sentence, 600)}")
         close.button("OK", key="catalog.notice", on_click=lambda: st.session_state.pop(state.NOTICE, None))
+        if said.findings:
+            st.button("Show the findings", key="catalog.findings", icon=":material/rule:", on_click=state.show_findings)
         if said.remarks:
             with st.expander(f"{len(said.remarks):,} remark{'s' if len(said.remarks) != 1 else ''}"):
                 st.text("\n".join(said.remarks))

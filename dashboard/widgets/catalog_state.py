@@ -8,8 +8,8 @@ import streamlit as st
 
 from core.domain.imports import Imported
 
-Dialog = Literal["import", "connect"]
-KNOWN = "catalog:import.known"
+Dialog = Literal["import", "connect", "multiply"]
+KNOWN, ORIGINAL = "catalog:import.known", "catalog:multiply.original"
 DIALOG, NOTICE, NEXT, CATALOG, SERVER, VIEW, QUERY = (
     "catalog:dialog",
     "catalog:notice",
@@ -19,17 +19,18 @@ DIALOG, NOTICE, NEXT, CATALOG, SERVER, VIEW, QUERY = (
     "catalog.view",
     "catalog.q",
 )
-SERVERS, TOOLS, CONNECTIONS = "Servers", "Tools", "Connections"
+SERVERS, TOOLS, LINT, CONNECTIONS = "Servers", "Tools", "Lint", "Connections"
 ALL_SERVERS = "All servers"
-VIEWS = (SERVERS, TOOLS, CONNECTIONS)
+VIEWS = (SERVERS, TOOLS, LINT, CONNECTIONS)
 
 
 class Notice(NamedTuple):
-    """What was done, or why not: one sentence, and remarks to unfold."""
+    """What was done, or why not: one sentence, remarks to unfold, and whether lint has something to show."""
 
     sentence: str
     remarks: tuple[str, ...] = ()
     done: bool = True
+    findings: bool = False
 
 
 class Known(NamedTuple):
@@ -52,6 +53,18 @@ def open_connect(imported: Imported, name: str, source: str) -> None:
     st.session_state[KNOWN] = Known(imported, name, source)
 
 
+def open_multiply(catalog: str, server: str) -> None:
+    """Open the dialog that multiplies a server; for `on_click`."""
+    close_dialog()
+    st.session_state[DIALOG] = "multiply"
+    st.session_state[ORIGINAL] = (catalog, server)
+
+
+def original() -> tuple[str, str]:
+    """The catalog and the server that the open dialog multiplies."""
+    return st.session_state[ORIGINAL]
+
+
 def known_servers() -> Known | None:
     """The servers that the open dialog is for, where they are not read from documents."""
     return st.session_state.get(KNOWN)
@@ -60,7 +73,8 @@ def known_servers() -> Known | None:
 def close_dialog() -> None:
     """Close the open dialog and forget everything that was typed, pasted or uploaded in it."""
     st.session_state.pop(DIALOG, None)
-    for key in [key for key in st.session_state if str(key).startswith(("catalog.import.", "catalog:import."))]:
+    typed = ("catalog.import.", "catalog:import.", "catalog.multiply.", "catalog:multiply.")
+    for key in [key for key in st.session_state if str(key).startswith(typed)]:
         del st.session_state[key]
 
 
@@ -69,9 +83,9 @@ def dialog_open(dialog: Dialog) -> bool:
     return st.session_state.get(DIALOG) == dialog
 
 
-def say(sentence: str, remarks: tuple[str, ...] = (), *, done: bool = True) -> None:
-    """Show a sentence at the top of the page until it is dismissed."""
-    st.session_state[NOTICE] = Notice(sentence, remarks, done)
+def say(sentence: str, remarks: tuple[str, ...] = (), *, done: bool = True, findings: bool = False) -> None:
+    """Show a sentence at the top of the page until it is dismissed; with `findings`, the way to the lint view."""
+    st.session_state[NOTICE] = Notice(sentence, remarks, done, findings)
 
 
 def go_to(catalog: str) -> None:
@@ -94,6 +108,12 @@ def after_move(kept: dict[str, str]) -> dict[str, str]:
 def show_tools(server: str) -> None:
     """Show the tools of one server in the next run; for `on_click`."""
     st.session_state[VIEW], st.session_state[SERVER], st.session_state[QUERY] = TOOLS, server, ""
+
+
+def show_findings() -> None:
+    """Show what lint found in the next run; for `on_click`."""
+    st.session_state[VIEW], st.session_state[QUERY] = LINT, ""
+    st.session_state.pop(NOTICE, None)
 
 
 def clear_search() -> None:

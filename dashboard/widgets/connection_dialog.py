@@ -8,7 +8,7 @@ import streamlit as st
 from core.console import Console
 from core.domain.imports import Imported
 from core.errors import WayfareError
-from core.library import SAMPLE
+from core.shipped import SHIPPED
 from dashboard.widgets import catalog_state as state
 from dashboard.widgets.catalog_frames import reached_by
 from dashboard.widgets.catalog_table import table_height
@@ -85,7 +85,7 @@ def server_plan(imported: Imported, wanted: tuple[Wanted, ...]) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "server": [server.name for server in imported.servers],
-            "by": [reached_by(server.connection) for server in imported.servers],
+            "by": [reached_by(server) for server in imported.servers],
             "command or address": [command_line(s.connection) if s.connection else "" for s in imported.servers],
             "needs": [", ".join(missing[server.name]) for server in imported.servers],
         }
@@ -129,8 +129,8 @@ def _connect(console: Console, imported: Imported, suggestion: str, source: str,
         check_name(name)
         if running():
             raise WayfareError("Another discovery is still under way; wait until it has reported.")
-        if name == SAMPLE:
-            raise WayfareError("The name sample belongs to the shipped catalog; choose another.")
+        if name in SHIPPED:
+            raise WayfareError(f"The name {name} belongs to a shipped catalog; choose another.")
     except WayfareError as error:
         st.session_state[PROBLEM] = str(error)
         return

@@ -96,7 +96,7 @@ def _preview(imported: Imported) -> None:
         {
             "server": [server.name for server in imported.servers],
             "tools": [len(server.tools) for server in imported.servers],
-            "reached by": [reached_by(server.connection) for server in imported.servers],
+            "reached by": [reached_by(server) for server in imported.servers],
         }
     )
     st.dataframe(frame, hide_index=True, height=table_height(min(len(frame), SERVERS_SHOWN)))
@@ -111,10 +111,12 @@ def _import(console: Console, read: Read, suggestion: str) -> None:
         return
     try:
         name = chosen_name(console, suggestion)
-        keep(console, imported, name, source_of(read.documents))
+        report = keep(console, imported, name, source_of(read.documents))
     except WayfareError as error:
         st.session_state[PROBLEM] = str(error)
         return
     state.close_dialog()
     state.go_to(name)
-    state.say(f"Imported as {name}. {taken(imported)}", remarks(imported))
+    found = counted(report.lint_errors, "error") if report.lint_errors else "no errors"
+    sentence = f"Imported as {name}. {taken(imported)} Lint found {found}."
+    state.say(sentence, remarks(imported), findings=report.lint_errors > 0)

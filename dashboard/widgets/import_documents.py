@@ -10,11 +10,11 @@ from itertools import count
 from pathlib import PurePath
 
 from core.console import Console
-from core.domain.catalog import Catalog
+from core.desk import ImportReport
 from core.domain.imports import Imported
 from core.errors import CatalogError, WayfareError
 from core.importers.merging import merge
-from core.library import SAMPLE
+from core.shipped import SHIPPED
 
 LONGEST_NAME = 80
 
@@ -66,12 +66,10 @@ def read_documents(console: Console, documents: Sequence[Document]) -> Reading:
     return Reading(sentence=f"Nothing was imported: {first}", problems=tuple(problems))
 
 
-def keep(console: Console, imported: Imported, name: str, source: str) -> None:
-    """Keep an import as a catalog. Raises WayfareError where the name is none or belongs to the sample."""
+def keep(console: Console, imported: Imported, name: str, source: str) -> ImportReport:
+    """Keep an import as a catalog. Raises WayfareError where the name is none or belongs to a shipped one."""
     check_name(name)
-    console.library.save(Catalog(name, imported.servers), source)
-    for reference, value in imported.secrets.items():
-        console.vault.put(reference, value)
+    return console.desk.keep(imported, name, source)
 
 
 def check_name(name: str) -> None:
@@ -85,7 +83,7 @@ def check_name(name: str) -> None:
 def name_for(documents: Sequence[Document], console: Console) -> str:
     """A catalog name that suggests itself: the first file's, and a free one for pasted text."""
     stem = "" if documents[0].name == PASTED else file_stem(documents[0].name)
-    if stem and stem != SAMPLE:
+    if stem and stem not in SHIPPED:
         return stem
     taken = {info.name for info in console.catalogs()}
     return next(name for number in count(1) if (name := f"imported-{number}") not in taken)

@@ -6,6 +6,7 @@ import streamlit as st
 
 from core.console import Console
 from core.errors import WayfareError
+from core.shipped import SHIPPED
 from dashboard.widgets.import_documents import counted
 from dashboard.widgets.text import escaped
 
@@ -23,7 +24,7 @@ def name_field(console: Console, suggestion: str) -> tuple[str, bool]:
     )
     name = typed.strip() or suggestion
     there = next((info for info in console.catalogs() if info.name == name), None)
-    if there is None or name == console.catalogs()[0].name:
+    if there is None or name in SHIPPED:
         return name, True
     agreed = st.checkbox(
         f"Replace the catalog {escaped(name)} ({counted(there.servers, 'server')}, {counted(there.tools, 'tool')}); "
@@ -39,7 +40,7 @@ def chosen_name(console: Console, suggestion: str) -> str:
     Raises WayfareError where a catalog of that name is there and nobody said that it may be replaced.
     """
     name = st.session_state.get(NAME, "").strip() or suggestion
-    others = [info.name for info in console.catalogs()[1:]]
+    others = [info.name for info in console.catalogs() if info.name not in SHIPPED]
     if name in others and not st.session_state.get(REPLACE, False):
         raise WayfareError(f"There is a catalog {name} already; tick that it may be replaced, or choose another name.")
     return name

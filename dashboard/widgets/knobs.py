@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from core.domain.params import Knob, Parameters, Value
+from core.domain.params import TEXT_LIMIT, Knob, Parameters, Value
 from core.errors import ParameterError
 
 OPEN_GROUPS = {"similarity", "reliability and time", "auction", "budget"}
@@ -78,6 +78,10 @@ def _widget(info: Knob, value: Value, key: str, redraws: list[str]) -> None:
         st.toggle(text, key=key, help=help_text, on_change=st.rerun, args=(redraws,))
     elif info.choices:
         st.selectbox(text, info.choices, key=key, help=help_text, on_change=st.rerun, args=(redraws,))
+    elif info.free_text:
+        st.text_input(
+            text, key=key, help=help_text, max_chars=TEXT_LIMIT, on_change=st.rerun, args=(redraws,)
+        )
     elif info.optional:
         st.number_input(
             text, value=None, min_value=info.low, max_value=info.high, step=info.step, key=key, help=help_text,

@@ -31,8 +31,10 @@ class Question:
         }
 
 
-def question(console: Console, state: UrlState, kept: Mapping[str, str], first_catalog: str) -> Question:
-    """The row at the top of the page."""
+def question(
+    console: Console, state: UrlState, kept: Mapping[str, str], first_catalog: str, *, choose_router: bool = True
+) -> Question:
+    """The row at the top of the page; without a choice of the router where the page compares several."""
     grid = st.grid(2, min_column_width=400, gap="small", vertical_alignment="bottom")
     for name in ("q", "hint"):
         st.session_state.setdefault(state.key(name), kept.get(name, ""))
@@ -46,17 +48,26 @@ def question(console: Console, state: UrlState, kept: Mapping[str, str], first_c
         help="What kind of server is wanted; it is compared with the servers' texts only.",
     )  # fmt: skip
     catalogs = [info.name for info in console.catalogs()]
-    routers = {router.id: router.title for router in console.routers()}
     _remember(state.key("catalog"), catalogs, kept.get("catalog", first_catalog))
-    _remember(state.key("router"), list(routers), kept.get("router", "ehrr"))
     catalog = row.selectbox("Catalog", catalogs, key=state.key("catalog"), width=150)
-    router = row.selectbox("Router", list(routers), key=state.key("router"), format_func=routers.__getitem__, width=120)
-    for kind, shown, there in (("catalog", catalog, catalogs), ("router", router, list(routers))):
-        if (wanted := kept.get(kind, shown)) not in there:
-            st.warning(
-                f"There is no {kind} {escaped(wanted, 80)}; this is {escaped(shown, 80)}.", icon=":material/link_off:"
-            )
+    _missing("catalog", catalog, catalogs, kept)
+    router = "ehrr"
+    if choose_router:
+        routers = {router.id: router.title for router in console.routers()}
+        _remember(state.key("router"), list(routers), kept.get("router", "ehrr"))
+        router = row.selectbox(
+            "Router", list(routers), key=state.key("router"), format_func=routers.__getitem__, width=140
+        )
+        _missing("router", router, list(routers), kept)
     return Question(subtask.strip(), server_hint.strip(), catalog, router)
+
+
+def _missing(kind: str, shown: str, there: Sequence[str], kept: Mapping[str, str]) -> None:
+    """Say it where a link asks for what is not there."""
+    if (wanted := kept.get(kind, shown)) not in there:
+        st.warning(
+            f"There is no {kind} {escaped(wanted, 80)}; this is {escaped(shown, 80)}.", icon=":material/link_off:"
+        )
 
 
 def examples(console: Console, state: UrlState, catalog: str) -> None:

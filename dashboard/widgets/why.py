@@ -32,7 +32,7 @@ def why_panel(console: Console, decision: Decision, key: str) -> None:
         row = decision.tools.ids.index(subject)
         _figures(_tool_figures(console, decision, row))
     else:
-        _figures(_server_figures(decision.server_at(decision.servers.names.index(subject))))
+        _figures(_server_figures(decision, decision.server_at(decision.servers.names.index(subject))))
 
 
 def _subjects(decision: Decision) -> list[str]:
@@ -48,13 +48,13 @@ def _figures(figures: Sequence[tuple[str, str]]) -> None:
     st.markdown("  ·  ".join(f":gray[{escaped(name)}] **{escaped(value)}**" for name, value in figures))
 
 
-def _server_figures(row: ServerRow) -> list[tuple[str, str]]:
+def _server_figures(decision: Decision, row: ServerRow) -> list[tuple[str, str]]:
     return [
         ("rank", str(row.rank)),
         ("similarity", f"{row.similarity:.3f}"),
         ("time to success C", units.seconds(row.cost_s)),
-        ("utility U", f"{row.utility:.3f}"),
-        ("posted price τ", "not asked" if row.posted_price_usd is None else units.price(row.posted_price_usd)),
+        (_score(decision), f"{row.utility:.3f}"),
+        ("posted price τ", "none" if row.posted_price_usd is None else units.price(row.posted_price_usd)),
         ("ask price c", "none advertised" if row.ask_usd is None else units.price(row.ask_usd)),
         ("short-listed", "yes" if row.shortlisted else "no"),
         ("accepted", "yes" if row.accepted else "no"),
@@ -71,11 +71,15 @@ def _tool_figures(console: Console, decision: Decision, index: int) -> list[tupl
         ("time cost", units.seconds(row.time_cost_s)),
         ("price", units.price(row.price_usd)),
         ("money cost κ·p", units.seconds(row.money_cost_s)),
-        ("utility U", f"{row.utility:.3f}"),
+        (_score(decision), f"{row.utility:.3f}"),
         ("schema tokens", f"{row.tokens:,}"),
     ]
-    room = console.tool_headroom(decision, index) if row.rank else None
+    room = console.tool_headroom(decision, index) if row.rank and decision.economic else None
     return figures + (_headroom(row, room) if room else [])
+
+
+def _score(decision: Decision) -> str:
+    return "utility U" if decision.economic else decision.score
 
 
 def _headroom(row: ToolRow, room: Headroom) -> list[tuple[str, str]]:

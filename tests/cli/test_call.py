@@ -15,7 +15,7 @@ from tests.cli.conftest import ROOT, Command, server, stdio, tool
 
 CONVERT = json.dumps({"value": 3, "source": "mi", "target": "km"})
 KEYS = {
-    "server", "tool", "outcome", "simulated", "latency_s", "connect_s", "attempts", "price_usd", "error", "content",
+    "server", "tool", "outcome", "simulated", "mode", "latency_s", "connect_s", "attempts", "price_usd", "error", "content",
     "structured", "statistics",
 }  # fmt: skip
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from core.shipped import SHIPPED
 from tests.cli.conftest import RAW, ROOT, Command, Run, server, tool
 
 SECRET = "correct-horse-battery-staple"
@@ -66,7 +67,7 @@ def test_where_no_server_answers_nothing_is_kept(wayfare: Command, write) -> Non
     assert run.err.count("\n") == 1
     assert "no server answered" in run.err
     assert SECRET not in run.err
-    assert len(wayfare("catalogs", "--json").json()["catalogs"]) == 1
+    assert len(wayfare("catalogs", "--json").json()["catalogs"]) == len(SHIPPED)
 
 
 def test_a_failed_discovery_leaves_the_catalog_of_that_name(wayfare: Command, write) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from core.cli.main import COMMANDS
 from core.routers import ROUTERS
+from core.shipped import SHIPPED
 from tests.cli.conftest import Command
 
 NAMES = list(COMMANDS)
@@ -59,12 +60,16 @@ def test_version(wayfare: Command) -> None:
 def test_catalogs(wayfare: Command, write) -> None:
     file = write("mine.json", {"servers": [{"name": "files", "tools": [{"name": "read"}, {"name": "write"}]}]})
     assert wayfare("import", file).code == 0
-    sample, mine = wayfare("catalogs", "--json").json()["catalogs"]
+    sample, *testbeds, mine = wayfare("catalogs", "--json").json()["catalogs"]
     assert (sample["name"], sample["source"]) == ("sample", "shipped with Wayfare")
     assert sample["servers"] >= 15
+    assert [(t["name"], t["servers"], t["tools"] >= 120) for t in testbeds] == [
+        ("attention-120", 6, True),
+        ("search-15", 15, True),
+    ]
     assert mine == {"name": "mine", "servers": 1, "tools": 2, "source": "mine.json"}
     lines = wayfare("catalogs").out.splitlines()
-    assert [line.split()[0] for line in lines] == ["catalog", "sample", "mine"]
+    assert [line.split()[0] for line in lines] == ["catalog", *SHIPPED, "mine"]
 
 
 def test_routers(wayfare: Command) -> None:
@@ -93,6 +98,6 @@ def test_the_store_is_named_by_option_or_environment_and_the_option_wins(wayfare
     assert wayfare("import", file, "--db", other).code == 0
     assert other.is_file()
     assert not db.exists()
-    assert len(wayfare("catalogs", "--json").json()["catalogs"]) == 1
+    assert len(wayfare("catalogs", "--json").json()["catalogs"]) == len(SHIPPED)
     assert db.is_file()
-    assert len(wayfare("catalogs", "--json", "--db", other).json()["catalogs"]) == 2
+    assert len(wayfare("catalogs", "--json", "--db", other).json()["catalogs"]) == len(SHIPPED) + 1

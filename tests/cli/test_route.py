@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from core.console import Console
+from core.shipped import SHIPPED
 from tests.cli.conftest import Command, server, tool
 
 TEXT = "sum a column of a CSV file"
@@ -182,7 +183,7 @@ class TestCatalogs:
 
     def test_a_file(self, wayfare: Command, write) -> None:
         assert self.found(wayfare, "files::read", "--catalog", write("files.json", self.FILES))
-        assert len(wayfare("catalogs", "--json").json()["catalogs"]) == 1
+        assert len(wayfare("catalogs", "--json").json()["catalogs"]) == len(SHIPPED)
 
     def test_a_name(self, wayfare: Command, write) -> None:
         wayfare("import", write("files.json", self.FILES), "--name", "mine")

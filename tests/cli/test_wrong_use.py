@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from core.shipped import SHIPPED
 from tests.cli.conftest import ROOT, Command, Run, server, tool
 
 CONVERT = ("call", "unit-exchange", "convert_units")
@@ -204,7 +205,7 @@ def test_the_port_is_taken(wayfare: Command) -> None:
         refused(wayfare("up", "--port", port), f"127.0.0.1:{port}", "--port")
 
 
-@pytest.mark.parametrize("name", ["sample", "  ", "two\nlines", "x" * 201])
+@pytest.mark.parametrize("name", ["sample", "search-15", "  ", "two\nlines", "x" * 201])
 def test_names_that_a_catalog_cannot_have(wayfare: Command, raw_catalog: Path, name: str) -> None:
     refused(wayfare("import", raw_catalog, "--name", name), "name", "--name")
-    assert [c["name"] for c in json.loads(wayfare("catalogs", "--json").out)["catalogs"]] == ["sample"]
+    assert [c["name"] for c in json.loads(wayfare("catalogs", "--json").out)["catalogs"]] == [*SHIPPED]

@@ -10,7 +10,7 @@ import pytest
 
 from core.calls import Calls
 from core.console import Console
-from core.domain.outcome import OutcomeKind, ToolCall
+from core.domain.outcome import CallMode, OutcomeKind, ToolCall
 from core.errors import UnknownNameError
 from core.stats.book import StatisticsBook
 from core.stats.ema import Rates
@@ -97,7 +97,7 @@ def test_what_a_call_costs(console: Console, calls_of: CallsOf, kind: OutcomeKin
 def test_a_simulated_call_reaches_nobody_and_teaches_nothing(console: Console, calls_of: CallsOf) -> None:
     caller = Scripted()
     before = figures(console)
-    report = calls_of(caller).run(call("echo"), simulate=True)
+    report = calls_of(caller).run(call("echo"), mode=CallMode.DRAWN)
     assert report.outcome.simulated
     assert (report.server_before, report.tool_before) == (report.server_after, report.tool_after)
     assert caller.calls == []

@@ -11,6 +11,7 @@ from core.calls import Calls
 from core.console import Console
 from core.domain.statistics import Source
 from core.errors import CatalogError, UnknownNameError, WayfareError
+from core.shipped import SHIPPED
 from tests.console.world import Scripted, call, document, figures, opened
 
 ONE = '{"servers": [{"name": "new", "description": "New.", "tools": [{"name": "tool", "description": "A tool."}]}]}'
@@ -20,10 +21,10 @@ def names(console: Console) -> list[str]:
     return [info.name for info in console.catalogs()]
 
 
-def test_the_sample_is_first_and_needs_no_store(console: Console) -> None:
+def test_the_shipped_catalogs_are_first_and_need_no_store(console: Console) -> None:
     infos = console.catalogs()
-    assert names(console) == ["sample", "world"]
-    assert (infos[1].servers, infos[1].tools) == (3, 7)
+    assert names(console) == [*SHIPPED, "world"]
+    assert (infos[-1].servers, infos[-1].tools) == (3, 7)
 
 
 def test_catalogs_survive_reopening(console: Console, path: Path) -> None:
@@ -55,30 +56,31 @@ def test_a_new_import_replaces_the_catalog_and_keeps_its_calls(console: Console,
     assert figures(console) == learnt
 
 
-@pytest.mark.parametrize("name", ["sample", "", " ", "a\nb", "x" * 201])
+@pytest.mark.parametrize("name", ["sample", "attention-120", "", " ", "a\nb", "x" * 201])
 def test_names_that_cannot_be(console: Console, name: str) -> None:
     with pytest.raises(CatalogError, match="name"):
         console.desk.import_text(ONE, name)
     with pytest.raises(CatalogError, match="name"):
         console.desk.discover(console.desk.read(ONE, "a.json"), name, "a.json")
-    assert names(console) == ["sample", "world"]
+    assert names(console) == [*SHIPPED, "world"]
 
 
 def test_removing(console: Console, calls_of, path: Path) -> None:
     calls_of(Scripted()).run(call("echo"))
     console.desk.remove("world")
-    assert names(console) == ["sample"]
+    assert names(console) == [*SHIPPED]
     for wrong in ("world", "nope"):
         with pytest.raises(UnknownNameError, match=wrong):
             console.desk.remove(wrong)
-    with pytest.raises(CatalogError, match="part of Wayfare"):
-        console.desk.remove("sample")
+    for name in SHIPPED:
+        with pytest.raises(CatalogError, match=f"{name}.*part of Wayfare"):
+            console.desk.remove(name)
     with pytest.raises(UnknownNameError):
         console.route("read a file", catalog="world")
     assert console.store.activity.call_count() == 1
     console.close()
     with opened(path) as again:
-        assert names(again) == ["sample"]
+        assert names(again) == [*SHIPPED]
 
 
 def test_a_file_is_opened_for_this_process_only(console: Console, tmp_path: Path) -> None:
@@ -86,7 +88,7 @@ def test_a_file_is_opened_for_this_process_only(console: Console, tmp_path: Path
     file.write_text(ONE)
     name = console.open_catalog(str(file))
     assert console.route("a tool", catalog=name).winner.tool == "new::tool"
-    assert names(console) == ["sample", "world"]
+    assert names(console) == [*SHIPPED, "world"]
     file.write_text("nonsense")
     assert console.open_catalog(str(file)) == name
     with pytest.raises(WayfareError, match=r"none\.json"):

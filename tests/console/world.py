@@ -93,6 +93,7 @@ class Scripted:
         self._kinds = iter(kinds)
         self._meanwhile = meanwhile
         self.calls: list[ToolCall] = []
+        self.connections: list[Connection | None] = []
 
     def call(
         self,
@@ -104,6 +105,7 @@ class Scripted:
         cancel: threading.Event | None = None,
     ) -> Outcome:
         self.calls.append(call)
+        self.connections.append(connection)
         if on_progress is not None:
             on_progress(Progress(1, 2, "half"))
         self._meanwhile(call)

@@ -4,7 +4,7 @@ import pytest
 
 from core.errors import ParameterError
 from core.routers import ROUTERS
-from core.routers.parameters import MatchingParameters
+from core.routers.parameters import CandidateParameters
 
 KNOBS = [
     pytest.param(kind.parameters, info, id=f"{name}-{info.name}")
@@ -23,8 +23,8 @@ def examples(info):
     """Some admitted values of a knob: its default, the ends of its range, one step in, each choice, off."""
     if info.kind is bool:
         return [True, False]
-    if info.choices:
-        return list(info.choices)
+    if info.kind is str:
+        return list(info.choices) or [info.default, "mail:write, files::read", "none"]
     ends = [info.kind(info.low), info.kind(info.high), info.kind(info.low + info.step)]
     return [info.default, *ends, *([None, 0.0] if info.optional else [])]
 
@@ -77,8 +77,17 @@ def test_each_admitted_value_survives_the_way_through_text(kind, info):
 
 
 @pytest.mark.parametrize(("kind", "info"), KNOBS)
-def test_a_knob_has_choices_exactly_where_it_is_text(kind, info):
-    assert bool(info.choices) == (info.kind is str)
+def test_only_text_has_choices(kind, info):
+    assert not info.choices or info.kind is str
+
+
+@pytest.mark.parametrize(("kind", "info"), [p for p in KNOBS if p.values[1].free_text])
+def test_free_text_is_never_empty_and_not_endless(kind, info):
+    assert info.default
+    for empty in ("", "  \n"):
+        assert getattr(kind().replaced({info.name: empty}), info.name) == "none"
+    with pytest.raises(ParameterError, match=f"^{info.name} has 10,001 characters; give at most 10,000"):
+        kind().replaced({info.name: "x" * 10_001})
 
 
 def test_names_and_symbols_are_used_once(parameters):
@@ -94,8 +103,8 @@ def test_all_values_at_once_survive_the_way_through_text(parameters):
     assert parameters().replaced({name: str(x) for name, x in there.changed().items()}) == there
 
 
-def test_every_router_takes_matching_parameters(parameters):
-    assert issubclass(parameters, MatchingParameters)
+def test_every_router_can_be_told_how_many_candidates_are_wanted(parameters):
+    assert issubclass(parameters, CandidateParameters)
 
 
 def test_an_unknown_name_is_refused(parameters):

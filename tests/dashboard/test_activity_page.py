@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.console import Console
 from core.domain.events import OutcomeEvent, StatisticsEvent
-from core.domain.outcome import ToolCall
+from core.domain.outcome import CallMode, ToolCall
 from core.embedding.cached import CachedEncoder
 from core.embedding.onnx import onnx_source
 from core.store import Store
@@ -47,7 +47,7 @@ def events() -> list[Event]:
         decision = console.route(HOSTILE, parameters=knobs, server_hint="anything")
         assert decision.winner is not None
         server, tool = decision.winner.tool.split("::")
-        console.call(ToolCall(server, tool, {}, catalog="sample", decision_id=decision.id), simulate=True)
+        console.call(ToolCall(server, tool, {}, catalog="sample", decision_id=decision.id), mode=CallMode.DRAWN)
         decided = store.activity.decision(decision.id)
         assert decided is not None
         called = store.activity.decision_outcomes(decision.id)

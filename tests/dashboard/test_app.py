@@ -61,6 +61,10 @@ def press(app: AppTest, label: str) -> AppTest:
     return checked(next(button for button in app.button if button.label == label).click().run())
 
 
+def to_the_map(app: AppTest) -> AppTest:
+    return checked(next(button for button in app.button if button.key == "route:map").click().run())
+
+
 def test_the_configuration_is_ours_from_any_directory(elsewhere: Path) -> None:
     from dashboard.app import load_config
 
@@ -130,6 +134,29 @@ def test_from_a_candidate_to_its_call_and_back(console: Console) -> None:
     back = press(call, "Back to Route")
     assert back.query_params == {"q": "read a file", "catalog": "small"}
     assert back.text_input(key="route.q").value == "read a file"
+
+
+def test_from_a_decision_to_the_map_and_back_with_all_that_was_asked(console: Console) -> None:
+    asked = {"q": "read a file", "hint": "disk", "catalog": "small", "alpha_t": "0.1"}
+    drawn = to_the_map(visit(**asked))
+    assert drawn.query_params == {**asked, "by": "server"}
+    assert drawn.text_input(key="map.q").value == "read a file"
+    back = press(drawn, "Open in Route")
+    assert back.query_params == asked
+
+
+@pytest.mark.parametrize(
+    ("button", "query"),
+    [
+        ("Call", {"catalog": "small", "tool": "files::read"}),
+        ("Open in catalog", {"catalog": "small", "view": "tools", "tool": "files::read", "server": "files"}),
+    ],
+)
+def test_from_a_tool_of_the_map_to_its_call_and_its_row(console: Console, button: str, query: dict[str, str]) -> None:
+    drawn = to_the_map(visit(q="read a file", catalog="small"))
+    drawn.session_state["map.tool"] = "files::read"
+    opened = press(checked(drawn.run()), button)
+    assert {name: opened.query_params[name] for name in query} == query
 
 
 def test_a_page_opened_with_the_very_query_of_the_page_before_takes_it(console: Console) -> None:

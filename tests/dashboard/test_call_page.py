@@ -18,7 +18,7 @@ from streamlit.testing.v1 import AppTest
 from core.calls import Calls
 from core.console import Console
 from core.domain.catalog import Connection, Tool
-from core.domain.outcome import ContentBlock, Outcome, OutcomeKind, ToolCall
+from core.domain.outcome import CallMode, ContentBlock, Outcome, OutcomeKind, ToolCall
 from core.embedding.cached import CachedEncoder, EncoderSource
 from core.execution.base import Progress
 from core.store import Store
@@ -54,7 +54,13 @@ CATALOG = {
                 {"name": "remove", "description": "Removes a file.", "annotations": {"destructiveHint": True}},
                 {"name": "stat", "description": "Size of a file.", "inputSchema": {"type": "object", "properties": {}}},
             ],
-        }
+        },
+        {
+            "name": "shelf",
+            "description": "Lends books.",
+            "virtual": True,
+            "tools": [{"name": "lend", "description": "Lends a book.", "annotations": {"destructiveHint": True}}],
+        },
     ]
 }
 
@@ -80,6 +86,7 @@ class Caller:
     progress: Progress | None = None
     go: threading.Event = field(default_factory=threading.Event)
     asked: list[ToolCall] = field(default_factory=list)
+    connections: list[Connection | None] = field(default_factory=list)
 
     def call(
         self,
@@ -92,6 +99,7 @@ class Caller:
     ) -> Outcome:
         """See ToolCaller."""
         self.asked.append(call)
+        self.connections.append(connection)
         if self.progress is not None and on_progress is not None:
             on_progress(self.progress)
         while not self.go.wait(0.005):
@@ -138,6 +146,11 @@ def checked(app: AppTest) -> AppTest:
 def press(app: AppTest, key: str = "call.run.go") -> AppTest:
     """The page after a button."""
     return checked(app.button(key=key).click().run())
+
+
+def how(app: AppTest) -> Any:
+    """The choice between real, virtual and simulated calls."""
+    return next(group for group in app.segmented_control if group.label == "How")
 
 
 def said(app: AppTest) -> str:
@@ -270,11 +283,45 @@ def test_a_destructive_tool_asks_once_more(bench: Bench) -> None:
 
 def test_a_simulated_call_calls_and_teaches_nothing(bench: Bench) -> None:
     app = bench.open("files::remove")
-    app.toggle(key="call.run.simulate").set_value(True).run()
+    app = checked(how(app).set_value(CallMode.DRAWN).run())
+    assert app.button(key="call.run.go").label == "Simulate"
     app = bench.answered(press(app))
     assert bench.caller.asked == []
+    assert "the outcome was drawn at random" in said(app)
     assert "because it was simulated" in said(app)
     assert len(app.dataframe) == 0
+
+
+def test_how_to_call_is_one_choice(bench: Bench) -> None:
+    app = bench.open("files::remove")
+    assert how(app).options == ["Real call", "Virtual server", "Simulate"]
+    assert (how(app).value, app.button(key="call.run.go").label) == (CallMode.REAL, "Call")
+    assert "Virtual server: real MCP" not in said(app)
+    app = checked(how(app).set_value(CallMode.VIRTUAL).run())
+    app = bench.answered(press(app))  # nothing is destroyed: nobody has to confirm
+    assert "Virtual server: real MCP, simulated results. Nothing is learnt from it." in said(app)
+    assert "because it was simulated" in said(app)
+    assert "Would cost" in {metric.label for metric in app.metric}
+    assert "core.virtual" in (bench.caller.connections[0] or Connection("stdio")).args
+
+
+def test_a_virtual_server_says_so_and_is_called_without_a_real_choice(bench: Bench) -> None:
+    app = bench.open("shelf::lend")
+    assert how(app).options == ["Virtual server", "Simulate"]
+    assert "Virtual server: real MCP, simulated results." in said(app)
+    bench.caller.answer = {"kind": OutcomeKind.NOT_CONNECTED, "error": "it is gone"}
+    app = bench.answered(press(app))
+    assert len(bench.caller.asked) == 1
+    assert "Nothing is learnt from it" in said(app)
+    assert not any(button.key == "call.connect" for button in app.button)  # there is nothing to connect
+
+
+def test_each_kind_of_server_keeps_its_own_choice(bench: Bench) -> None:
+    app = checked(how(bench.open("files::stat")).set_value(CallMode.DRAWN).run())
+    app = checked(app.selectbox(key="call.url.tool").set_value("shelf::lend").run())
+    assert how(app).value is CallMode.VIRTUAL
+    app = checked(app.selectbox(key="call.url.tool").set_value("files::stat").run())
+    assert how(app).value is CallMode.DRAWN
 
 
 @pytest.mark.parametrize("kind", list(OutcomeKind))

@@ -17,6 +17,7 @@ from core.embedding.cached import CachedEncoder
 from core.embedding.onnx import onnx_source
 from core.errors import CatalogError
 from core.mcp_bridge.slot import ConnectionState
+from core.shipped import SHIPPED
 from core.store import Store
 from dashboard import session
 from dashboard.widgets.connection_job import JOB, Job
@@ -100,6 +101,15 @@ def test_the_first_visit_shows_the_sample(console: Console) -> None:
     assert page.metric[0].value == str(len(console.library.catalog("sample").servers))
     assert len(page.dataframe[0].value) == len(console.library.catalog("sample").servers)
     assert page.query_params == {"catalog": "sample"}
+
+
+def test_every_shipped_catalog_can_be_chosen_and_none_removed(console: Console) -> None:
+    page = visit()
+    assert page.selectbox(key="catalog.catalog").options[: len(SHIPPED)] == [*SHIPPED]
+    for name in SHIPPED:
+        page.selectbox(key="catalog.catalog").set_value(name).run()
+        assert page.metric[1].value == str(len(console.library.catalog(name).tools))
+        assert [block.proto.popover.disabled for block in page.get("popover")] == [True]
 
 
 def test_a_link_opens_a_server(console: Console) -> None:
@@ -227,7 +237,7 @@ def test_replacing_needs_a_tick_and_the_sample_stays(console: Console) -> None:
     assert not button(page, "Import").disabled
     page.text_input(key="catalog.import.name").set_value("sample").run()
     button(page, "Import").click().run()
-    assert "belongs to the shipped catalog" in said(page)
+    assert "belongs to a shipped catalog" in said(page)
     assert [server.name for server in console.library.catalog("mine").servers] == ["weather", "files"]
 
 
@@ -262,7 +272,7 @@ def test_removing_asks_first_and_returns_to_the_sample(console: Console) -> None
     page.button(key="catalog.remove").click().run()
     assert "The catalog mine was removed." in said(page)
     assert page.query_params == {"catalog": "sample"}
-    assert [info.name for info in console.catalogs()] == ["sample"]
+    assert [info.name for info in console.catalogs()] == [*SHIPPED]
     page.button(key="catalog.notice").click().run()
     assert "was removed" not in said(page)
 
@@ -285,7 +295,7 @@ def test_connecting_warns_asks_for_values_and_reports(console: Console) -> None:
     assert "no server answered, so nothing was kept" in said(page)
     assert not page.text_area
     assert SECRET not in everything(page)
-    assert [info.name for info in console.catalogs()] == ["sample", "mine"]
+    assert [info.name for info in console.catalogs()] == [*SHIPPED, "mine"]
     button(page, "Try again…").click().run()
     assert page.dataframe[-1].value.iloc[0]["needs"] == ""
     button(page, "Close the report").click().run()

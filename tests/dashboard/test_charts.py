@@ -24,15 +24,19 @@ import dashboard.charts
 from core.domain.catalog import Server
 from core.domain.decision import Decision
 from core.lab import curves
+from core.lab.comparison import agreement
 from core.routers.ehrr import Ehrr
 from core.routers.parameters import EhrrParameters
 from dashboard.charts.activity_spending import spending_by_server, spending_over_time
 from dashboard.charts.activity_statistics import latency_history, success_history
 from dashboard.charts.activity_trends import latency_over_time, success_over_time
+from dashboard.charts.agreement import agreement_map
 from dashboard.charts.auction import auction
 from dashboard.charts.posted_price import posted_price
 from dashboard.charts.server_ranking import server_ranking
+from dashboard.charts.stages import stages
 from dashboard.charts.tool_breakdown import tool_breakdown
+from dashboard.charts.tool_scores import tool_scores
 from dashboard.charts.utility_lines import utility_lines
 from dashboard.widgets.holds import holds
 
@@ -46,6 +50,11 @@ CHARTS: dict[str, Callable[[Decision], go.Figure]] = {
     "posted_price": lambda decision: posted_price(decision, curves.posted_price_curve(decision)),
     "utility_lines alpha_t": lambda decision: utility_lines(curves.utility_lines(decision, "alpha_t")),
     "utility_lines kappa": lambda decision: utility_lines(curves.utility_lines(decision, "kappa")),
+    "tool_scores": tool_scores,
+    "stages": lambda decision: stages(decision.stages),
+    "agreement_map": lambda decision: agreement_map(
+        [decision.subtask, *decision.servers.names[:1]], agreement([decision] * (1 + len(decision.servers.names[:1])))
+    ),
 }
 
 
@@ -154,7 +163,7 @@ def test_every_chart_of_a_decision_is_in_the_table() -> None:
     modules = (
         importlib.import_module(f"dashboard.charts.{found.name}")
         for found in pkgutil.iter_modules(dashboard.charts.__path__)
-        if not found.name.startswith("activity_") and found.name != "base"
+        if not found.name.startswith(("activity_", "map_", "tool_map")) and found.name != "base"
     )
     drawing = {
         name

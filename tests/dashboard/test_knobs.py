@@ -56,6 +56,8 @@ def widget(app: AppTest, info: Knob) -> Any:
         found = app.toggle
     elif info.choices:
         found = app.selectbox
+    elif info.free_text:
+        found = app.text_input
     else:
         found = app.number_input if info.optional else app.slider
     return found(key=f"route.knob.{app.session_state['route.router']}.{info.name}")
@@ -77,6 +79,8 @@ def other_value(info: Knob) -> Any:
         return not info.default
     if info.choices:
         return next(choice for choice in info.choices if choice != info.default)
+    if info.free_text:
+        return "mail:write, files::read"
     return info.kind(info.low if info.default is None else info.high if info.default == info.low else info.low)
 
 
@@ -99,7 +103,7 @@ def test_every_knob_is_a_widget_that_shows_its_range_default_and_help(router) ->
         assert "●" not in drawn.label
         if info.choices:
             assert tuple(drawn.options) == info.choices
-        elif info.kind is not bool:
+        elif info.kind not in (bool, str):
             assert (drawn.min, drawn.max, drawn.step) == (info.low, info.high, info.step)
 
 

@@ -57,6 +57,16 @@ def test_plain_takes_every_figure() -> None:
     assert imported.notes[0].where == 'a.json: servers[0] "w" → tools[0] "get"'
 
 
+@pytest.mark.parametrize(("says", "virtual"), [({"virtual": True}, True), ({"virtual": False}, False), ({}, False)])
+def test_plain_takes_the_mark_of_a_virtual_server(says: dict[str, Any], virtual: bool) -> None:
+    assert read({"servers": [{"name": "w", "tools": [], **says}]}).servers[0].virtual is virtual
+
+
+def test_plain_refuses_a_mark_that_is_none() -> None:
+    with pytest.raises(CatalogError, match="virtual is text; give true or false"):
+        read({"servers": [{"name": "w", "tools": [], "virtual": "yes"}]})
+
+
 def test_plain_takes_one_server_alone() -> None:
     assert [tool.id for tool in read({"name": "s", "tools": [{"name": "t"}]}).servers[0].tools] == ["s::t"]
     with pytest.raises(CatalogError, match=r"^a\.json: tools\[0\]: name is empty; give a name\.$"):

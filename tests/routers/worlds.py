@@ -15,7 +15,7 @@ from core.stats.book import StatisticsBook
 
 
 class FixedMatcher:
-    """Answers with similarities written by hand; what has none has 0. Keeps what it was asked."""
+    """Answers with similarities written by hand; what has none has 0. Keeps what it was asked, and every text that it read."""
 
     def __init__(self, catalog: Catalog, servers: dict[str, float], tools: dict[str, float], embed_ms: float = 0.0):
         self.answer = Match(
@@ -24,18 +24,28 @@ class FixedMatcher:
             embed_ms,
         )
         self.asked: list[tuple[str, str]] = []
+        self.read: list[str] = []
 
     def match(self, subtask, server_hint, parameters):
         self.asked.append((subtask, server_hint))
+        self.read.append(subtask)
         return self.answer
 
     def embed(self, text):
+        self.read.append(text)
         return np.zeros(4, dtype=np.float32)
 
     def cosines(self, layer, view, vector):
         return self._of(layer)
 
+    def cosines_of(self, texts, vector):
+        return self._of("tools" if len(texts) == len(self.answer.tools) else "servers")
+
+    def tokens(self, texts):
+        return [np.zeros((0, 4), dtype=np.float32) for _ in texts]
+
     def bm25(self, layer, text):
+        self.read.append(text)
         return 10 * self._of(layer)
 
     def _of(self, layer):

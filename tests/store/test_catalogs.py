@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from core.domain.catalog import Catalog, Connection, Server, Tool, ToolHints
 from core.errors import StoreError, UnknownNameError
 from core.store import Store
+from core.store.documents import from_json, to_json
 
 texts = st.text(st.characters(codec="utf-8"), max_size=12)
 anything = st.text(max_size=12)  # lone surrogates too: inside the document JSON escapes them
@@ -49,6 +51,7 @@ servers = st.builds(
     st.lists(tools, max_size=3).map(tuple),
     *[figures] * 6,
     st.none() | connections,
+    st.booleans(),
 )
 catalogs = st.builds(Catalog, texts, st.lists(servers, max_size=3).map(tuple))
 
@@ -167,3 +170,10 @@ def test_edits_outlive_a_new_import(store: Store, make: SimpleNamespace) -> None
     store.catalogs.remove_catalog("demo")
     store.catalogs.save_catalog(SMALL, "")
     assert len(store.catalogs.overrides("demo")) == 1
+
+
+def test_a_document_from_before_virtual_servers_is_read() -> None:
+    document = json.loads(to_json(SMALL))
+    for server in document["servers"]:
+        del server["virtual"]
+    assert from_json(json.dumps(document)) == SMALL

@@ -1,0 +1,129 @@
+"""ETOM's five levels: what a router would have called, against what a task needs.
+
+    L1 direct          exact match: the first tool is the task's own
+    L2 context-aware   exact match against the set: the first tool is one of the equal function set
+    L3 one server, L4 across servers      node-set exact match, and F1 of predicted and needed nodes
+    L5 out of scope    exact rejection: no tool at all
+
+A predicted tool counts for a step of the plan when it is the step's tool or one of its `equal`; a tool counts for one step
+and a step for one tool, so the nodes that agree are a maximum matching of both. Steps with the same tool are one node.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from core.domain.decision import Decision
+from core.domain.task import Task
+from core.lab.benchmark import percentile
+
+Score = Callable[[Sequence[str], Task], float]
+
+
+def predicted_tools(decision: Decision) -> tuple[str, ...]:
+    """What a router would call: the first candidate of each step of a decomposed question, else the winner alone."""
+    firsts = [step.candidates[:1] for step in decision.steps] or [decision.candidates[:1]]
+    return tuple(dict.fromkeys(decision.tools.ids[row] for rows in firsts for row in rows))
+
+
+def exact_match(predicted: Sequence[str], task: Task) -> float:
+    """1 where the only tool is the task's own: the first of those that are relevant. L1.
+
+    >>> exact_match(["files::read"], Task("t", "x", relevant=("files::read", "disk::read")))
+    1.0
+    """
+    return float(tuple(predicted) == task.relevant[:1] != ())
+
+
+def set_match(predicted: Sequence[str], task: Task) -> float:
+    """1 where the only tool is one of the equal function set. L2.
+
+    >>> set_match(["disk::read"], Task("t", "x", relevant=("files::read", "disk::read")))
+    1.0
+    """
+    return float(len(predicted) == 1 and predicted[0] in task.relevant)
+
+
+def node_set_match(predicted: Sequence[str], task: Task) -> float:
+    """1 where every predicted tool is a step's and every step has its tool, in any order. L3, L4."""
+    nodes = _nodes(task)
+    return float(len(set(predicted)) == len(nodes) == _agreeing(predicted, nodes))
+
+
+def node_set_f1(predicted: Sequence[str], task: Task) -> float:
+    """2 |agreeing| / (|predicted| + |needed|). L3, L4.
+
+    >>> from core.domain.task import Step
+    >>> plan = (Step("a::x", equal=("b::x",)), Step("a::y"))
+    >>> node_set_f1(["b::x", "c::z", "a::x"], Task("t", "x", plan=plan))  # one step is met, by either of two
+    0.4
+    """
+    nodes = _nodes(task)
+    sizes = len(set(predicted)) + len(nodes)
+    return 2 * _agreeing(predicted, nodes) / sizes if sizes else 0.0
+
+
+def rejection(predicted: Sequence[str], task: Task) -> float:  # noqa: ARG001
+    """1 where no tool is named at all. L5."""
+    return float(not predicted)
+
+
+LEVELS: dict[str, dict[str, Score]] = {
+    "L1": {"em": exact_match},
+    "L2": {"em": set_match},
+    "L3": {"em": node_set_match, "f1": node_set_f1},
+    "L4": {"em": node_set_match, "f1": node_set_f1},
+    "L5": {"em": rejection},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LevelRun:
+    """One router over the tasks of one level: means of the level's scores in [0, 1], and the decisions' time in ms."""
+
+    router: str
+    level: str
+    n: int
+    scores: Mapping[str, float]
+    latency_ms_p50: float
+
+
+def run_level(router: str, level: str, tasks: Sequence[Task], route: Callable[[str], Decision]) -> LevelRun:
+    """Route every task's question (its sub-task where it has none) and score it as its level asks."""
+    decisions = [route(task.question or task.subtask) for task in tasks]
+    found = [predicted_tools(decision) for decision in decisions]
+    return LevelRun(
+        router=router,
+        level=level,
+        n=len(tasks),
+        scores={
+            name: statistics.fmean(map(score, found, tasks)) if tasks else 0.0 for name, score in LEVELS[level].items()
+        },
+        latency_ms_p50=percentile([decision.timings_ms["total"] for decision in decisions], 50),
+    )
+
+
+def _nodes(task: Task) -> list[frozenset[str]]:
+    """For each tool of the plan, what would do for it."""
+    alike: dict[str, set[str]] = {}
+    for step in task.plan:
+        alike.setdefault(step.tool, {step.tool}).update(step.equal)
+    return [frozenset(tools) for tools in alike.values()]
+
+
+def _agreeing(predicted: Sequence[str], nodes: Sequence[frozenset[str]]) -> int:
+    """The size of a maximum matching of distinct predicted tools and nodes (augmenting paths)."""
+    holder: dict[int, str] = {}
+
+    def takes(tool: str, tried: set[int]) -> bool:
+        for node, tools in enumerate(nodes):
+            if tool in tools and node not in tried:
+                tried.add(node)
+                if node not in holder or takes(holder[node], tried):
+                    holder[node] = tool
+                    return True
+        return False
+
+    return sum(takes(tool, set()) for tool in dict.fromkeys(predicted))

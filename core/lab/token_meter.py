@@ -1,0 +1,172 @@
+"""What a decision costs in tokens, against putting every definition before the model: the tools tax of Tool Attention.
+
+    tax(K)  = K * sum over all tools of tokens(t)                    every definition, anew in each of K turns          (2)
+    tax'(K) = cached + K * exposed                                   this decision: its stable prefix is written once
+    rho     = C_task / (C_task + tax + C_sys)                        effective context utilisation                      (3)
+
+Below about 0.3 a model's reasoning breaks. The paper's figures of rho (0.24 for 47,312 tokens, 0.56 for 11,865, 0.78 for
+4,082, 0.94 for 480) are those of one turn, and C_task = 15,000 with C_sys = 500 gives each within 0.02: the defaults here.
+
+`Counted` figures are tokens that were counted on the texts (cl100k_base). `Projected` ones assume something on top: that K
+turns go like this one, a context, a model's price. A price that nobody knows is None, never 0.
+
+>>> meter = token_meter(Counted(tools=120, definitions=47_312, exposed=968, cached=1_400), turns=30)
+>>> round(meter.counted.saved_percent, 1), meter.projected.all_tools.tokens, meter.projected.decision.tokens
+(95.0, 1419360, 30440)
+>>> round(token_meter(meter.counted).projected.all_tools.utilisation, 2)
+0.24
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from core.domain.decision import Decision
+from core.model_prices import ModelPrice
+
+BREAKING_POINT = 0.3  # of rho: "reasoning-quality cliff" of Tool Attention, 3.3
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Tokens that are useful for the task (messages, thoughts, results), and those of the fixed system prompt."""
+
+    task_tokens: int = 15_000
+    system_tokens: int = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Tokens of one turn as counted: all `definitions` of the catalog's `tools`; what the decision newly `exposed`, and
+    its stable prefix that a provider can cache."""
+
+    tools: int
+    definitions: int
+    exposed: int
+    cached: int
+
+    @classmethod
+    def of(cls, decision: Decision) -> Counted:
+        """The counts of a decision."""
+        tokens = decision.tokens
+        return cls(len(decision.tools.ids), tokens["baseline"], tokens["exposed"], tokens["cached"])
+
+    @property
+    def turn(self) -> int:
+        """What one turn holds: the prefix and what is newly exposed."""
+        return self.exposed + self.cached
+
+    @property
+    def saved_percent(self) -> float:
+        """Of all definitions, the share that a turn spares; below 0 where it holds more than them; 0 without tools."""
+        return 100.0 * (1 - self.turn / self.definitions) if self.definitions else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """One way to show tools, over K turns: its `tokens`, rho after them, the turns after which rho is below 0.3 (None:
+    never), and its price in USD (None: the model's price is not known)."""
+
+    tokens: int
+    utilisation: float
+    turns_to_breaking: int | None
+    usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Projected:
+    """K turns like this one, in a context, at a model's price.
+
+    `cached_catalog_usd` is the price of all definitions where the provider caches them as a prefix: the fairest
+    comparison, None without a price for cached tokens. `tools_to_breaking`: as many definitions of the catalog's mean
+    size fit before rho of all tools is below 0.3 (None without tools).
+    """
+
+    turns: int
+    context: Context
+    model: str
+    all_tools: Course
+    decision: Course
+    cached_catalog_usd: float | None
+    tools_to_breaking: int | None
+
+    @property
+    def saved_percent(self) -> float:
+        """Of the tokens of all tools over K turns, the share that the decision spares; 0 without tools."""
+        return 100.0 * (1 - self.decision.tokens / self.all_tools.tokens) if self.all_tools.tokens else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class TokenMeter:
+    """What was counted, and what follows from it under assumptions."""
+
+    counted: Counted
+    projected: Projected
+
+
+def token_meter(
+    counted: Counted, *, turns: int = 1, context: Context | None = None, price: ModelPrice | None = None
+) -> TokenMeter:
+    """The meter of one decision over `turns` (at least 1). Raises ValueError for fewer."""
+    if turns < 1:
+        raise ValueError(f"turns = {turns} is fewer than 1")
+    within, charged = context or Context(), price or ModelPrice("")
+    mean = counted.definitions / counted.tools if counted.tools else 0.0
+    return TokenMeter(
+        counted,
+        Projected(
+            turns=turns,
+            context=within,
+            model=charged.model,
+            all_tools=_course(0, counted.definitions, turns, within, charged),
+            decision=_course(counted.cached, counted.exposed, turns, within, charged),
+            cached_catalog_usd=None
+            if charged.cache_read_usd is None
+            else price_usd(counted.definitions, 0, turns, charged),
+            tools_to_breaking=_fit(within, 0, turns * mean),
+        ),
+    )
+
+
+def utilisation(task_tokens: float, tax_tokens: float, system_tokens: float) -> float:
+    """Effective context utilisation rho in [0, 1], Tool Attention (3); 0 where the task has no tokens.
+
+    >>> round(utilisation(15_000, 47_312, 500), 2)
+    0.24
+    """
+    return task_tokens / (task_tokens + tax_tokens + system_tokens) if task_tokens else 0.0
+
+
+def price_usd(cached: int, exposed: int, turns: int, price: ModelPrice) -> float | None:
+    """USD of K turns: the prefix is written once and read K - 1 times, what is exposed is read anew each time.
+
+    Where the table has no price for reading a cache, nothing is cached. None where input has no price.
+
+    >>> price_usd(1_000, 200, 3, ModelPrice("toy", input_usd=2e-6, cache_read_usd=1e-6))  # 2,000 + 1,200 + 2,000 millionths
+    0.0052
+    """
+    if price.input_usd is None:
+        return None
+    if price.cache_read_usd is None:
+        return turns * (cached + exposed) * price.input_usd
+    write = price.input_usd if price.cache_write_usd is None else price.cache_write_usd
+    return cached * (write + (turns - 1) * price.cache_read_usd) + turns * exposed * price.input_usd
+
+
+def _course(once: int, each: int, turns: int, context: Context, price: ModelPrice) -> Course:
+    tokens = once + turns * each
+    return Course(
+        tokens=tokens,
+        utilisation=utilisation(context.task_tokens, tokens, context.system_tokens),
+        turns_to_breaking=_fit(context, once, each),
+        usd=price_usd(once, each, turns, price),
+    )
+
+
+def _fit(context: Context, once: float, each: float) -> int | None:
+    """As many as `each` tokens go beside `once` before rho falls below 0.3; None where nothing is added."""
+    if each <= 0:
+        return None
+    room = context.task_tokens * (1 - BREAKING_POINT) / BREAKING_POINT - context.system_tokens - once
+    return max(0, math.floor(room / each + 1e-9))

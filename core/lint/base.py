@@ -1,0 +1,120 @@
+"""The port of a lint rule: what it is called, why it matters, and one hook that looks."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.domain.catalog import Catalog, Tool
+from core.domain.lint import Finding, Severity
+from core.index.catalog_index import CatalogIndex
+from core.lint.corpus import Corpus
+from core.lint.folding import visible
+from core.lint.passages import Passage, passages
+from core.tokens import count_many, definition_text
+
+EVIDENCE_CHARACTERS = 200
+LISTED = 6  # names that a reason gives
+
+
+class Context:
+    """What rules look at besides the catalog itself; costly parts are made when a rule asks for them.
+
+    `tokens` (T,) counts each tool's definition, `priced` (T,) says which tools have a price from anywhere, `index` holds
+    the vectors: None where they are not there yet, and rules that need them are left out.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        *,
+        index: CatalogIndex | None = None,
+        tokens: Callable[[], NDArray[np.int64]] | None = None,
+        priced: NDArray[np.bool_] | None = None,
+    ) -> None:
+        self._catalog = catalog
+        self._tokens = tokens
+        self.index = index
+        self.priced = (
+            np.array([t.price_usd is not None for t in catalog.tools], dtype=bool) if priced is None else priced
+        )
+
+    @cached_property
+    def tokens(self) -> NDArray[np.int64]:
+        """cl100k_base tokens of each tool's definition, (T,)."""
+        if self._tokens is not None:
+            return self._tokens()
+        return np.array(count_many([definition_text(tool) for tool in self._catalog.tools]), dtype=np.int64)
+
+    @cached_property
+    def passages(self) -> tuple[Passage, ...]:
+        """Every text that a model may read."""
+        return passages(self._catalog)
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        """The same texts, each once, ready to be searched."""
+        return Corpus(self.passages)
+
+
+class Rule(ABC):
+    """One rule. A subclass says what it is about and fills `check`, which gives the same findings for the same catalog.
+
+    `why` is one sentence for people, `advice` one on what to do about a finding.
+    """
+
+    id: ClassVar[str]
+    title: ClassVar[str]
+    severity: ClassVar[Severity]
+    why: ClassVar[str]
+    advice: ClassVar[str]
+    needs_vectors: ClassVar[bool] = False
+
+    @abstractmethod
+    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
+        """What this rule finds, in the catalog's order."""
+
+    def finding(
+        self,
+        reason: str,
+        *,
+        server: str = "",
+        tool: str = "",
+        evidence: str = "",
+        where: str = "",
+        other: str = "",
+    ) -> Finding:
+        """A finding of this rule; `reason` is one sentence with the fact or number found."""
+        shown = visible(evidence)
+        if len(shown) > EVIDENCE_CHARACTERS:
+            shown = f"{shown[: EVIDENCE_CHARACTERS - 1]}…"
+        return Finding(self.id, self.severity, server, tool, shown, visible(reason), self.advice, where, other)
+
+
+class ToolRule(Rule):
+    """A rule that looks at one tool at a time."""
+
+    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:  # noqa: ARG002 - one tool says all
+        for tool in catalog.tools:
+            if found := self.look(tool):
+                reason, where, evidence = found
+                yield self.finding(reason, server=tool.server, tool=tool.name, where=where, evidence=evidence)
+
+    @abstractmethod
+    def look(self, tool: Tool) -> tuple[str, str, str] | None:
+        """Reason, where it stands and evidence, or None where the tool is in order."""
+
+
+def listed(names: list[str]) -> str:
+    """Some of the names, and how many more there are.
+
+    >>> listed(["a", "b"])
+    'a, b'
+    """
+    shown = ", ".join(names[:LISTED])
+    return f"{shown} and {len(names) - LISTED} more" if len(names) > LISTED else shown

@@ -1,0 +1,132 @@
+"""Names that are the same, or nearly: models and clients mix them up, and a router has to tell them apart."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+
+from core.domain.catalog import Catalog, Tool
+from core.domain.lint import Finding, Severity
+from core.lint.base import Context, Rule, listed
+from core.lint.folding import CONFUSABLES, disguises, key
+
+SHORTEST_SIMILAR = 5  # characters: below, one letter makes a different word
+
+
+class SharedName(Rule):
+    """One tool name on several servers."""
+
+    id = "shared_name"
+    title = "Same name on several servers"
+    severity = Severity.NOTE
+    why = "Clients that do not put the server before the name let one tool shadow the other."
+    advice = "Call it as server::tool, or give the tools names that tell them apart."
+
+    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:  # noqa: ARG002 - names say all
+        for tools in _groups(catalog.tools).values():
+            servers = list(dict.fromkeys(tool.server for tool in tools))
+            if len(servers) > 1:
+                first, other = tools[0], next(tool for tool in tools if tool.server != tools[0].server)
+                yield self.finding(
+                    f"{len(servers)} servers have a tool of this name: {listed(servers)}.",
+                    server=first.server, tool=first.name, where="name", evidence=first.name, other=other.id,
+                )  # fmt: skip
+
+
+class NameTwice(Rule):
+    """Two tools of one server whose names differ in case or separators alone."""
+
+    id = "name_twice"
+    title = "Same name in one server"
+    severity = Severity.ERROR
+    why = "Names that differ in case or separators alone are one name for people, for models and for some clients."
+    advice = "Rename one of them after what it does differently."
+
+    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:  # noqa: ARG002 - names say all
+        for server in catalog.servers:
+            for tools in _groups(server.tools).values():
+                for tool in tools[1:]:
+                    yield self.finding(
+                        f"The names {tools[0].name} and {tool.name} differ in case or separators alone.",
+                        server=server.name, tool=tool.name, where="name", evidence=tool.name, other=tools[0].id,
+                    )  # fmt: skip
+
+
+class LookalikeName(Rule):
+    """A name that is drawn like another one, or mixes letters of several scripts."""
+
+    id = "lookalike_name"
+    title = "Look-alike name"
+    severity = Severity.ERROR
+    why = "A name that looks like another one takes its place in people's eyes: read_fi1e is not read_file."
+    advice = "Do not put this tool before a model; find out which of the two is the real one."
+
+    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:  # noqa: ARG002 - names say all
+        yield from self._found((tool.server, tool.name, tool.name, tool.id) for tool in catalog.tools)
+        yield from self._found((server.name, "", server.name, server.name) for server in catalog.servers)
+
+    def _found(self, names: Iterable[tuple[str, str, str, str]]) -> Iterator[Finding]:
+        known = list(names)
+        real = {key(name): (name, full) for _, _, name, full in known}
+        for server, tool, name, _ in known:
+            imitated = next((real[form] for form in sorted(disguises(name)) if form in real), None)
+            if imitated is not None:
+                reason, other = f"The name looks like {imitated[0]} but is another one.", imitated[1]
+            elif mixed := _mixed(name):
+                reason, other = f"The name mixes Latin letters with others that look like them ({mixed}).", ""
+            else:
+                continue
+            yield self.finding(reason, server=server, tool=tool, where="name", evidence=name, other=other)
+
+
+class SimilarServers(Rule):
+    """Server names that differ in one letter, or in case and separators."""
+
+    id = "similar_servers"
+    title = "Nearly the same server name"
+    severity = Severity.WARNING
+    why = "A server that differs from another in one letter may be a slip of the keyboard, or wait for one."
+    advice = "Check which one was meant; rename or remove the other."
+
+    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:  # noqa: ARG002 - names say all
+        first: dict[str, str] = {}
+        for server in catalog.servers:
+            plain = key(server.name)
+            forms = sorted(_forms(plain))
+            for other in sorted({first[form] for form in forms if form in first}):
+                if not _numbered(plain, key(other)):
+                    what = "case or separators alone" if plain == key(other) else "one letter"
+                    yield self.finding(
+                        f"The name {server.name} differs from {other} in {what}.",
+                        server=server.name, where="name", evidence=server.name, other=other,
+                    )  # fmt: skip
+            for form in forms:
+                first.setdefault(form, server.name)
+
+
+def _groups(tools: Iterable[Tool]) -> Mapping[str, list[Tool]]:
+    groups: dict[str, list[Tool]] = defaultdict(list)
+    for tool in tools:
+        groups[key(tool.name) or tool.name].append(tool)
+    return groups
+
+
+def _mixed(name: str) -> str:
+    """The letters of other scripts in a name that are drawn like Latin ones, where Latin ones stand beside them."""
+    if not any(c.isascii() and c.isalpha() for c in name):
+        return ""
+    return ", ".join(f"U+{ord(c):04X}" for c in dict.fromkeys(name) if c.lower() in CONFUSABLES)
+
+
+def _forms(plain: str) -> set[str]:
+    """A name and what is left of it without one letter, in place or closed up: names one letter apart share a form."""
+    if len(plain) < SHORTEST_SIMILAR:
+        return {plain}
+    cuts = range(len(plain))
+    open_ = {f"{plain[:at]}\0{plain[at + 1 :]}" for at in cuts}
+    return {plain} | open_ | {plain[:at] + plain[at + 1 :] for at in cuts}
+
+
+def _numbered(one: str, other: str) -> bool:
+    """Whether two names differ in digits alone: search-1 and search-2 are meant to."""
+    return one != other and one.rstrip("0123456789") == other.rstrip("0123456789")

@@ -1,0 +1,37 @@
+"""Text that has to be decoded before a person can read it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from core.domain.catalog import Catalog
+from core.domain.lint import Finding, Severity
+from core.lint.base import Context, Rule
+
+BLOB_CHARACTERS = 120  # of one encoded run: longer than keys, hashes and links that serve as examples
+_BLOB = re.compile(
+    r"(?<![\w/.:%+-])(?=[A-Za-z0-9+/_-]*[0-9])(?=[A-Za-z0-9+/_-]*[A-Z])(?=[A-Za-z0-9+/_-]*[a-z])[A-Za-z0-9+/_-]{120,}={0,2}"
+)
+
+
+class EncodedText(Rule):
+    """Sentences in base64, hexadecimal or escapes, and runs that nobody can read."""
+
+    id = "encoded_text"
+    title = "Encoded text"
+    severity = Severity.WARNING
+    why = "A model decodes what a reviewer passes over; a description has no reason to be unreadable."
+    advice = "Read what it says; a description should be plain text, and an example short."
+
+    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:  # noqa: ARG002 - passages say all
+        for passage in context.passages:
+            if passage.encoding:
+                reason = f"The {passage.where} holds a sentence in {passage.encoding}."
+                evidence = passage.text
+            elif match := _BLOB.search(passage.text):
+                reason = f"The {passage.where} holds {len(match[0])} characters in a row that nobody can read."
+                evidence = match[0][:60]
+            else:
+                continue
+            yield self.finding(reason, server=passage.server, tool=passage.tool, where=passage.where, evidence=evidence)

@@ -1,0 +1,142 @@
+"""Characters that nobody sees: invisible, direction-changing, and the space that pushes text out of sight."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from core.domain.catalog import Catalog
+from core.domain.lint import Finding, Severity
+from core.lint.base import Context, Rule
+from core.lint.folding import INVISIBLE
+from core.lint.passages import Passage
+from core.lint.quoting import quoted
+
+SCREEN_SPACES = 100  # spaces in a row: wider than the line of a dialog, so what follows is out of sight
+SCREEN_LINES = 12  # empty lines in a row: more than the dialogs of usual clients show
+RUN = 3  # invisible characters in a row: no script and no emoji needs as many
+MANY = 5  # in one text: more than a slip of the keyboard or the clipboard
+
+_TAGS = re.compile("[\U000e0020-\U000e007f]+")
+_FLAG = re.compile("\U0001f3f4[\U000e0061-\U000e007a\U000e0030-\U000e0039]{2,6}\U000e007f")
+_TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_OVERRIDES = re.compile("[\u202d\u202e]")
+_RUN = re.compile(f"(?:{INVISIBLE.pattern}){{{RUN},}}")
+_IN_WORD = re.compile(
+    "[A-Za-z][\u034f\u115f\u1160\u180e\u200b-\u200d\u2060-\u2064\u206a-\u206f\u3164\ufeff\uffa0][A-Za-z]"
+)
+_EMOJI_JOINERS = re.compile(
+    "(?<=[^\x00-\u1fff\u3000-\u9fff\uac00-\ud7af\ufe00-\ufe0f])[\ufe0e\ufe0f]?\u200d|(?<![\ufe00-\ufe0f])[\ufe0e\ufe0f](?![\ufe00-\ufe0f])"
+)
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_BLANK = "[ \t\u00a0\u2000-\u200a\u3000]"
+_SPACE = re.compile(
+    rf"(?<!{_BLANK}){_BLANK}{{{SCREEN_SPACES},}}+(?=\S)|(?<!\s)(?:[^\S\n]*+\n){{{SCREEN_LINES},}}+(?=\s*+\S)"
+)
+
+
+class HiddenCharacters(Rule):
+    """Invisible characters that carry or break text."""
+
+    id = "hidden_characters"
+    title = "Hidden characters"
+    severity = Severity.ERROR
+    why = "A model reads characters that people cannot see: whole instructions fit into them, and words broken by them pass filters."
+    advice = "Do not put this tool before a model until they are gone; ask its author why they were there."
+
+    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:  # noqa: ARG002 - passages say all
+        for passage in context.passages:
+            if not passage.text.isascii() and (found := hidden(passage.text)):
+                fact, start, end = found
+                around = quoted(passage.text, start, end)
+                yield self.finding(
+                    f"The {passage.place} {fact}.",
+                    server=passage.server, tool=passage.tool, where=passage.where, evidence=around,
+                )  # fmt: skip
+
+
+class StrayCharacters(Rule):
+    """One invisible character or a few, as a copied text brings along."""
+
+    id = "stray_characters"
+    title = "Stray invisible characters"
+    severity = Severity.NOTE
+    why = "A copied text may carry invisible characters; they cost tokens and break exact matches."
+    advice = "Remove them where the text is kept."
+
+    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:  # noqa: ARG002 - passages say all
+        for passage in context.passages:
+            if passage.text.isascii() or hidden(passage.text):
+                continue
+            if found := _unneeded(passage.text):
+                names = ", ".join(f"U+{ord(c):04X}" for c in sorted(Counter(found)))
+                yield self.finding(
+                    f"The {passage.place} has {len(found)} invisible character{'s' if len(found) > 1 else ''} ({names}).",
+                    server=passage.server, tool=passage.tool, where=passage.where,
+                )  # fmt: skip
+
+
+class BuriedText(Rule):
+    """Text behind so much empty space that a dialog does not show it."""
+
+    id = "buried_text"
+    title = "Text out of sight"
+    severity = Severity.ERROR
+    why = "Space pushes text beyond the edge of the dialog in which people approve a tool; a model reads on."
+    advice = "Read what stands behind the space before this tool is put before a model."
+
+    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:  # noqa: ARG002 - passages say all
+        for passage in context.passages:
+            if match := _SPACE.search(passage.text):
+                yield self.finding(
+                    _buried(passage, match), server=passage.server, tool=passage.tool, where=passage.where,
+                    evidence=passage.text[match.end() :].lstrip()[:80],
+                )  # fmt: skip
+
+
+def hidden(text: str) -> tuple[str, int, int] | None:
+    """What is hidden in a text, from where to where; None for nothing that counts.
+
+    >>> hidden("pay\\u200bload")
+    ('has words broken by invisible characters (U+200B)', 2, 5)
+    >>> hidden("👩\\u200d💻 is an emoji")
+    """
+    bare = _blanked(_EMOJI_JOINERS, _blanked(_FLAG, text))
+    if match := _TAGS.search(bare):
+        said = "".join(chr(ord(c) - 0xE0000) for c in match[0])
+        return f"has invisible tag characters that say “{said[:80]}”", *match.span()
+    if match := (_OVERRIDES if _right_to_left(text) else _TURNS).search(text):
+        return f"turns the direction of reading with U+{ord(match[0]):04X}", *match.span()
+    if match := _RUN.search(bare):
+        return f"has {len(match[0])} invisible characters in a row (U+{ord(match[0][0]):04X}…)", *match.span()
+    if match := _IN_WORD.search(bare):
+        return f"has words broken by invisible characters (U+{ord(match[0][1]):04X})", *match.span()
+    if len(found := _unneeded(text)) >= MANY:
+        start = text.index(found[0])
+        return f"has {len(found)} invisible characters", start, start + 1
+    return None
+
+
+def _unneeded(text: str) -> list[str]:
+    """Invisible characters that neither an emoji nor a script needs."""
+    if not INVISIBLE.search(text):
+        return []
+    bare = _EMOJI_JOINERS.sub("", _FLAG.sub("", text))
+    scripted = _right_to_left(bare) or any("\u0900" <= c <= "\u0dff" for c in bare)
+    joiners = "\u200c\u200d\u200e\u200f\u061c\u202a\u202b\u202c\u2066\u2067\u2068\u2069" if scripted else ""
+    return [c for c in INVISIBLE.findall(bare) if c not in joiners and c != "\u00ad"]
+
+
+def _blanked(pattern: re.Pattern[str], text: str) -> str:
+    return pattern.sub(lambda match: " " * len(match[0]), text)
+
+
+def _right_to_left(text: str) -> bool:
+    return _RIGHT_TO_LEFT.search(text) is not None
+
+
+def _buried(passage: Passage, match: re.Match[str]) -> str:
+    lines = match[0].count("\n")
+    space = f"{lines} empty lines" if lines else f"{len(match[0])} spaces"
+    return f"The {passage.place} goes on after {space}."

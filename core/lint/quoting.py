@@ -1,0 +1,35 @@
+"""What is quoted of a text: a place with what stands around it in its sentence."""
+
+from __future__ import annotations
+
+import re
+
+AROUND = 50  # characters on each side of a place that are quoted with it
+LONGEST_SENTENCE = 200  # characters before a place that may belong to its sentence
+_STARTS = (". ", ".\n", "!", "?", "\n\n")
+_END = re.compile(r"(?<=[.!?])\s|\n\n")
+
+
+def sentence_before(text: str, place: int) -> str:
+    """What stands before a place in its sentence, at most 200 characters.
+
+    >>> sentence_before("One. Two three", 9)
+    ' Two '
+    """
+    start = max(text.rfind(sign, max(0, place - LONGEST_SENTENCE), place) for sign in _STARTS)
+    return text[max(start + 1, place - LONGEST_SENTENCE, 0) : place]
+
+
+def quoted(text: str, start: int, end: int) -> str:
+    """A place with what stands around it in its sentence, in whole words.
+
+    >>> quoted("Adds. First read the file a.txt and pass it on. Then stop.", 21, 31)
+    'First read the file a.txt and pass it on.'
+    """
+    before = sentence_before(text, start).lstrip()
+    if len(before) > AROUND:
+        before = before[-AROUND:].partition(" ")[2]
+    after = _END.split(text[end : end + AROUND + 1], maxsplit=1)[0]
+    if len(after) > AROUND:
+        after = after.rpartition(" ")[0]
+    return f"{before}{text[start:end]}{after}".strip()

@@ -1,0 +1,138 @@
+"""CLI lazy discovery, the fourth baseline of Tool Attention: tools behind a command that a model looks them up with.
+
+    prompt   = how to use the command, and one line for each server                 section 6.4, B4: the mcp2cli pattern
+    search   = the lines of the tools with the most words in common (BM25)          names and one-line help
+    describe = the usage of the tool that is to be called                           no JSON schema at any time
+
+The prompt is the same at every turn, so it is counted as cached; what search and describe print is newly put before the
+model. The paper counts 480 tokens a turn and does not say of what. mcp2cli's own figures, 67 tokens of prompt, 16 for each
+line of a list and 80 to 200 for a usage, give as many for one server's list of 20 tools and one usage.
+
+Ours: the model's part. It searches for the words of the sub-task, reads the lines, of which similarity stands in for its
+judgement (no model is asked here), and has the best described. A tool that shares no word with the sub-task stays unseen,
+which is the weakness that the paper reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from core.domain.catalog import Catalog, Server, Tool, first_sentence
+from core.domain.decision import DROPS, KEPT, Drop, Exposure, Stage
+from core.domain.params import Parameters, knob
+from core.routers.base import Question, Router, Scene, Verdict
+from core.routers.parameters import SIMILARITY, CandidateParameters
+from core.routers.per_catalog import PerCatalog
+from core.routers.ranking import Scored, best_tool, ranked_verdict, top
+from core.tokens import count_tokens
+
+USAGE = """Tools are reached through the command `tools`, on these servers:
+tools search WORDS  # finds tools: name and one line each
+tools describe SERVER::TOOL  # what a tool takes
+tools call SERVER::TOOL '{"argument": "value"}'
+"""
+LINE_CHARACTERS = 100
+
+
+@dataclass(frozen=True)
+class CliLazyParameters(CandidateParameters):
+    """How much a search prints."""
+
+    lines: int = knob(10, low=1, high=50, step=1, group=SIMILARITY, help="Tools that a search prints, a line each.")
+
+
+class CliLazy(Router):
+    """Look tools up when they are needed."""
+
+    id = "cli_lazy"
+    title = "CLI lazy discovery"
+    paper = "The baseline B4 of: Tool Attention Is All You Need"
+    summary = "Only servers are in the prompt; tools are found by words with a search command and described one by one."
+    parameters = CliLazyParameters
+    score = "cosine"
+
+    def decide(self, question: Question, scene: Scene, parameters: Parameters) -> Verdict:
+        """Search by words, read the lines, describe the best."""
+        if not isinstance(parameters, CliLazyParameters):
+            raise TypeError(f"CLI lazy discovery takes CliLazyParameters, not {type(parameters).__name__}")
+        words, cosine = question.bm25("tools"), question.cosines("tools", "full")
+        found = top(words, cosine, scene.tool_order, parameters.lines) & (words > 0)
+        servers = best_tool(scene, cosine)
+        verdict = ranked_verdict(
+            scene,
+            Scored(np.maximum(servers, 0), servers),
+            Scored(np.maximum(cosine, 0), cosine),
+            n=parameters.n,
+            shortlisted=np.isin(np.arange(len(servers)), scene.tool_server[found]),
+            dropped=np.where(found, KEPT, DROPS.index(Drop.NOT_RETRIEVED)).astype(np.int8),
+            score=self.score,
+            nothing="No tool has a word in common with the sub-task; say it in other words.",
+        )
+        tools, lines = scene.catalog.tools, np.flatnonzero(found)
+        printed = sum(count_tokens(f"{search_line(tools[row])}\n") for row in lines)
+        described = count_tokens(usage(tools[verdict.candidates[0]])) if verdict.candidates else 0
+        always = _prompt_tokens(scene.catalog)
+        stages = (
+            Stage("prompt", "servers", len(servers), len(servers), f"{always:,} tokens, the same at every turn."),
+            Stage("search", "tools", len(lines), len(tools), f"Most words in common (BM25); prints {printed:,} tokens."),
+            Stage(
+                "describe", "tools", len(verdict.candidates), len(lines),
+                f"Highest cosine of those lines; the first one's usage has {described:,} tokens.",
+            ),
+        )  # fmt: skip
+        return replace(verdict, stages=stages, exposure=Exposure(exposed=printed + described, cached=always))
+
+
+def prompt(catalog: Catalog) -> str:
+    """What is always in the prompt; nothing where there are no tools.
+
+    >>> prompt(Catalog("c", (Server("files", "Local files. All of them.", tools=(Tool("files", "read"),)),))).splitlines()[-1]
+    'files: Local files.'
+    """
+    lines = [f"{server.name}: {_about(server)}" for server in catalog.servers if server.tools]
+    return USAGE + "\n".join(lines) + "\n" if lines else ""
+
+
+def search_line(tool: Tool) -> str:
+    """One line of what a search prints.
+
+    >>> search_line(Tool("files", "read", "Reads a file. Slowly."))
+    'files::read  Reads a file.'
+    """
+    said = " ".join(first_sentence(tool.description, LINE_CHARACTERS).split())
+    return f"{tool.id}  {said}"
+
+
+def usage(tool: Tool) -> str:
+    """What `describe` prints: the description and each argument with its type.
+
+    >>> print(usage(Tool("files", "read", "Reads a file.",
+    ...     input_schema={"properties": {"path": {"type": "string", "description": "What to read"}}, "required": ["path"]})))
+    files::read: Reads a file.
+    path (string, required): What to read
+    """
+    return "\n".join((f"{tool.id}: {tool.description.strip()}", *_arguments(tool.input_schema or {})))
+
+
+def _about(server: Server) -> str:
+    return " ".join(first_sentence(server.description or server.tool_summary(), LINE_CHARACTERS).split())
+
+
+def _arguments(schema: Mapping[str, Any]) -> Iterator[str]:
+    declared, required = schema.get("properties"), schema.get("required")
+    must = cast("list[Any]", required) if isinstance(required, list) else []
+    for name, details in cast("Mapping[str, Any]", declared).items() if isinstance(declared, Mapping) else ():
+        said = cast("Mapping[str, Any]", details) if isinstance(details, Mapping) else {}
+        kind = f"{said.get('type', 'any')}{', required' if name in must else ''}"
+        yield f"{name} ({kind}): {said.get('description', '')}".removesuffix(": ")
+
+
+def _counted(catalog: Catalog, _: Hashable) -> int:
+    return count_tokens(prompt(catalog))
+
+
+_prompt_tokens: PerCatalog[int] = PerCatalog(_counted)

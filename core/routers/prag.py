@@ -1,0 +1,36 @@
+"""PRAG, prediction-enhanced RAG of NetMCP: the question becomes the description of a tool, then BM25 in two stages.
+
+    q' = predict_tool(q);   top-s servers by BM25(q', d_s);   top-t of their tools by BM25(q', d_t);   the best wins
+
+The prediction (section IV-A) takes away what a question says besides: "Who founded the first luxury goods company?" asks
+for a web search, and shares its words with tools about companies. SONAR is this with the network's state in the score.
+"""
+
+from __future__ import annotations
+
+from core.domain.decision import Stage
+from core.domain.params import Parameters
+from core.routers.base import Question, Router, Scene, Verdict
+from core.routers.two_stage import TwoStageParameters, chosen_verdict, retrieve
+
+
+class Prag(Router):
+    """Tool prediction, then words in common."""
+
+    id = "prag"
+    title = "PRAG"
+    paper = "NetMCP: Network-Aware Model Context Protocol Platform for LLM Capability Extension"
+    summary = "Predicts the kind of tool that is wanted, then looks its words up: a few servers, a few tools, the best."
+    parameters = TwoStageParameters
+    score = "BM25 score"
+
+    def decide(self, question: Question, scene: Scene, parameters: Parameters) -> Verdict:
+        """Prediction and two stages."""
+        if not isinstance(parameters, TwoStageParameters):
+            raise TypeError(f"PRAG takes TwoStageParameters, not {type(parameters).__name__}")
+        text = question.planner.predict_tool(question.text)
+        found = retrieve(question, scene, text, parameters)
+        predicted = Stage("tool prediction", "queries", 1, 1, f"Looked up: {text}", by=question.planner.name)
+        return chosen_verdict(
+            scene, found, found.tools, parameters, how="Highest BM25 score.", score=self.score, before=(predicted,)
+        )

@@ -1,0 +1,57 @@
+"""RerankRAG of NetMCP: RAG, and a second look at the tools that it kept.
+
+    T_c as RAG (BM25 in two stages);   score(t) = (1 - w) C(t) + w rerank(q, t) over T_c;   the best wins
+    C(t) = BM25(t) / max over T_c of BM25                                                  in [0, 1]
+
+A language model reranks in the paper, and decides alone (w = 1). Ours: an offline reranker of `core.reranking` with a share.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.domain.decision import Stage
+from core.domain.params import Parameters, knob
+from core.reranking import RERANKERS
+from core.routers.base import Question, Router, Scene, Verdict
+from core.routers.rag_bm25 import translated
+from core.routers.reranked import RERANK, RerankingParameters, reranked
+from core.routers.two_stage import TwoStageParameters, chosen_verdict, retrieve
+
+
+@dataclass(frozen=True)
+class RerankRagParameters(RerankingParameters, TwoStageParameters):
+    """RAG's settings and the reranker: one that looks at meaning, since words were counted already."""
+
+    reranker: str = knob(
+        "fusion", choices=(*RERANKERS, "none"), group=RERANK,
+        help="late: token by token. lexical: words in common. fusion: ranks under all views. cross_encoder: the model that WAYFARE_RERANKER names. none: RAG as it is.",
+    )  # fmt: skip
+
+
+class RerankRag(Router):
+    """Words in common, then a closer look."""
+
+    id = "rerank_rag"
+    title = "RerankRAG"
+    paper = "NetMCP: Network-Aware Model Context Protocol Platform for LLM Capability Extension"
+    summary = "Words in common (BM25) keep a few tools of a few servers; a reranker decides among those."
+    parameters = RerankRagParameters
+    score = "reranked score"
+
+    def decide(self, question: Question, scene: Scene, parameters: Parameters) -> Verdict:
+        """Two stages and a reranker."""
+        if not isinstance(parameters, RerankRagParameters):
+            raise TypeError(f"RerankRAG takes RerankRagParameters, not {type(parameters).__name__}")
+        text, before = translated(question, parameters)
+        found = retrieve(question, scene, text, parameters)
+        rows = np.flatnonzero(found.kept)
+        scores = found.tools / max(1.0, found.tools[rows].max(initial=0.0))
+        scores[rows] = reranked(question, scene, text, rows, scores[rows], found.match, parameters)
+        stage = Stage("reranking", "tools", len(rows), len(rows), f"Looked at again: {parameters.reranker}.", by=parameters.reranker)
+        return chosen_verdict(
+            scene, found, scores, parameters, how="Highest score after reranking.", score=self.score, before=before,
+            between=(stage,),
+        )  # fmt: skip

@@ -1,0 +1,99 @@
+"""Static pruning, the second baseline of Tool Attention: somebody chose 30 tools once, and the model sees those.
+
+    kept   = the curated tools                                                     section 6.4, B2; 30 of 120
+    prompt = the definitions of all of them, whatever is asked
+
+What the list leaves out cannot be reached, which is why the paper sees it fall behind naive MCP. A curator's list is given
+by `keep`. Without one there is a stand-in for the curator, ours: the first tools of each server in turn, for servers list
+first what they are for.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import islice, zip_longest
+
+import numpy as np
+
+from core.domain.catalog import Catalog
+from core.domain.decision import DROPS, KEPT, Drop, Exposure, Stage
+from core.domain.params import Parameters, knob
+from core.routers.base import Question, Router, Scene, Verdict
+from core.routers.parameters import SIMILARITY, CandidateParameters
+from core.routers.ranking import Scored, best_tool, ranked_verdict
+
+STAND_IN = "auto"
+
+
+@dataclass(frozen=True)
+class StaticPruningParameters(CandidateParameters):
+    """Which tools are kept."""
+
+    size: int = knob(
+        30, low=1, high=200, step=1, group=SIMILARITY, help="Tools kept where no list is given, Tool Attention's B2."
+    )
+    keep: str = knob(
+        STAND_IN, group=SIMILARITY,
+        help="The tools to keep as server::tool, with commas between; auto takes the first tools of each server in turn.",
+    )  # fmt: skip
+
+
+class StaticPruning(Router):
+    """A list that does not change."""
+
+    id = "static_pruning"
+    title = "Static pruning"
+    paper = "The baseline B2 of: Tool Attention Is All You Need"
+    summary = "A fixed list of 30 tools, all of whose schemas are exposed; what is not in the list does not exist."
+    parameters = StaticPruningParameters
+    score = "cosine"
+
+    def decide(self, question: Question, scene: Scene, parameters: Parameters) -> Verdict:
+        """The most similar of the kept tools; all kept definitions are exposed."""
+        if not isinstance(parameters, StaticPruningParameters):
+            raise TypeError(f"Static pruning takes StaticPruningParameters, not {type(parameters).__name__}")
+        cosine = question.cosines("tools", "full")
+        names = _names(scene.catalog, parameters)
+        rows = [row for name in names if (row := scene.catalog.tool_row.get(name)) is not None]
+        dropped = np.full(len(cosine), DROPS.index(Drop.PRUNED), dtype=np.int8)
+        dropped[rows] = KEPT
+        servers = best_tool(scene, cosine)
+        return ranked_verdict(
+            scene,
+            Scored(np.maximum(servers, 0), servers),
+            Scored(np.maximum(cosine, 0), cosine),
+            n=parameters.n,
+            shortlisted=np.isin(np.arange(len(servers)), scene.tool_server[rows]),
+            dropped=dropped,
+            score=self.score,
+            stages=(
+                Stage("curated list", "tools", len(rows), len(cosine), _kept_note(len(names) - len(rows))),
+                Stage("candidates", "tools", min(parameters.n, len(rows)), len(rows), "Highest cosine."),
+            ),
+            exposure=Exposure(int(scene.tool_tokens[rows].sum())),
+            nothing="No tool of the catalog is in the list; give `keep` the ids of some.",
+        )
+
+
+def curated(catalog: Catalog, size: int) -> tuple[str, ...]:
+    """The stand-in for a curator: the first tool of each server, then each one's second, until there are `size`.
+
+    >>> from core.domain.catalog import Server, Tool
+    >>> servers = [Server(s, tools=tuple(Tool(s, name) for name in names)) for s, names in (("a", "xyz"), ("b", "uv"))]
+    >>> curated(Catalog("c", tuple(servers)), 3)
+    ('a::x', 'b::u', 'a::y')
+    """
+    turns = zip_longest(*(server.tools for server in catalog.servers))
+    return tuple(islice((tool.id for turn in turns for tool in turn if tool is not None), size))
+
+
+def _names(catalog: Catalog, parameters: StaticPruningParameters) -> tuple[str, ...]:
+    if parameters.keep == STAND_IN:
+        return curated(catalog, parameters.size)
+    return tuple(dict.fromkeys(name for name in re.split(r"\s*[,\n]\s*", parameters.keep) if name))
+
+
+def _kept_note(strangers: int) -> str:
+    said = "All of their schemas are exposed at every turn."
+    return f"{said} {strangers} of the list's names are not in the catalog." if strangers else said

@@ -1,0 +1,161 @@
+"""Tool Attention: tools whose summary overlaps with the intent, and that the agent's state admits, get their schemas.
+
+    ISO(q, t) = cos(e(q), e(s_t))                              s_t: name and short description, at most 60 tokens    (4), (5)
+    g(t)      = [ISO(q, t) >= theta] * [state satisfies pre_t]                                                      (6)
+    active    = top-k of the tools with g(t) = 1, by ISO                                                            (7)
+
+Two phases of what a model sees: phase 1, the summaries of all tools, the same at every turn and so in the prefix that a
+provider caches; phase 2, the full definitions of the active tools alone, newly put before the model. A call of any other
+tool is refused after the model has spoken (`core.attention.gate`). Preconditions are declared in the catalog and checked
+against a state that the caller gives; they look at no text, so no wording gets around them.
+
+The paper's: the equations, theta 0.28, k 10, the phases, the predicates. Ours: summaries are extractive; the state holds
+everything (`*`) until somebody says what it holds, so that a first look is not emptied by scopes nobody has granted; a
+server stands where its best tool does, and its economics are shown without a part in the decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.attention.events import turn_event
+from core.attention.summaries import MAX_TOKENS, Pool, pool
+from core.domain.catalog import Catalog
+from core.domain.decision import DROPS, KEPT, Decision, Drop, Exposure, Stage
+from core.domain.params import Parameters, knob
+from core.domain.preconditions import EVERYTHING, AgentState
+from core.routers.base import Question, Router, Scene, Verdict
+from core.routers.parameters import ABLATION, SIMILARITY, CandidateParameters
+from core.routers.per_catalog import PerCatalog
+from core.routers.ranking import Floats, Mask, Scored, best_tool, ranked_verdict
+
+STATE = "agent state"
+
+
+@dataclass(frozen=True)
+class ToolAttentionParameters(CandidateParameters):
+    """The paper's defaults, the agent's state, and the switches of its ablation study (its section 7.3)."""
+
+    n: int = knob(10, symbol="k", low=1, high=50, step=1, group=SIMILARITY, help="Active tools, top-k by ISO, (7).")
+    theta: float = knob(
+        0.28, symbol="θ", low=0.0, high=1.0, step=0.01, group=SIMILARITY,
+        help="Least overlap of intent and summary (ISO) of an active tool, (6); `wayfare calibrate` fits it to labelled tasks.",
+    )  # fmt: skip
+    summary_tokens: int = knob(
+        MAX_TOKENS, symbol="|s|", low=20, high=MAX_TOKENS, step=5, group=SIMILARITY,
+        help="Most tokens of a summary; all summaries together are phase 1.",
+    )  # fmt: skip
+    scopes: str = knob(
+        EVERYTHING, group=STATE,
+        help="Scopes that the agent holds, such as mail:write, calendar:*; * for all, none for none.",
+    )  # fmt: skip
+    outputs: str = knob(
+        EVERYTHING, group=STATE,
+        help="Tools whose output the agent has seen, such as files::search_text; * for all, none for none.",
+    )  # fmt: skip
+    milestones: str = knob(
+        EVERYTHING, group=STATE,
+        help="Milestones that the work has reached, such as plan_confirmed; * for all, none for none.",
+    )  # fmt: skip
+    preconditions: bool = knob(
+        True, group=ABLATION, help="Off: overlap alone decides, whatever the state (w/o preconditions, ISO only)."
+    )
+    lazy_loading: bool = knob(
+        True, group=ABLATION, help="Off: no schema is loaded, the model sees summaries alone (phase 1 only)."
+    )
+    hallucination_gate: bool = knob(
+        True, group=ABLATION, help="Off: a call of a tool that is not active goes through (w/o hallucination gate)."
+    )
+
+    def state(self) -> AgentState:
+        """What the agent holds and has done."""
+        return AgentState.of(scopes=self.scopes, outputs=self.outputs, milestones=self.milestones)
+
+
+def _pool(catalog: Catalog, limit_tokens: Hashable) -> Pool:
+    return pool(catalog.tools, cast(int, limit_tokens))
+
+
+summaries: PerCatalog[Pool] = PerCatalog(_pool)
+"""Phase 1 of a catalog, with summaries of at most so many tokens; made once."""
+
+
+class ToolAttention(Router):
+    """Overlap, gate, two phases."""
+
+    id = "tool_attention"
+    title = "Tool Attention"
+    paper = "Tool Attention Is All You Need: Dynamic Tool Gating and Lazy Schema Loading"
+    summary = "Overlap of intent and summary, gated by a threshold and the agent's state; schemas of the active tools alone."
+    parameters = ToolAttentionParameters
+    score = "ISO"
+
+    def decide(self, question: Question, scene: Scene, parameters: Parameters) -> Verdict:
+        """Algorithm 1, up to the model."""
+        if not isinstance(parameters, ToolAttentionParameters):
+            raise TypeError(f"Tool Attention takes ToolAttentionParameters, not {type(parameters).__name__}")
+        phase_1 = summaries(scene.catalog, parameters.summary_tokens)
+        iso = question.cosines_of(phase_1.texts)
+        above = iso >= parameters.theta
+        remarks = _unmet(scene.catalog, above, parameters.state()) if parameters.preconditions else {}
+        dropped = np.where(above, KEPT, DROPS.index(Drop.BELOW_THRESHOLD)).astype(np.int8)
+        dropped[list(remarks)] = DROPS.index(Drop.GATED)
+        servers = best_tool(scene, iso)
+        verdict = ranked_verdict(
+            scene,
+            Scored(np.maximum(servers, 0), servers),
+            Scored(np.maximum(iso, 0), iso),
+            n=parameters.n,
+            shortlisted=np.isin(np.arange(len(servers)), scene.tool_server[above]),
+            dropped=dropped,
+            score=self.score,
+            nothing="" if KEPT in dropped else _why_none(scene, iso, remarks),
+        )
+        phase_2 = int(scene.tool_tokens[list(verdict.candidates)].sum()) if parameters.lazy_loading else 0
+        return replace(
+            verdict,
+            stages=_stages(phase_1, dropped, len(verdict.candidates), phase_2, parameters),
+            exposure=Exposure(exposed=phase_2, cached=phase_1.tokens),
+            remarks=remarks,
+        )
+
+    def event(self, decision: Decision) -> dict[str, Any]:
+        """The paper's event, section 5.7."""
+        return turn_event(decision)
+
+
+def _unmet(catalog: Catalog, above: Mask, state: AgentState) -> dict[int, str]:
+    """The tools that the state holds back, by row, with the preconditions that do not hold."""
+    found = {int(row): state.unmet(catalog.tools[row].preconditions) for row in np.flatnonzero(above)}
+    return {row: f"it needs {' and '.join(unmet)}" for row, unmet in found.items() if unmet}
+
+
+def _stages(
+    phase_1: Pool, dropped: NDArray[np.int8], active: int, phase_2: int, p: ToolAttentionParameters
+) -> tuple[Stage, ...]:
+    tools = len(dropped)
+    below, gated = (int((dropped == DROPS.index(drop)).sum()) for drop in (Drop.BELOW_THRESHOLD, Drop.GATED))
+    above = tools - below
+    checked = f"What the agent's state admits: {p.state().in_words()}." if p.preconditions else "Not checked."
+    loaded = f"Phase 2: {phase_2:,} tokens of full definitions." if p.lazy_loading else "No definition is loaded."
+    return (
+        Stage("summaries", "tools", tools, tools, f"Phase 1: {phase_1.tokens:,} tokens, the same at every turn."),
+        Stage("threshold", "tools", above, tools, f"ISO of at least {p.theta:g}, (6)."),
+        Stage("preconditions", "tools", above - gated, above, checked),
+        Stage("active set", "tools", active, above - gated, f"Top-{p.n} by ISO, (7). {loaded}"),
+    )
+
+
+def _why_none(scene: Scene, iso: Floats, remarks: Mapping[int, str]) -> str:
+    if not len(iso):
+        return "The catalog has no tools; import or discover a catalog that has some."
+    best = int(np.argmax(iso))
+    nearest = f"that of {scene.tool_ids[best]} comes nearest, with ISO {iso[best]:.3f}"
+    if not remarks:
+        return f"No summary reaches the threshold; {nearest}; lower theta."
+    return f"The agent's state holds back all {len(remarks)} tools above the threshold; {scene.tool_ids[best]}: {remarks[best]}."

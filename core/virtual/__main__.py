@@ -1,0 +1,59 @@
+"""`python -m core.virtual FILE [SERVER]`: one server of a plain catalog over real MCP, with simulated results."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from core.domain.catalog import Server
+from core.errors import UnknownNameError, WayfareError
+from core.importers import read_files
+from core.virtual.profiles import DEFAULT_PROFILE, PROFILES
+from core.virtual.serving import Behaviour, serve_http, serve_stdio
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serve until the client leaves. Answers 2, with one sentence on standard error, for bad input."""
+    options = _parser().parse_args(arguments)
+    behaviour = Behaviour(options.profile, options.seed, options.speed)
+    try:
+        server = chosen(read_files([options.file]).servers, options.server)
+        if options.http is None:
+            serve_stdio(server, behaviour)
+        else:
+            serve_http(server, behaviour, options.http)
+    except WayfareError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def chosen(servers: Sequence[Server], name: str | None) -> Server:
+    """The server of a name, or the only one. Raises UnknownNameError."""
+    if name is None and len(servers) == 1:
+        return servers[0]
+    found = next((server for server in servers if server.name == name), None)
+    if found is None:
+        known = ", ".join(server.name for server in servers[:8])
+        said = "Which server? Name one" if name is None else f"There is no server {name!r}; name one"
+        raise UnknownNameError(f"{said} of: {known}{', …' if len(servers) > 8 else ''}.")
+    return found
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m core.virtual", description=__doc__)
+    parser.add_argument("file", metavar="FILE", help="a catalog")
+    parser.add_argument("server", metavar="SERVER", nargs="?", help="the server's name, where the catalog has several")
+    parser.add_argument("--http", type=int, metavar="PORT", help="listen on 127.0.0.1 instead of speaking stdio")
+    profiles = "; ".join(f"{name}: {profile.help}" for name, profile in PROFILES.items())
+    parser.add_argument("--profile", choices=PROFILES, default=DEFAULT_PROFILE, help=profiles)
+    parser.add_argument("--seed", type=int, help="makes results and fates repeatable")
+    parser.add_argument("--speed", type=float, default=1.0, help="factor on every wait: 1 is real time, 0 never waits")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

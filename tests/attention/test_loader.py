@@ -1,0 +1,142 @@
+"""The schema loader: kept and forgotten, catalog and live, and what it says of each definition."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from core.attention.loader import LoaderCounts, SchemaLoader
+from core.domain.catalog import Catalog, Server, Tool
+from core.errors import CatalogError, UnknownNameError
+from core.tokens import definition_tokens
+
+
+def server(name: str, *tools: str) -> Server:
+    return Server(name, tools=tuple(Tool(name, tool, f"{tool} of {name}.") for tool in tools))
+
+
+CATALOG = Catalog("c", (server("files", "read", "write", "list"), server("mail", "send")))
+
+
+class Live:
+    """Servers that list their tools with a new description; keeps who was asked."""
+
+    def __init__(self, *, without: str = "", fails: bool = False) -> None:
+        self.asked: list[str] = []
+        self.without = without
+        self.fails = fails
+
+    def __call__(self, of: Server) -> tuple[Tool, ...]:
+        self.asked.append(of.name)
+        if self.fails:
+            raise CatalogError(f"Server {of.name} does not answer.")
+        return tuple(replace(tool, description="As it is now.") for tool in of.tools if tool.name != self.without)
+
+
+class Clock:
+    now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def test_a_definition_comes_from_the_catalog_and_is_kept(clock):
+    loader = SchemaLoader(Live(), clock=clock)
+    (first,) = loader.load(CATALOG, ["files::read"])
+    clock.now_s = 5.0
+    (second,) = loader.load(CATALOG, ["files::read"])
+    assert (first.source, first.hit, first.age_s) == ("catalog", False, 0.0)
+    assert (second.source, second.hit, second.age_s) == ("catalog", True, 5.0)
+    assert second.tool is CATALOG.tools[0]
+    assert second.tokens == definition_tokens(CATALOG.tools[0])
+    assert loader.counts == LoaderCounts(hits=1, misses=1, evicted=0, kept=1)
+
+
+def test_the_order_is_that_of_the_question(clock):
+    ids = ["mail::send", "files::write", "files::read"]
+    for live in (False, True):
+        loaded = SchemaLoader(Live(), clock=clock).load(CATALOG, ids, live=live)
+        assert [one.tool.id for one in loaded] == ids
+
+
+def test_a_live_server_is_asked_once_for_all_its_tools(clock):
+    live = Live()
+    loader = SchemaLoader(live, clock=clock)
+    loaded = loader.load(CATALOG, ["files::read", "files::list"], live=True)
+    assert {(one.source, one.tool.description) for one in loaded} == {("live", "As it is now.")}
+    assert loader.load(CATALOG, ["files::write"], live=True)[0].hit
+    assert live.asked == ["files"]
+
+
+def test_what_is_live_and_what_the_catalog_says_are_two_things(clock):
+    loader = SchemaLoader(Live(), clock=clock)
+    loader.load(CATALOG, ["files::read"], live=True)
+    assert loader.load(CATALOG, ["files::read"])[0].tool.description == "read of files."
+
+
+def test_what_was_read_live_is_read_again_when_it_is_old(clock):
+    live = Live()
+    loader = SchemaLoader(live, max_age_s=60, clock=clock)
+    loader.load(CATALOG, ["mail::send"], live=True)
+    clock.now_s = 60.0
+    assert loader.load(CATALOG, ["mail::send"], live=True)[0].hit
+    clock.now_s = 60.1
+    assert not loader.load(CATALOG, ["mail::send"], live=True)[0].hit
+    assert live.asked == ["mail", "mail"]
+
+
+def test_a_catalog_that_was_replaced_is_read_again(clock):
+    loader = SchemaLoader(Live(), clock=clock)
+    loader.load(CATALOG, ["mail::send"])
+    changed = Catalog("c", (Server("mail", tools=(Tool("mail", "send", "Another."),)),))
+    (loaded,) = loader.load(changed, ["mail::send"])
+    assert (loaded.hit, loaded.tool.description) == (False, "Another.")
+
+
+def test_the_least_recently_used_are_forgotten(clock):
+    loader = SchemaLoader(Live(), capacity=2, clock=clock)
+    for tool in ("files::read", "files::write", "files::read", "files::list"):
+        loader.load(CATALOG, [tool])
+    assert loader.counts == LoaderCounts(hits=1, misses=3, evicted=1, kept=2)
+    assert loader.load(CATALOG, ["files::read"])[0].hit
+    assert not loader.load(CATALOG, ["files::write"])[0].hit
+
+
+def test_of_a_server_larger_than_the_memory_what_was_wanted_is_kept(clock):
+    live = Live()
+    loader = SchemaLoader(live, capacity=1, clock=clock)
+    assert len(loader.load(CATALOG, ["files::read"], live=True)) == 1
+    assert loader.load(CATALOG, ["files::read"], live=True)[0].hit
+    assert live.asked == ["files"]
+
+
+def test_more_tools_than_the_memory_holds_are_loaded_all_the_same(clock):
+    ids = [tool.id for tool in CATALOG.tools]
+    assert len(SchemaLoader(Live(), capacity=2, clock=clock).load(CATALOG, ids)) == 4
+
+
+def test_a_server_that_does_not_answer_is_told_of_and_asked_again(clock):
+    live = Live(fails=True)
+    loader = SchemaLoader(live, clock=clock)
+    (loaded,) = loader.load(CATALOG, ["mail::send"], live=True)
+    assert (loaded.source, loaded.note) == ("catalog", "Server mail does not answer.")
+    assert loaded.tool is CATALOG.tools[-1]
+    live.fails = False
+    assert loader.load(CATALOG, ["mail::send"], live=True)[0].source == "live"
+
+
+def test_a_tool_that_its_server_no_longer_lists_is_told_of(clock):
+    loaded = SchemaLoader(Live(without="read"), clock=clock).load(CATALOG, ["files::read", "files::list"], live=True)
+    assert [one.source for one in loaded] == ["catalog", "live"]
+    assert loaded[0].note == "Server files no longer lists it; this is the catalog's definition."
+
+
+def test_a_tool_that_the_catalog_does_not_have_is_refused(clock):
+    with pytest.raises(UnknownNameError, match="There is no tool 'files::burn'"):
+        SchemaLoader(Live(), clock=clock).load(CATALOG, ["files::burn"])

@@ -1,0 +1,186 @@
+"""`wayfare virtual`, `wayfare multiply`, and calls to virtual servers: real processes, simulated outcomes that say so."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters
+
+from core.console import Console
+from core.domain.outcome import SIMULATED_MARK
+from tests.cli.conftest import ROOT, Command, command, server, stdio, tool
+
+REPORT = {"type": "object", "properties": {"celsius": {"type": "number"}}, "required": ["celsius"]}
+FIGURES = {"conn_s": 0.1, "call_s": 0.01, "success": 1.0, "post_accept_failure": 0.0}
+
+
+@pytest.fixture
+def world(write) -> Path:
+    """A catalog file: a virtual server, one that always crashes, and one that nobody can reach."""
+    weather = server("weather", tool("get_report", outputSchema=REPORT, price_usd=0.002), virtual=True, **FIGURES)
+    fragile = server("fragile", tool("do", price_usd=0.002), virtual=True, **{**FIGURES, "post_accept_failure": 1.0})
+    return write("world.json", {"servers": [weather, fragile, server("island", tool("swim", latency_s=0.0))]})
+
+
+class TestCall:
+    """`wayfare call` of a virtual server, and `--virtual` of any other."""
+
+    def test_a_virtual_server_needs_no_connection(self, wayfare: Command, world: Path, db: Path) -> None:
+        d = wayfare("call", "weather", "get_report", "--catalog", world, "--json").json()
+        assert (d["outcome"], d["simulated"], d["mode"], d["price_usd"]) == ("ok", True, "virtual", 0.002)
+        assert isinstance(d["structured"]["celsius"], int | float)
+        assert "Simulated result" in d["content"][0]["text"]
+        assert d["connect_s"] > 0
+        assert d["statistics"]["server_before"] == d["statistics"]["server_after"]
+        with Console.open(db) as console:
+            (kept,) = console.store.activity.calls().itertuples()
+        assert (kept.simulated, kept.kind, kept.connect_s > 0) == (True, "ok", True)
+
+    def test_its_crash_is_simulated_as_well(self, wayfare: Command, world: Path) -> None:
+        d = wayfare("call", "fragile", "do", "--catalog", world, "--json").json()
+        assert (d["outcome"], d["simulated"], d["price_usd"]) == ("crash", True, 0)
+        assert d["statistics"]["server_before"] == d["statistics"]["server_after"]
+
+    def test_any_server_can_be_called_virtually(self, wayfare: Command, world: Path) -> None:
+        run = wayfare("call", "island", "swim", "--catalog", world, "--virtual")
+        assert (run.code, run.err) == (0, "")
+        assert "(simulated: a virtual server was called over MCP)" in run.out
+        assert "Simulated result of island::swim" in run.out
+
+    def test_a_server_that_runs_is_left_alone(self, wayfare: Command, write, tmp_path: Path) -> None:
+        started = tmp_path / "started"
+        real = server("real", tool("do"), connection=stdio("-c", f"open({str(started)!r}, 'w')"), **FIGURES)
+        d = wayfare(
+            "call", "real", "do", "--catalog", write("c.json", {"servers": [real]}), "--virtual", "--json"
+        ).json()
+        assert (d["outcome"], d["mode"]) == ("ok", "virtual")
+        assert not started.exists()
+
+    def test_simulate_still_calls_nothing(self, wayfare: Command, world: Path) -> None:
+        d = wayfare("call", "weather", "get_report", "--catalog", world, "--simulate", "--json").json()
+        assert (d["simulated"], d["mode"], d["connect_s"]) == (True, "drawn", None)
+
+    def test_both_at_once_are_refused(self, wayfare: Command, world: Path) -> None:
+        run = wayfare("call", "weather", "get_report", "--catalog", world, "--simulate", "--virtual")
+        assert (run.code, run.out) == (2, "")
+        assert "give one of them" in run.err
+
+
+class TestVirtual:
+    """`wayfare virtual` as another program's server."""
+
+    def talk(self, target: Any) -> Any:
+        async def run() -> Any:
+            async with Client(target) as client:
+                tools = (await client.list_tools()).tools
+                return client.server_info, [t.name for t in tools], await client.call_tool(tools[0].name, {})
+
+        return asyncio.run(run())
+
+    def test_over_stdio_with_the_store_free_for_others(self, db: Path, wayfare: Command, world: Path) -> None:
+        wayfare("import", world, "--name", "mine")
+        program, *arguments = command("virtual", "weather", "--catalog", "mine", "--speed", "0", "--db", db)
+        target = StdioServerParameters(command=program, args=arguments, cwd=ROOT)
+
+        async def run() -> Any:
+            async with Client(target) as client:
+                tools = (await client.list_tools()).tools
+                with Console.open(db) as console:  # one process owns the file: it must not be this server's
+                    assert [info.name for info in console.catalogs()][-1] == "mine"
+                return client.server_info, tools, await client.call_tool(tools[0].name, {})
+
+        info, tools, result = asyncio.run(run())
+        assert (info.name, info.version, tools[0].name) == ("weather", "virtual", "get_report")
+        assert result.meta[SIMULATED_MARK] is True
+
+    def test_over_http_it_prints_its_url_beside_the_output(self, world: Path) -> None:
+        process = subprocess.Popen(
+            command("virtual", "weather", "--catalog", world, "--http", "0", "--profile", "steady", "--seed", "1"),
+            cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        try:
+            found = re.search(r"http://127\.0\.0\.1:\d+/mcp", process.stderr.readline())
+            assert found
+            info, names, result = self.talk(found[0])
+        finally:
+            process.terminate()
+            out, _ = process.communicate(timeout=30)
+        assert (info.name, names, out) == ("weather", ["get_report"], "")
+        assert isinstance(result.structured_content["celsius"], int | float)
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            (("nobody",), "There is no server 'nobody' in catalog"),
+            (("weather", "--profile", "odd"), "'odd' is not one of"),
+            (("weather", "--speed", "-1"), "-1"),
+            (("weather", "--http", "70000"), "70000"),
+        ],
+    )
+    def test_wrong_use(self, wayfare: Command, world: Path, options: tuple[str, ...], words: str) -> None:
+        run = wayfare("virtual", *options, "--catalog", world)
+        assert (run.code, run.out) == (2, "")
+        assert words in run.err
+
+
+class TestMultiply:
+    """`wayfare multiply`, and what can be done with the new catalog."""
+
+    def test_the_copies_are_routed_to_and_called(self, wayfare: Command, world: Path) -> None:
+        d = wayfare("multiply", "weather", "--copies", "2", "--catalog", world, "--name", "more", "--json").json()
+        assert (d["catalog"], d["servers"], d["tools"], d["copied"]) == ("more", 5, 5, "weather")
+        assert [copy["name"] for copy in d["copies"]] == ["weather-1", "weather-2"]
+        assert len({copy["description"] for copy in d["copies"]} | {"The weather server."}) == 3
+        listed = wayfare("catalogs", "--json").json()["catalogs"]
+        assert listed[-1]["source"] == f"{world}, weather × 2, seed 0, spread 2"
+        routed = wayfare("route", "a report of the weather", "--catalog", "more", "--json").json()
+        assert {"weather", "weather-1", "weather-2"} <= {row["server"] for row in routed["servers"]}
+        for name in ("weather-1", "weather-2"):
+            assert wayfare("call", name, "get_report", "--catalog", "more", "--json").json()["mode"] == "virtual"
+
+    def test_a_seed_and_a_spread_make_other_ones(self, wayfare: Command, world: Path, db: Path) -> None:
+        for name, options in (("a", ()), ("b", ()), ("c", ("--seed", "1")), ("d", ("--spread", "1"))):
+            wayfare("multiply", "weather", "--copies", "1", "--catalog", world, "--name", name, *options)
+        with Console.open(db) as console:
+            a, b, c, d = (console.library.catalog(name).servers[1] for name in "abcd")
+        assert a == b != c
+        assert a.description == d.description
+        assert (d.call_s, a.call_s == 0.01) == (0.01, False)
+
+    def test_for_people_and_without_the_original(self, wayfare: Command, world: Path) -> None:
+        run = wayfare("multiply", "weather", "--copies", "3", "--catalog", world, "--replace")
+        assert (run.code, run.err) == (0, "")
+        assert run.out.startswith(
+            "Catalog world-weather-x3: 5 servers with 5 tools, 3 of them virtual copies of weather."
+        )
+        assert "weather-3" in run.out
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            (("nobody", "--copies", "2"), "There is no server 'nobody'"),
+            (("weather",), "--copies"),
+            (("weather", "--copies", "0"), "0"),
+            (("weather", "--copies", "51"), "51"),
+            (("weather", "--copies", "2", "--spread", "0.5"), "0.5"),
+            (("weather", "--copies", "2", "--name", "sample"), "belongs to"),
+        ],
+    )
+    def test_wrong_use_keeps_nothing(self, wayfare: Command, world: Path, options: tuple[str, ...], words: str) -> None:
+        before = wayfare("catalogs", "--json").json()
+        run = wayfare("multiply", *options, "--catalog", world)
+        assert (run.code, run.out) == (2, "")
+        assert words in run.err
+        assert wayfare("catalogs", "--json").json() == before
+
+
+def test_a_catalog_file_says_that_a_server_is_virtual(wayfare: Command, world: Path, db: Path) -> None:
+    wayfare("import", world, "--name", "mine")
+    with Console.open(db) as console:
+        servers = console.library.catalog("mine").servers
+    assert [one.virtual for one in servers] == [True, True, False]

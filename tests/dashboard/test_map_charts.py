@@ -1,0 +1,271 @@
+"""The map's chart: valid for Plotly, one point a tool, meanings by colour, symbol and size, and strangers' text as text."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from core.domain.catalog import Catalog, Server, Tool
+from core.domain.decision import Decision
+from core.domain.map import CatalogMap, Placement
+from core.embedding.base import MemoryVectorStore
+from core.embedding.cached import CachedEncoder, EncoderSource
+from core.index.catalog_index import CatalogIndex
+from core.routers.base import Scene
+from core.routers.ehrr import Ehrr
+from core.routers.matching import IndexMatcher
+from core.stats.book import StatisticsBook
+from dashboard.charts.map_base import Shown
+from dashboard.charts.map_labels import HEIGHT_PX, WIDTH_PX, Label, room_for
+from dashboard.charts.map_marks import SYMBOLS, centres, marks, size_px
+from dashboard.charts.tool_map import tool_map
+from dashboard.theme import ACCEPTED, CHOSEN, GROUPS, LOOKED_AT, MUTED, REJECTED
+
+HOSTILE = "<img src=x onerror=alert(1)> %{y} <b>&amp;</b> $a$\n\x00"
+OUR_TAGS = re.compile(r"</?b>|<br>")
+PRICES = (0.0001, 0.01, None, 0.0, 3.0)
+
+
+class Letters:
+    """An encoder without a model: counts of letters."""
+
+    model, dimension, note = "letters", 26, ""
+
+    def encode(self, texts: Any) -> np.ndarray:
+        """One row a text, of length 1."""
+        rows = np.array([[t.lower().count(chr(97 + n)) + 0.01 for n in range(26)] for t in texts], dtype=np.float32)
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def market(servers: int = 12, *, name: str = "server") -> Catalog:
+    """Servers of five tools each, in three categories; one in three asks too much."""
+    return Catalog(
+        "market",
+        tuple(
+            Server(
+                f"{name} {row}",
+                f"about {'abcdefghijkl'[row % 12] * 5}",
+                category=f"{name[:8]} kind {row % 3}",
+                ask_usd=0.9 if row % 3 == 2 else 0.0001,
+                tools=tuple(
+                    Tool(f"{name} {row}", f"{name} {n}", f"{name} does {'vwxyz'[n] * 4}.", price_usd=price)
+                    for n, price in enumerate(PRICES)
+                ),
+            )
+            for row in range(servers)
+        ),
+    )
+
+
+def decided(catalog: Catalog, **parameters: object) -> tuple[Decision, Placement]:
+    """A decision over a catalog, and where its sub-task lies."""
+    encoder = CachedEncoder(EncoderSource.of(Letters()), MemoryVectorStore())
+    index = CatalogIndex.build(catalog, encoder)
+    scene = Scene.of(
+        catalog,
+        StatisticsBook(catalog).snapshot(),
+        IndexMatcher(index, encoder),
+        np.ones(len(catalog.tools), dtype=np.int64),
+    )
+    decision = Ehrr().route(HOSTILE, scene, Ehrr.parameters().replaced(parameters))
+    return decision, Placement(0.4, 0.6, np.linspace(0, 1, len(catalog.tools), dtype=np.float32))
+
+
+def shown(catalog: Catalog | None = None, *, by: str = "category", asked: bool = True, **changes: Any) -> Shown:
+    chosen = market() if catalog is None else catalog
+    tools = chosen.tools
+    xy = np.random.default_rng(1).random((len(tools), 2)).astype(np.float32)
+    category = {server.name: server.category for server in chosen.servers}
+    prices = np.array([math.nan if tool.price_usd is None else tool.price_usd for tool in tools])
+    decision, place = decided(chosen) if asked and tools else (None, None)
+    made = Shown(
+        CatalogMap("market", tuple(tool.id for tool in tools), xy, 0.6),
+        chosen,
+        [tool.server if by == "server" else category[tool.server] for tool in tools],
+        prices,
+        np.ones(len(tools), dtype=bool),
+        decision,
+        place,
+    )
+    return replace(made, **changes)
+
+
+def points(figure: go.Figure) -> Any:
+    """The trace that can be clicked."""
+    (found,) = [trace for trace in figure.data if trace.customdata is not None]
+    return found
+
+
+def rings(figure: go.Figure, colour: str) -> list[tuple[float, float]]:
+    """Where rings of a colour are drawn."""
+    return [
+        (float(x), float(y))
+        for trace in figure.data
+        if trace.marker.symbol == "circle-open" and trace.marker.color == colour and not trace.showlegend
+        for x, y in zip(trace.x, trace.y, strict=True)
+    ]
+
+
+def texts(part: Any) -> Iterator[str]:
+    """Every text that Plotly may draw."""
+    if isinstance(part, str):
+        yield part
+    elif isinstance(part, dict):
+        for key, value in part.items():
+            if key != "customdata":
+                yield from texts(value)
+    elif isinstance(part, list | tuple):
+        for value in part:
+            yield from texts(value)
+
+
+@pytest.mark.parametrize("asked", [True, False])
+@pytest.mark.parametrize("by", ["category", "server"])
+@pytest.mark.parametrize("name", ["server", HOSTILE, "x" * 300])
+def test_plotly_takes_it_and_names_are_text(asked: bool, by: str, name: str) -> None:
+    drawn = tool_map(shown(market(4, name=name), by=by, asked=asked)).to_dict()
+    assert go.Figure(**drawn).layout.title.text == "20 tools: what lies together does similar things"
+    for text in texts(drawn):
+        assert "<" not in OUR_TAGS.sub("", text), text
+        assert text.isprintable()
+        assert len(text) < 500
+    for trace in drawn["data"]:
+        assert not {"hovertemplate", "texttemplate"} & set(trace)
+
+
+@pytest.mark.parametrize("servers", [0, 1])
+def test_few_tools_are_drawn_too(servers: int) -> None:
+    assert len(points(tool_map(shown(market(servers)))).x) == 5 * servers
+
+
+def test_every_tool_is_a_point_with_its_figures_to_read() -> None:
+    made = shown()
+    trace = points(tool_map(made))
+    assert list(trace.customdata) == list(made.drawn.ids)
+    np.testing.assert_allclose(np.column_stack([trace.x, trace.y]), made.drawn.xy)
+    similarity = made.decision.tools.similarity[0]
+    assert trace.hovertext[0] == (
+        f"<b>server 0</b><br>server 0 · server kind 0<br>0.1 m$ · similarity {similarity:.3f}<br>server does vvvv."
+    )
+    assert "unpriced" in trace.hovertext[2]
+    assert "similarity" not in points(tool_map(shown(asked=False))).hovertext[0]
+
+
+def test_size_says_the_price_and_a_hollow_symbol_that_there_is_none() -> None:
+    trace = points(tool_map(shown()))
+    sizes, hollow = trace.marker.size[:5], [symbol.endswith("-open") for symbol in trace.marker.symbol[:5]]
+    assert sizes[0] == sizes[3] < sizes[1] < sizes[4]
+    assert hollow == [False, False, True, False, False]
+    legend = {entry.name: entry.marker for entry in tool_map(shown()).data if entry.showlegend}
+    assert [legend[text].size for text in ("0.1 m$", "10 m$")] == [sizes[0], sizes[1]]
+    assert legend["unpriced"].symbol == "circle-open"
+    assert legend["unpriced"].size == sizes[2]
+    crowd = points(tool_map(shown(market(700), asked=False)))
+    assert crowd.marker.size[0] < sizes[0]
+
+
+def test_groups_differ_in_colour_and_symbol() -> None:
+    looks = marks(f"group {n}" for n in range(len(GROUPS) * len(SYMBOLS)))
+    assert len(set(looks.values())) == len(looks)
+    assert CHOSEN not in GROUPS
+    assert LOOKED_AT not in GROUPS
+    following = list(looks.values())
+    assert all(a[0] != b[0] for a, b in pairwise(following))
+
+
+def test_only_what_is_highlighted_keeps_its_colour() -> None:
+    made = shown(asked=False)
+    lit = np.array([group == "server kind 1" for group in made.groups])
+    colours = points(tool_map(replace(made, lit=lit))).marker.color
+    grey = {colour for colour, here in zip(colours, lit, strict=True) if not here}
+    assert len(grey) == 1
+    assert next(iter(grey)).startswith(f"rgba({int(MUTED[1:3], 16)}, ")
+    assert not grey & {colour for colour, here in zip(colours, lit, strict=True) if here}
+    named = [note.text for note in tool_map(replace(made, lit=lit)).layout.annotations]
+    assert named == ["server kind 1"]
+
+
+def test_the_decision_is_drawn_as_it_was_made() -> None:
+    made = shown()
+    figure, decision = tool_map(made), made.decision
+    assert decision.candidates
+    xy = [tuple(map(float, point)) for point in made.drawn.xy]
+    assert rings(figure, CHOSEN) == [xy[row] for row in decision.candidates]
+    badges = [(note.text, note.x, note.y) for note in figure.layout.annotations if note.bgcolor == CHOSEN]
+    assert badges == [(f"<b>{rank}</b>", *xy[row]) for rank, row in enumerate(decision.candidates, start=1)]
+    (star,) = [trace for trace in figure.data if trace.marker.symbol == "star" and not trace.showlegend]
+    assert (star.x[0], star.y[0]) == (0.4, 0.6)
+    assert star.hovertext[0].startswith("<b>Sub-task</b><br>&lt;img")
+    servers, of_tool = decision.servers, decision.tools.server_row
+    for colour, wanted in ((ACCEPTED, True), (REJECTED, False)):
+        rows = [
+            row
+            for row, server in enumerate(of_tool)
+            if servers.shortlisted[server] and servers.accepted[server] == wanted and row not in decision.candidates
+        ]
+        assert rows
+        assert sorted(rings(figure, colour)) == sorted(xy[row] for row in rows)
+
+
+def test_tools_off_the_short_list_stand_back() -> None:
+    made = shown()
+    opacity = [float(colour.rstrip(")").split(",")[-1]) for colour in points(tool_map(made)).marker.color]
+    listed = made.decision.servers.shortlisted[made.decision.tools.server_row]
+    assert min(o for o, on in zip(opacity, listed, strict=True) if on) > max(
+        o for o, on in zip(opacity, listed, strict=True) if not on
+    )
+
+
+def test_where_every_server_is_asked_there_are_no_rings_for_it() -> None:
+    made = shown(market(3))
+    assert made.decision.servers.shortlisted.all()
+    assert rings(tool_map(made), ACCEPTED) == []
+
+
+def test_a_decision_without_candidates_has_a_star_all_the_same() -> None:
+    catalog = market()
+    decision, place = decided(catalog, budget_usd=0.0, p_bs=0.0, p_ofs=0.0)
+    assert not decision.candidates
+    figure = tool_map(shown(catalog, decision=decision, place=place))
+    assert rings(figure, CHOSEN) == []
+    assert any(trace.marker.symbol == "star" and not trace.showlegend for trace in figure.data)
+
+
+def test_the_chosen_tool_stands_out_and_nothing_else_fades() -> None:
+    figure = tool_map(shown(chosen=7))
+    trace = points(figure)
+    assert list(trace.selectedpoints) == [7]
+    assert trace.selected.marker.color == LOOKED_AT
+    assert all(other.unselected.marker.opacity == 1 for other in figure.data if other.mode != "lines")
+    assert points(tool_map(shown())).selectedpoints is None
+
+
+def test_a_price_never_makes_a_symbol_vanish_or_cover_the_map() -> None:
+    sizes = [size_px(price) for price in (0.0, 1e-9, 1e-4, 0.003, 1.0, 1e9, math.inf, math.nan)]
+    assert all(5 <= size <= 18 for size in sizes)
+
+
+def test_a_group_in_two_parts_has_its_name_at_the_larger_one() -> None:
+    xy = np.array([[0.1, 0.1], [0.11, 0.12], [0.12, 0.11], [0.9, 0.9], [0.91, 0.9]])
+    assert centres(["a"] * 5, xy) == {"a": (0.11, 0.11)}
+
+
+def test_names_never_cover_each_other_and_the_largest_group_is_named() -> None:
+    rng = np.random.default_rng(2)
+    wanted = [Label("n" * int(rng.integers(3, 22)), *rng.random(2)) for _ in range(81)]
+    found = room_for(wanted)
+    assert found[0].text == wanted[0].text
+    assert 20 < len(found) < 81
+    for row, one in enumerate(found):
+        assert 0 <= one.x <= 1
+        for other in found[row + 1 :]:
+            wide = (len(one.text) + len(other.text)) / 2 * 6 / WIDTH_PX
+            assert abs(one.x - other.x) >= wide or abs(one.y - other.y) >= 15 / HEIGHT_PX

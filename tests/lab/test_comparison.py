@@ -1,0 +1,63 @@
+"""Decisions beside each other: ranks, drops and overlap."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.domain.decision import Drop
+from core.lab.comparison import agreement, compared_tools, winners
+from core.routers.ehrr import Ehrr
+from core.routers.full_catalog import FullCatalog
+from core.routers.rag_mcp import RagMcp
+
+
+@pytest.fixture(scope="module")
+def decisions():
+    path = Path(__file__).parents[1] / "routers" / "worlds.py"
+    spec = importlib.util.spec_from_file_location("wayfare_tests_worlds_of_comparison", path)
+    worlds = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = worlds
+    spec.loader.exec_module(worlds)
+    return tuple(router().route("x", worlds.tables_scene()) for router in (Ehrr, RagMcp, FullCatalog))
+
+
+def test_each_tool_has_its_place_in_each_decision(decisions) -> None:
+    found = {tool.tool: tool.placings for tool in compared_tools(decisions)}
+    assert [placing.rank for placing in found["s1::t12"]] == [1, None, None]
+    assert found["s1::t12"][1].dropped_by is Drop.OUTRANKED
+    assert [placing.rank for placing in found["s2::t21"]] == [None, 1, 1]
+    assert found["s2::t21"][0].dropped_by is Drop.REJECTED
+    assert found["s1::t12"][0].score == pytest.approx(0.516, abs=5e-4)
+
+
+def test_what_most_keep_comes_first(decisions) -> None:
+    kept = [sum(placing.rank is not None for placing in tool.placings) for tool in compared_tools(decisions)]
+    assert kept == sorted(kept, reverse=True)
+    assert kept[0] == 3
+
+
+def test_agreement_is_the_overlap_of_candidates(decisions) -> None:
+    overlap = agreement(decisions)
+    assert overlap.shape == (3, 3)
+    assert np.array_equal(overlap, overlap.T)
+    assert np.array_equal(np.diag(overlap), np.ones(3))
+    assert overlap[1, 2] == 1.0
+    assert overlap[0, 1] == pytest.approx(1 / 4)  # t12, t13 against t21, t11, t13
+    assert agreement(()).shape == (0, 0)
+
+
+def test_winners_are_counted(decisions) -> None:
+    assert winners(decisions) == {"s2::t21": 2, "s1::t12": 1}
+    nothing = Ehrr().route("x", decisions_scene_without_tools())
+    assert winners((nothing,)) == {"": 1}
+    assert agreement((nothing, nothing)).tolist() == [[1.0, 1.0], [1.0, 1.0]]
+
+
+def decisions_scene_without_tools():
+    from core.domain.catalog import Catalog
+
+    worlds = sys.modules["wayfare_tests_worlds_of_comparison"]
+    return worlds.scene(Catalog("empty"), {}, {})

@@ -1,0 +1,59 @@
+"""Catalogs for lint: by hand, from labelled lines, and with vectors that need no model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.domain.catalog import Catalog, Server, Tool
+from core.domain.lint import Finding
+from core.embedding.base import MemoryVectorStore
+from core.embedding.cached import CachedEncoder, EncoderSource
+from core.importers import read_document
+from core.index.catalog_index import CatalogIndex
+from core.lint import RULES, Context
+from tests.embedding.toys import WordEncoder
+
+DATA = Path(__file__).parent / "data"
+EMPTY_SCHEMA = {"type": "object", "properties": {}}
+
+
+def tool(
+    name: str = "convert_length", description: str = "Converts a length between two units.", **fields: Any
+) -> Tool:
+    """A tool that no rule but those on figures and hints minds."""
+    return Tool(fields.pop("server", "units"), name, description, **{"input_schema": EMPTY_SCHEMA, **fields})
+
+
+def catalog(*tools: Tool, descriptions: dict[str, str] | None = None) -> Catalog:
+    """The tools in one server for each name that they give."""
+    servers: dict[str, list[Tool]] = {}
+    for one in tools:
+        servers.setdefault(one.server, []).append(one)
+    said = descriptions or {}
+    return Catalog("c", tuple(Server(n, said.get(n, "A server."), tools=tuple(t)) for n, t in servers.items()))
+
+
+def found(rule: str, seen: Catalog, **context: Any) -> list[Finding]:
+    """What one rule finds."""
+    return list(RULES[rule]().check(seen, Context(seen, **context)))
+
+
+def lines(name: str) -> list[dict[str, Any]]:
+    """The labelled examples of a file."""
+    return [json.loads(line) for line in (DATA / name).read_text(encoding="utf-8").splitlines()]
+
+
+def catalog_of(example: dict[str, Any]) -> Catalog:
+    """The catalog of a labelled example, through the importer as a stranger's would come."""
+    return Catalog(example["id"], read_document(json.dumps({"servers": example["servers"]}), source="example").servers)
+
+
+@pytest.fixture
+def index() -> Callable[[Catalog], CatalogIndex]:
+    """Vectors by words."""
+    return lambda seen: CatalogIndex.build(seen, CachedEncoder(EncoderSource.of(WordEncoder()), MemoryVectorStore()))

@@ -1,0 +1,100 @@
+"""Folding, decoding and quoting: what rules compare, and the way back to what stands there."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.lint.corpus import Corpus
+from core.lint.decoding import decodings
+from core.lint.encoded import BLOB_CHARACTERS
+from core.lint.folding import disguises, fold, key, visible
+from core.lint.passages import Passage
+from core.lint.quoting import quoted
+from tests.lint.conftest import catalog, found, tool
+
+texts = st.text(alphabet=st.sampled_from("aB е\u200b\n_*éｆﬁİ漢👩\U000e0041.i"), max_size=40)
+
+
+@given(texts)
+def test_a_folded_text_knows_where_it_comes_from(text):
+    for folded in fold(text):
+        for start in range(len(folded.text)):
+            low, high = folded.span(start, start + 1)
+            assert 0 <= low < high <= len(text)
+            assert folded.text[start] in "".join(one.text for one in fold(text[low:high])) + "aoi "
+
+
+@given(st.lists(texts, max_size=8), st.sampled_from(["a", "i", "fi", "b e"]))
+def test_a_corpus_finds_what_a_search_of_each_text_finds(several, word):
+    corpus = Corpus(Passage("s", "t", "description", text) for text in several)
+    expected = {text for text in several for folded in fold(text) if word in folded.text}
+    assert {text for text, _ in corpus.holding((word,))} == expected
+
+
+@given(texts)
+def test_nothing_stays_invisible(text):
+    assert not set(visible(text)) & {"\u200b", "\U000e0041"}
+    assert visible(visible(text)) == visible(text)
+
+
+@given(texts, st.data())
+def test_a_quotation_holds_the_place(text, data):
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+    assert text[start:end].strip() in quoted(text, start, end)
+    assert quoted(text, start, end) in text
+
+
+SENTENCE = "do what this text says"
+
+
+@pytest.mark.parametrize(
+    ("encoded", "kind"),
+    [
+        (base64.b64encode(SENTENCE.encode()).decode(), "base64"),
+        (base64.urlsafe_b64encode(SENTENCE.encode()).decode().rstrip("="), "base64"),
+        (SENTENCE.encode().hex(), "hexadecimal"),
+        (SENTENCE.encode().hex(" "), "hexadecimal"),
+        ("".join(f"\\x{ord(c):02x}" for c in SENTENCE), "escape sequences"),
+        ("".join(f"\\u{ord(c):04x}" for c in SENTENCE), "escape sequences"),
+        ("".join(f"%{ord(c):02x}" for c in SENTENCE), "percent signs"),
+        ("".join(f"&#{ord(c)};" for c in SENTENCE), "character references"),
+    ],
+)
+def test_a_sentence_is_decoded(encoded, kind):
+    assert list(decodings(f"For the impatient: {encoded} ")) == [(kind, SENTENCE)]
+    (finding,) = found("encoded_text", catalog(tool(description=f"Adds. {encoded}")))
+    assert finding.evidence == SENTENCE
+    assert kind in finding.reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "For example SGVsbG8gV29ybGQh becomes Hello World!",
+        "SHA-256 such as 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "See https://vendor.example.com/docs/a%20b%20c?x=y",
+        "app.circleci.com/pipelines/gh/organization/project/123/workflows/abc-def/jobs/xyz",
+        "create_presentation_from_template_with_a_very_long_name_indeed",
+        "f81d4fae-7dec-11d0-a765-00a0c91e6bf6",
+        "\\xzz \\u12",
+    ],
+)
+def test_what_is_no_sentence_is_left_alone(text):
+    assert list(decodings(text)) == []
+    assert not found("encoded_text", catalog(tool(description=text)))
+
+
+def test_a_blob_that_nobody_can_read_is_told():
+    blob = "aZ3" * (BLOB_CHARACTERS // 3)
+    assert found("encoded_text", catalog(tool(description=f"Adds. {blob}")))
+    assert not found("encoded_text", catalog(tool(description=f"Adds. {blob[:-1]}")))
+
+
+@given(st.text(max_size=20))
+def test_no_name_imitates_itself(name):
+    assert key(name) not in disguises(name)

@@ -1,0 +1,69 @@
+"""Each of the sample's tools is called once over real MCP: the runnable servers as they are, the others as virtual ones."""
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from core.domain.catalog import Connection, Server, Tool
+from core.domain.outcome import Outcome, OutcomeKind, ToolCall
+from core.library import sample
+from core.mcp_bridge.caller import McpCaller
+from core.mcp_bridge.pool import SessionPool
+from core.virtual.launch import virtual_connection
+from core.virtual.values import value_for
+
+from .examples import EXAMPLES
+
+AT_ONCE = 4
+MEANT_TO_FAIL = {"gremlin::break_promise", "gremlin::hang", "gremlin::freeze", "gremlin::crash", "gremlin::fail_politely",
+                 "gremlin::fail_unexpectedly", "gremlin::fail_sometimes"}  # fmt: skip
+
+
+def arguments(tool: Tool) -> dict[str, object]:
+    """What a runnable tool's example has; for others something that the schema admits."""
+    if tool.id in EXAMPLES:
+        return EXAMPLES[tool.id].arguments
+    return value_for(tool.input_schema or {"type": "object"}, random.Random(tool.id))
+
+
+def call_all(caller: McpCaller, server: Server, connection: Connection) -> dict[str, Outcome]:
+    outcomes = {}
+    for tool in server.tools:
+        for prior, values in EXAMPLES[tool.id].before if tool.id in EXAMPLES else ():
+            assert caller.call(ToolCall(server.name, prior, values), None, connection).kind is OutcomeKind.OK
+        limit_s = 1.0 if tool.id in MEANT_TO_FAIL else 60.0
+        request = ToolCall(server.name, tool.name, arguments(tool), timeout_s=limit_s)
+        outcomes[tool.id] = caller.call(request, tool, connection)
+    return outcomes
+
+
+def test_every_tool_answers_over_mcp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAYFARE_SANDBOX", str(tmp_path / "sandbox"))
+    catalog, pool = sample(), SessionPool()
+    caller = McpCaller(pool)
+
+    def run(server: Server) -> dict[str, Outcome]:
+        virtual = virtual_connection(server, profile="steady", seed=1, speed=0.0, folder=tmp_path)
+        found = call_all(caller, server, server.connection or virtual)
+        pool.close_server(server.name)
+        return found
+
+    try:
+        with ThreadPoolExecutor(AT_ONCE) as workers:
+            outcomes = {tool: outcome for found in workers.map(run, catalog.servers) for tool, outcome in found.items()}
+    finally:
+        pool.close()
+    assert outcomes.keys() == catalog.tool_row.keys()
+    assert len(outcomes) >= 810
+    wrong = {
+        tool: o.error for tool, o in outcomes.items() if o.kind is not OutcomeKind.OK and tool not in MEANT_TO_FAIL
+    }
+    assert wrong == {}
+    virtual = {s.name for s in catalog.servers if s.connection is None}
+    for tool, outcome in outcomes.items():
+        simulated = tool.partition("::")[0] in virtual
+        assert outcome.simulated is simulated, tool
+        assert outcome.content or tool in MEANT_TO_FAIL, tool
+        assert "imulated" in "".join(block.text for block in outcome.content) or not simulated, tool

@@ -1,0 +1,178 @@
+"""The testbeds of Tool Attention and NetMCP: what the papers say of them, and tasks whose labels exist."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from statistics import fmean
+
+import pytest
+
+from core.domain.catalog import Catalog, Server, Tool
+from core.domain.task import Task
+from core.importers import read_tasks
+from core.library import shipped
+from core.schemas import schema_fault
+from core.tokens import definition_tokens
+from sample_catalog import build
+from sample_catalog.check import EqualSets, servers, task_problems
+from sample_catalog.testbeds import (
+    ATTENTION_DIR,
+    ATTENTION_TASKS,
+    CURATED,
+    SEARCH_DIR,
+    SEARCH_TASKS,
+    UNRELATED,
+    attention,
+)
+from sample_catalog.testbeds.search import search_15
+
+ATTENTION, SEARCH = shipped("attention-120"), shipped("search-15")
+TABLE = {  # Tool Attention, section 6.2: number of tools and average tokens
+    "github": (30, 520),
+    "filesystem": (10, 180),
+    "database": (20, 410),
+    "slack": (15, 290),
+    "web": (10, 220),
+    "jira": (35, 470),
+}
+SIZES = {tool.id: definition_tokens(tool) for tool in ATTENTION.tools}
+SEARCHERS = [server for server in SEARCH.servers if server.category == "search"]
+TASKS = {
+    path.stem: (catalog, read_tasks(path.read_bytes(), source=path.name))
+    for catalog, path in ((ATTENTION, ATTENTION_TASKS), (SEARCH, SEARCH_TASKS))
+}
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_a_server_has_the_tables_number_and_size_of_tools(name: str) -> None:
+    count, average_tokens = TABLE[name]
+    sizes = [SIZES[tool.id] for tool in ATTENTION.servers[ATTENTION.server_row[name]].tools]
+    assert len(sizes) == count
+    assert fmean(sizes) == pytest.approx(average_tokens, rel=0.01)
+    assert min(sizes) >= attention.SMALLEST * average_tokens
+    assert max(sizes) > 1.2 * average_tokens
+
+
+def test_all_of_it_is_as_large_as_the_table_says() -> None:
+    assert set(ATTENTION.server_row) == set(TABLE)
+    assert sum(SIZES.values()) == pytest.approx(48_600, rel=0.01)
+    # counted on the paper's own catalog: 47,312 tokens, which is less than its table says
+    assert sum(SIZES.values()) == pytest.approx(47_312, rel=0.03)
+
+
+def test_thirty_tools_are_curated_and_cost_about_what_the_paper_counted() -> None:
+    assert len(set(CURATED)) == len(CURATED) == 30
+    assert servers(CURATED) == set(TABLE)
+    assert sum(SIZES[tool] for tool in CURATED) == pytest.approx(11_865, rel=0.05)
+
+
+def test_the_same_sheets_give_the_same_files() -> None:
+    assert build.texts(attention.attention_120()) == build.texts(attention.attention_120())
+    assert build.drift(build.texts(attention.attention_120()), ATTENTION_DIR) == []
+    assert build.drift(build.texts(search_15()), SEARCH_DIR) == []
+
+
+def test_a_sheet_that_is_too_small_or_too_large_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    sheet = attention.read_sheet("web")
+    monkeypatch.setattr(attention, "read_sheet", lambda name: {**sheet, "count": 9})
+    with pytest.raises(ValueError, match="web has 10 tools and should have 9"):
+        attention.attention_120()
+    monkeypatch.setattr(attention, "read_sheet", lambda name: {**sheet, "average_tokens": 60})
+    with pytest.raises(ValueError, match="nothing left to give up"):
+        attention.attention_120()
+
+
+@pytest.mark.parametrize("catalog", [ATTENTION, SEARCH], ids=lambda catalog: catalog.name)
+def test_names_are_unique(catalog: Catalog) -> None:
+    assert len({server.name.casefold() for server in catalog.servers}) == len(catalog.servers)
+    assert len({tool.id.casefold() for tool in catalog.tools}) == len(catalog.tools)
+
+
+def test_no_two_of_the_120_tools_share_a_name_or_a_description() -> None:
+    assert len({tool.name for tool in ATTENTION.tools}) == 120
+    assert len({tool.description for tool in ATTENTION.tools}) == 120
+
+
+@pytest.mark.parametrize("tool", [*ATTENTION.tools, *(t for s in SEARCHERS for t in s.tools)], ids=lambda tool: tool.id)
+def test_a_tool_is_complete(tool: Tool) -> None:
+    schema = tool.input_schema or {}
+    assert schema_fault(schema) == schema_fault(tool.output_schema or {}) == ""
+    assert set(schema.get("required", ())) <= set(schema["properties"])
+    assert all(len(parameter["description"]) > 5 for parameter in schema["properties"].values())
+    assert tool.description.endswith(".")
+    assert None not in (tool.price_usd, tool.latency_s, tool.success, tool.hints.read_only, tool.hints.destructive)
+    assert not (tool.hints.read_only and tool.hints.destructive)
+    assert (tool.tier == "high") == (tool.price_usd > 0.0025)
+
+
+def test_every_server_of_the_papers_can_be_called() -> None:
+    assert all(server.virtual for server in (*ATTENTION.servers, *SEARCHERS))
+    assert all(server.virtual or server.connection for server in SEARCH.servers)
+
+
+def test_of_fifteen_servers_five_search_the_web() -> None:
+    assert len(SEARCH.servers) == 15
+    assert len(SEARCHERS) == 5
+    others = [server for server in SEARCH.servers if server not in SEARCHERS]
+    assert {server.name for server in others} == set(UNRELATED)
+    assert len({server.category for server in others}) == 10
+
+
+def test_the_five_have_one_backend() -> None:
+    def backend(server: Server) -> object:
+        tools = [
+            (t.input_schema, t.output_schema, t.hints, t.price_usd, t.latency_s, t.success, t.tier, t.tier_reason)
+            for t in server.tools
+        ]
+        figures = (server.ask_usd, server.conn_s, server.call_s, server.success, server.success_variance)
+        return tools, figures, server.post_accept_failure
+
+    assert all(backend(server) == backend(SEARCHERS[0]) for server in SEARCHERS)
+
+
+@pytest.mark.parametrize(("one", "other"), [*combinations(SEARCHERS, 2)], ids=lambda server: server.name)
+def test_any_two_of_the_five_differ_in_every_text(one: Server, other: Server) -> None:
+    assert one.name != other.name
+    assert one.description != other.description
+    for tool, twin in zip(one.tools, other.tools, strict=True):
+        assert tool.name != twin.name
+        assert tool.description != twin.description
+
+
+def test_the_settings_of_netmcp_have_enough_to_choose_from() -> None:
+    per_server = len(SEARCHERS[0].tools)
+    assert 2 <= per_server <= 6
+    assert 5 * per_server >= 12
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_tasks_are_right(name: str) -> None:
+    catalog, tasks = TASKS[name]
+    assert len({task.id for task in tasks}) == len(tasks)
+    assert len({task.question.casefold() for task in tasks}) == len({task.subtask.casefold() for task in tasks})
+    assert len({task.question.casefold() for task in tasks}) == len(tasks)
+    none = EqualSets((), ())
+    assert [(task.id, fault) for task in tasks for fault in task_problems(task, catalog, none)] == []
+
+
+def test_tasks_on_the_120_tools_are_of_the_papers_three_kinds_and_some_are_impossible() -> None:
+    _, tasks = TASKS["attention-120.tasks"]
+    assert len(tasks) >= 40
+    assert {task.level for task in tasks} == {"single-step", "multi-step", "long-horizon", "out-of-scope"}
+    assert sum(not task.relevant for task in tasks) >= 5
+    assert servers(tool for task in tasks for tool in task.relevant) == set(TABLE)
+    assert any(set(task.relevant) <= set(CURATED) for task in tasks if task.relevant)
+    assert any(set(task.relevant) - set(CURATED) for task in tasks)
+    assert all(_ends_last(task) for task in tasks if task.plan)
+
+
+def _ends_last(task: Task) -> bool:
+    """Steps come after those whose results they need."""
+    return all(need < place for place, step in enumerate(task.plan) for need in step.needs)
+
+
+def test_140_questions_are_for_the_five_search_servers_alike() -> None:
+    _, tasks = TASKS["search-15.tasks"]
+    assert len(tasks) >= 140
+    assert all(servers(task.relevant) == {server.name for server in SEARCHERS} for task in tasks)
+    assert len({task.category for task in tasks}) >= 10

@@ -1,0 +1,187 @@
+"""Copies of servers: other names, words and figures; tools, schemas and parameters as they were."""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.domain.catalog import Catalog, Connection, Server, Tool
+from core.errors import CatalogError, UnknownNameError
+from core.library import sample
+from core.virtual.multiply import MOST_COPIES, Recipe, copies, multiplied
+from core.virtual.synonyms import SYNONYMS, VERB_SYNONYMS, VERBS
+from core.virtual.wording import MOST_WORDINGS, wordings
+
+SAMPLE = sample()
+SERVERS = pytest.mark.parametrize("server", SAMPLE.servers, ids=[server.name for server in SAMPLE.servers])
+
+
+@SERVERS
+def test_every_wording_is_another_one(server: Server) -> None:
+    made = copies(server, Recipe(MOST_COPIES, seed=3))
+    for row, tool in enumerate(server.tools):
+        said = [tool.description, *(copy.tools[row].description for copy in made)]
+        assert len(set(said)) == (len(said) if tool.description.strip() else 1), tool.id
+    assert len({server.description, *(copy.description for copy in made)}) == MOST_COPIES + 1
+    assert len({server.name, *(copy.name for copy in made)}) == MOST_COPIES + 1
+
+
+@SERVERS
+def test_what_a_caller_needs_stays(server: Server) -> None:
+    for copy in copies(server, Recipe(3, seed=1)):
+        assert (copy.virtual, copy.connection, copy.category) == (True, None, server.category)
+        for old, new in zip(server.tools, copy.tools, strict=True):
+            assert (new.server, new.name, new.title) == (copy.name, old.name, old.title)
+            assert (new.input_schema, new.output_schema, new.hints) == (old.input_schema, old.output_schema, old.hints)
+            assert set(re.findall(r"\d+", new.description)) == set(re.findall(r"\d+", old.description))
+
+
+def test_the_same_recipe_makes_the_same_copies() -> None:
+    server = SAMPLE.servers[0]
+    assert copies(server, Recipe(4, seed=5)) == copies(server, Recipe(4, seed=5))
+    assert copies(server, Recipe(4, seed=5)) != copies(server, Recipe(4, seed=6))
+    assert copies(server, Recipe(2, seed=5)) == copies(server, Recipe(4, seed=5))[:2]
+
+
+@given(seed=st.integers(0, 999), spread=st.floats(1, 20))
+@settings(max_examples=40, deadline=None)
+def test_figures_stay_within_their_spread(seed: int, spread: float) -> None:
+    server = Server("a", conn_s=0.5, call_s=2.0, ask_usd=0.01, success=0.9, post_accept_failure=0.1, success_variance=0.01,
+        tools=(Tool("a", "t", latency_s=4.0, price_usd=0.02, success=0.8), Tool("a", "u")))  # fmt: skip
+    (copy,) = copies(server, Recipe(1, seed, spread))
+    tool, silent = copy.tools
+
+    def within(new: float | None, old: float) -> bool:
+        return new is not None and old / spread * 0.999 <= new <= old * spread * 1.001
+
+    def odds(chance: float | None) -> float:
+        return -1 if chance is None else chance / (1 - chance)
+
+    assert within(copy.conn_s, 0.5)
+    assert within(copy.call_s, 2.0)
+    assert within(copy.ask_usd, 0.01)
+    assert within(tool.price_usd, 0.02)
+    assert within(tool.latency_s, 4.0)
+    assert within(odds(copy.success), 9.0) or odds(copy.success) > 900  # rounded to four digits
+    assert within(odds(tool.success), 4.0) or odds(tool.success) > 900
+    assert 0 < (copy.post_accept_failure or 0) < 1
+    assert (silent.latency_s, silent.price_usd, silent.success) == (None, None, None)
+    assert tool.latency_s == pytest.approx(2 * (copy.call_s or 0), rel=1e-3)  # a fast copy is fast in everything
+    if spread == 1:
+        assert (copy.call_s, copy.success, tool.price_usd) == (2.0, 0.9, 0.02)
+
+
+def test_a_spread_of_one_keeps_every_figure() -> None:
+    server = SAMPLE.servers[3]
+    for copy in copies(server, Recipe(2, spread=1.0)):
+        assert (copy.conn_s, copy.call_s, copy.success) == (server.conn_s, server.call_s, server.success)
+        assert [tool.latency_s for tool in copy.tools] == [
+            pytest.approx(tool.latency_s, rel=1e-3) for tool in server.tools
+        ]
+
+
+def test_certainty_stays_certain() -> None:
+    (copy,) = copies(Server("a", success=1.0, post_accept_failure=0.0), Recipe(1, spread=9.0))
+    assert (copy.success, copy.post_accept_failure) == (1.0, 0.0)
+
+
+WORLD = Catalog(
+    "world",
+    (
+        Server(
+            "web",
+            "Finds pages.",
+            tools=(Tool("web", "find", "Find a page."),),
+            connection=Connection("http", url="http://x"),
+        ),
+        Server("web-1"),
+        Server("mail"),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("keep", "names"),
+    [(True, ["web", "web-2", "web-3", "web-1", "mail"]), (False, ["web-2", "web-3", "web-1", "mail"])],
+)
+def test_copies_follow_or_replace_the_original_and_take_no_name(keep: bool, names: list[str]) -> None:
+    made = multiplied(WORLD, "web", Recipe(2, keep_original=keep), name="more")
+    assert (made.name, [server.name for server in made.servers]) == ("more", names)
+    assert [server for server in made.servers if server in WORLD.servers] == list(WORLD.servers[0 if keep else 1 :])
+
+
+@pytest.mark.parametrize("copies_wanted", [0, -1, MOST_COPIES + 1])
+def test_too_few_and_too_many(copies_wanted: int) -> None:
+    with pytest.raises(CatalogError, match="give a number from 1 to 50"):
+        Recipe(copies_wanted)
+
+
+@pytest.mark.parametrize("spread", [0.5, 0.0, float("nan"), 101])
+def test_a_spread_that_is_none(spread: float) -> None:
+    with pytest.raises(CatalogError, match="give a factor from 1 to 100"):
+        Recipe(1, spread=spread)
+
+
+def test_a_server_that_is_not_there() -> None:
+    with pytest.raises(UnknownNameError, match="no server 'gone' in catalog 'world'"):
+        multiplied(WORLD, "gone", Recipe(1), name="x")
+
+
+def test_a_strangers_schema_does_no_harm() -> None:
+    tools = tuple(
+        replace(Tool("a", f"t{n}", "Find it."), input_schema=schema)
+        for n, schema in enumerate([{"properties": 7}, {"enum": 3}, {"properties": {"a": [1]}}, {"enum": [None, {}]}])
+    )
+    assert len(copies(Server("a", tools=tools), Recipe(2))) == 2
+
+
+class TestWordings:
+    """The rules of rewording."""
+
+    @given(st.text(max_size=200), st.integers(0, 99))
+    @settings(max_examples=150, deadline=None)
+    def test_any_text_has_enough_and_none_twice(self, text: str, seed: int) -> None:
+        made = list(wordings(text, random.Random(seed)))
+        if text.strip():
+            assert len({*made, text}) == len(made) + 1 > MOST_WORDINGS >= MOST_COPIES
+        else:
+            assert made == []
+
+    @pytest.mark.parametrize(
+        ("text", "kept", "words"),
+        [
+            ("Find files by location.", ["location"], "location"),
+            ('Sorts by `latest` or "picture".', [], "`latest`"),
+            ('Sorts by `latest` or "picture".', [], '"picture"'),
+            ("Looks up web-pictures and pictures_all.", [], "web-pictures and pictures_all"),
+        ],
+    )
+    def test_names_and_quotations_stay(self, text: str, kept: list[str], words: str) -> None:
+        assert all(words in made for made in wordings(text, random.Random(1), kept=kept))
+
+    def test_an_article_follows_its_word(self) -> None:
+        made = " ".join(wordings("Draws a picture of an exact town and an image.", random.Random(1)))
+        assert "an image of" in made
+        assert "a precise town" in made
+        assert not re.search(r"\ba (?:image|exact)|\ban (?:picture|precise)", made)
+
+    def test_the_first_verb_is_certain_or_left_alone(self) -> None:
+        assert any(made.startswith("Use this to ") for made in wordings("Search the web.", random.Random(1)))
+        assert any(made.startswith("This tool looks through") or made.startswith("A tool that scans") or "searches the web" in made
+            for made in wordings("Searches the web.", random.Random(1)))  # fmt: skip
+        assert not any("this to" in made for made in wordings("Search engine for everything.", random.Random(1)))
+
+    def test_what_a_second_sentence_returns(self) -> None:
+        made = " ".join(wordings("Find a page. Returns its title; returns the text.", random.Random(1)))
+        assert re.search(r"\. (?:Gives back|Answers with|Hands back|Comes back with) its title", made)
+
+    def test_the_tables_are_sound(self) -> None:
+        for word, others in {**SYNONYMS, **VERB_SYNONYMS}.items():
+            assert word not in others
+            assert all(other == other.strip() and other for other in (word, *others))
+        assert VERB_SYNONYMS.keys() <= VERBS

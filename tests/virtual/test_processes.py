@@ -1,0 +1,212 @@
+"""Virtual servers as processes of their own: stdio and HTTP, crashes, wrong use, and what a start loads."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.domain.catalog import Connection, Server, Tool
+from core.domain.outcome import CallMode, Outcome, OutcomeKind, ToolCall
+from core.mcp_bridge.caller import McpCaller
+from core.mcp_bridge.discovery import discover
+from core.mcp_bridge.pool import SessionPool
+from core.virtual.document import plain_server
+from core.virtual.launch import virtual_connection
+from tests.virtual.conftest import WEATHER
+
+LINE = re.compile(r"Virtual server weather \((?P<profile>\w+)\) on (?P<url>http://127\.0\.0\.1:\d+/mcp)")
+Call = Callable[..., Outcome]
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[SessionPool]:
+    """Sessions that are closed."""
+    opened = SessionPool()
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def call(pool: SessionPool) -> Call:
+    """Calls a tool over a connection, without any retry."""
+
+    def make(
+        connection: Connection,
+        tool: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        name: str = "weather",
+        timeout_s: float = 60,
+    ) -> Outcome:
+        return McpCaller(pool).call(ToolCall(name, tool, arguments or {}, timeout_s), None, connection)
+
+    return make
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A catalog with two servers."""
+    path = tmp_path / "world.json"
+    path.write_text(json.dumps({"servers": [plain_server(WEATHER), plain_server(Server("mail"))]}))
+    return path
+
+
+@pytest.fixture
+def web(file: Path) -> Iterator[Callable[..., str]]:
+    """Starts virtual servers over HTTP and ends them; gives the URL that they print."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*options: str) -> str:
+        command = [sys.executable, "-P", "-m", "core.virtual", str(file), "weather", "--http", "0", *options]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        started.append(process)
+        said = process.stderr.readline()
+        found = LINE.fullmatch(said.strip())
+        assert found, said
+        return found["url"]
+
+    yield start
+    for process in started:
+        process.terminate()
+        out, err = process.communicate(timeout=30)
+        assert out == ""
+        assert "Traceback" not in err
+
+
+def steady(server: Server, folder: Path, **options: Any) -> Connection:
+    return virtual_connection(server, folder=folder, speed=0, **{"profile": "steady", **options})
+
+
+def test_many_tools_over_one_session(call: Call, tmp_path: Path) -> None:
+    connection = steady(WEATHER, tmp_path)
+    first = call(connection, "get_forecast", {"city": "Oslo"})
+    assert (first.kind, first.mode, first.protocol_version) == (OutcomeKind.OK, CallMode.VIRTUAL, "2026-07-28")
+    assert first.simulated
+    assert first.structured["city"] == "Oslo"
+    assert "Simulated result" in first.content[0].text
+    assert first.connect_s is not None
+    for tool in ("search_places", "bare"):
+        outcome = call(connection, tool, {"city": "Oslo"})
+        assert (outcome.kind, outcome.connect_s) == (OutcomeKind.OK, None)
+    wrong = call(connection, "get_forecast", {"city": 7})
+    assert (wrong.kind, wrong.simulated) == (OutcomeKind.INVALID_ARGUMENTS, True)
+
+
+def test_a_seed_holds_in_another_process(call: Call, pool: SessionPool, tmp_path: Path) -> None:
+    answers = []
+    for seed in (4, 4, 5):
+        answers.append(call(steady(WEATHER, tmp_path, seed=seed), "search_places", {"city": "Oslo"}).content)
+        pool.close_server("weather")
+    assert answers[0] == answers[1] != answers[2]
+
+
+def test_a_crash_harms_only_its_call(call: Call, tmp_path: Path) -> None:
+    fragile = Server("fragile", tools=(Tool("fragile", "do"),), post_accept_failure=1.0)
+    connection, healthy = virtual_connection(fragile, folder=tmp_path, speed=0), steady(WEATHER, tmp_path)
+    for _ in range(2):  # the next call opens a new session, and loses it as well
+        assert call(healthy, "bare").kind is OutcomeKind.OK
+        crashed = call(connection, "do", name="fragile")
+        assert (crashed.kind, crashed.simulated) == (OutcomeKind.CRASH, True)
+        assert "Simulated crash" in crashed.error
+    kept = call(healthy, "bare")
+    assert (kept.kind, kept.connect_s) == (OutcomeKind.OK, None)
+
+
+def test_a_hang_ends_at_the_limit(call: Call, tmp_path: Path) -> None:
+    connection = virtual_connection(
+        Server("calm", tools=(Tool("calm", "do"),)), profile="outages", seed=2, folder=tmp_path, speed=0
+    )
+    kinds = [call(connection, "do", name="calm", timeout_s=0.3).kind for _ in range(23)]
+    first = kinds.index(OutcomeKind.TIMEOUT)
+    assert set(kinds[:first]) == {OutcomeKind.OK}
+    assert kinds[first : first + 2] == [OutcomeKind.TIMEOUT] * 2
+
+
+def test_over_http_with_everything_in_its_place(call: Call, pool: SessionPool, web: Callable[..., str]) -> None:
+    connection = Connection("http", url=web("--profile", "steady", "--speed", "0"))
+    outcome = call(connection, "get_forecast", {"city": "Oslo"})
+    assert (outcome.kind, outcome.mode) == (OutcomeKind.OK, CallMode.VIRTUAL)
+    (found,) = discover(pool, [Server("weather", connection=connection)])
+    assert found.server is not None
+    assert found.server.virtual
+    assert found.server.title == "Weather"
+    assert [(tool.name, tool.output_schema) for tool in found.server.tools] == [
+        (tool.name, tool.output_schema) for tool in WEATHER.tools
+    ]
+
+
+def test_over_http_a_crash_drops_one_connection(call: Call, web: Callable[..., str]) -> None:
+    url = web("--profile", "crashing", "--seed", "3", "--speed", "0")
+    outcomes = [call(Connection("http", url=url), "bare") for _ in range(12)]
+    assert {OutcomeKind.OK, OutcomeKind.CRASH} <= {outcome.kind for outcome in outcomes}
+    assert all(outcome.simulated for outcome in outcomes)
+
+
+def test_over_http_a_drop_leaves_the_calls_beside_it(pool: SessionPool, web: Callable[..., str]) -> None:
+    connection = Connection("http", url=web("--profile", "crashing", "--seed", "3", "--speed", "0"))
+    outcomes: list[Outcome] = []
+
+    def one() -> None:
+        outcomes.append(McpCaller(pool).call(ToolCall("weather", "bare", {}, 60), None, connection))
+
+    threads = [threading.Thread(target=one) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    kinds = [outcome.kind for outcome in outcomes]
+    assert kinds.count(OutcomeKind.OK) >= 5
+    assert OutcomeKind.TIMEOUT not in kinds
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "core.virtual", *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("nobody",), "There is no server 'nobody'; name one of: weather, mail."),
+        ((), "Which server? Name one of: weather, mail."),
+        (("weather", "--profile", "odd"), "invalid choice: 'odd'"),
+        (("weather", "--http", "70000"), "Cannot listen on 127.0.0.1:70000"),
+    ],
+)
+def test_wrong_use_is_one_sentence(file: Path, options: tuple[str, ...], words: str) -> None:
+    done = run(str(file), *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_file_that_is_none(tmp_path: Path) -> None:
+    done = run(str(tmp_path / "gone.json"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "cannot be read" in done.stderr
+
+
+def test_it_ends_when_its_client_leaves(file: Path) -> None:
+    done = run(str(file), "weather", "--speed", "0")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_start_loads_nothing_heavy() -> None:
+    heavy = ("torch", "faiss", "streamlit", "duckdb", "numpy", "pandas", "sklearn", "onnxruntime")
+    code = f"import sys, core.virtual.__main__; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,152 @@
+"""A virtual server over the in-memory transport: definitions, marks, waits, failures, both protocol eras."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from mcp import MCPError
+
+from core.domain.catalog import Server, Tool
+from core.domain.outcome import SIMULATED_MARK
+from core.library import sample
+from core.mcp_bridge.wire import tool_from_wire
+from core.virtual import SENTENCE
+from core.virtual.fate import Ending, Fate
+from tests.virtual.conftest import WEATHER, Bench
+
+Make = Callable[..., Bench]
+
+
+async def listed(client: Any) -> list[Any]:
+    return (await client.list_tools()).tools
+
+
+def test_it_lists_the_catalogs_definitions_as_they_stand(bench: Make) -> None:
+    first, second, bare = bench().ask(listed)
+    assert first.input_schema == dict(WEATHER.tools[0].input_schema or {})
+    assert first.output_schema == dict(WEATHER.tools[0].output_schema or {})
+    assert (first.title, first.description) == ("Forecast", "The forecast of a city.")
+    assert first.annotations.model_dump(exclude_none=True) == {"read_only_hint": True, "idempotent_hint": True}
+    assert (second.annotations, second.output_schema) == (None, None)
+    assert bare.input_schema == {"type": "object"}
+
+
+@pytest.mark.parametrize("name", ["Fathom", "mail-room", "statistics-lab"])
+def test_what_a_client_learns_is_what_the_sample_says(bench: Make, name: str) -> None:
+    catalog = sample()
+    server = catalog.servers[catalog.server_row[name]]
+    for tool, wire in zip(server.tools, bench(server).ask(listed), strict=True):
+        again = tool_from_wire(server.name, wire)
+        assert again.definition() == {**tool.definition(), "inputSchema": dict(tool.input_schema or {"type": "object"})}
+        assert (again.output_schema, again.hints, again.title) == (tool.output_schema, tool.hints, tool.title)
+
+
+def test_it_says_of_itself_that_it_is_virtual(bench: Make) -> None:
+    async def about(client: Any) -> Any:
+        return client.server_info, client.instructions, client.server_capabilities.extensions
+
+    info, instructions, extensions = bench().ask(about)
+    assert (info.name, info.title, info.version) == ("weather", "Weather", "virtual")
+    assert info.description.startswith(SENTENCE)
+    assert instructions.startswith(SENTENCE)
+    assert extensions == {SIMULATED_MARK: {}}
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_both_eras_get_the_result_with_its_mark(bench: Make, mode: str) -> None:
+    async def work(client: Any) -> Any:
+        await client.list_tools()
+        return await client.call_tool("get_forecast", {"city": "Oslo"})
+
+    result = bench().ask(work, mode=mode)
+    assert not result.is_error
+    assert result.meta[SIMULATED_MARK] is True
+    assert result.structured_content["city"] == "Oslo"
+    note, text = (block.text for block in result.content)
+    assert note.startswith("Simulated result of weather::get_forecast")
+    assert json.loads(text) == result.structured_content
+
+
+def test_a_tool_that_promises_nothing_answers_in_text(bench: Make) -> None:
+    result = bench().call("search_places", {"city": "Oslo"})
+    assert result.structured_content is None
+    places = json.loads(result.content[1].text)["places"]
+    assert {"country", "latitude"} <= set(places[0])
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "words"),
+    [
+        ("get_forecast", {}, "city is required"),
+        ("get_forecast", {"city": "Oslo", "days": "many"}, "days"),
+        ("nothing", {}, "no such tool"),
+    ],
+)
+def test_bad_calls_are_tool_errors_with_a_sentence_and_the_mark(
+    bench: Make, tool: str, arguments: dict[str, Any], words: str
+) -> None:
+    result = bench().call(tool, arguments)
+    assert result.is_error
+    assert words in result.content[0].text
+    assert result.content[0].text.startswith("Simulated error of weather::")
+    assert result.meta[SIMULATED_MARK] is True
+
+
+def test_it_waits_as_long_as_its_fate_says(bench: Make) -> None:
+    made = bench(WEATHER, Fate(1.5, Ending.ANSWER), Fate(0.25, Ending.ERROR))
+    assert not made.call("bare").is_error
+    failed = made.call("bare")
+    assert failed.is_error
+    assert "the tool failed" in failed.content[0].text
+    assert failed.meta[SIMULATED_MARK] is True
+    assert made.waits == [1.5, 0.25]
+
+
+def test_bad_arguments_come_before_a_drawn_failure(bench: Make) -> None:
+    result = bench(WEATHER, Fate(0.0, Ending.ERROR)).call("get_forecast")
+    assert "city is required" in result.content[0].text
+
+
+def test_a_hang_is_never_answered(bench: Make) -> None:
+    with pytest.raises(MCPError, match="Timed out"):
+        bench(WEATHER, Fate(0.0, Ending.HANG)).call("bare", read_timeout_seconds=0.05)
+
+
+def test_a_drop_asks_for_it(bench: Make) -> None:
+    made = bench(WEATHER, Fate(0.0, Ending.DROP))
+    with pytest.raises(MCPError):
+        made.call("bare")
+    assert made.dropped == ["tools/call"]
+
+
+def test_results_follow_the_seed(bench: Make) -> None:
+    first, again, other = (bench(seed=seed).call("search_places", {"city": "Oslo"}).content for seed in (1, 1, 2))
+    assert first == again != other
+
+
+ODD = Server(
+    "odd",
+    tools=(
+        Tool("odd", "list_output", input_schema={}, output_schema={"type": "array", "items": {"type": "integer"}}),
+        Tool("odd", "broken_input", input_schema={"type": "object", "properties": 7}),
+        Tool("odd", "no_object", input_schema={"type": "string"}),
+        Tool("odd", "fine", input_schema={"type": "object"}),
+    ),
+)
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_what_the_protocol_cannot_carry_harms_its_tool_alone(bench: Make, mode: str) -> None:
+    async def work(client: Any) -> Any:
+        tools = await listed(client)
+        return tools, [await client.call_tool(tool.name, {}) for tool in tools]
+
+    tools, results = bench(ODD).ask(work, mode=mode)
+    assert [tool.name for tool in tools] == [tool.name for tool in ODD.tools]
+    assert all(tool.input_schema["type"] == "object" for tool in tools)
+    assert (tools[0].output_schema is not None) is (mode == "auto")
+    assert isinstance(results[0].structured_content, list) is (mode == "auto")
+    assert not any(result.is_error for result in (results[0], results[3]))
