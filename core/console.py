@@ -249,9 +249,7 @@ class Console:
         return McpCaller(self._pool())
 
     def _attended(self, task: Task, catalog: str, parameters: Parameters) -> Decision:
-        return self.route(
-            task.subtask, catalog=catalog, router="tool_attention", parameters=parameters, record=False
-        )
+        return self.route(task.subtask, catalog=catalog, router="tool_attention", parameters=parameters, record=False)
 
     def _router(self, name: str) -> Router:
         if name not in self._routers:

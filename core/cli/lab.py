@@ -67,9 +67,7 @@ def bench(
 @set_option
 @catalog_option
 @common
-def calibrate(
-    tasks: Path, settings: tuple[str, ...], catalog: str, db: Path | None, as_json: bool
-) -> None:
+def calibrate(tasks: Path, settings: tuple[str, ...], catalog: str, db: Path | None, as_json: bool) -> None:
     """Fit the threshold of Tool Attention to labelled tasks: theta from 0.10 to 0.50, the best F1 wins.
 
     Example: wayfare calibrate --tasks tasks.jsonl --catalog catalog.json --set n=8

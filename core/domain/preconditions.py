@@ -24,7 +24,9 @@ from core.domain.params import NOTHING
 ARGUMENTS = {"is_authenticated": "scope", "has_prior_tool_output": "prefix", "milestone_reached": "name"}
 EVERYTHING = "*"
 SHOWN, SHOWN_CHARACTERS = 8, 40  # of a state in words
-_CALL = re.compile(r"(?P<predicate>\w+)\(\s*(?:(?P<argument>\w+)\s*=\s*)?(?P<quote>[\"'])(?P<value>[^\"'\\]*)(?P=quote)\s*\)")
+_CALL = re.compile(
+    r"(?P<predicate>\w+)\(\s*(?:(?P<argument>\w+)\s*=\s*)?(?P<quote>[\"'])(?P<value>[^\"'\\]*)(?P=quote)\s*\)"
+)
 _VALUE = re.compile(r"[\w.:/+@-]{1,100}", re.ASCII)
 
 

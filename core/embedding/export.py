@@ -89,7 +89,10 @@ def _write(encoder: SentenceEncoder, file: Path) -> None:
     # two lengths in one batch: the trace has to keep the attention mask
     batch: dict[str, Any] = dict(encoder.transformer.tokenizer(["a b", "a b c d e"], padding=True, return_tensors="pt"))
     names = [name for name in INPUTS if name in batch]
-    axes = {name: {0: "texts", 1: "tokens"} for name in names} | {OUTPUT: {0: "texts"}, TOKENS: {0: "texts", 1: "tokens"}}
+    axes = {name: {0: "texts", 1: "tokens"} for name in names} | {
+        OUTPUT: {0: "texts"},
+        TOKENS: {0: "texts", 1: "tokens"},
+    }
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the exporter warns that it is the stable, older one, and about its tracing
         torch.onnx.export(

@@ -80,7 +80,7 @@ def _parameters(schema: object) -> Iterator[str]:
 TOOL_VIEWS: Mapping[str, Callable[[Tool], str]] = MappingProxyType(
     {"names": names, "full": full, "description": description, "parameters": parameters}
 )
-# the mean of these says which tools do the same, whoever offers them: docs/decisions/0005-map.md
+# the mean of these says which tools do the same, whoever offers them: docs/decisions/0007-map.md
 MEANING = "meaning"
 MEANING_VIEWS = ("full", "description", "parameters")
 SERVER_VIEWS: Mapping[str, Callable[[Server], str]] = MappingProxyType({"profile": profile, "summary": summary})

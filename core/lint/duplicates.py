@@ -43,7 +43,7 @@ class _Nearest(Rule):
             partner = catalog.tools[other]
             name = partner.id if self.across else partner.name
             yield self.finding(
-                f"{name} says nearly the same: the cosine of the descriptions is {min(1.0, cosines[other]):.2f}.",
+                f"Cosine {min(1.0, float(cosines[other])):.2f} to the description of {name}.",
                 server=tool.server, tool=tool.name, where="description", evidence=first_sentence(tool.description), other=partner.id,
             )  # fmt: skip
 

@@ -53,9 +53,7 @@ def _discover_one(pool: SessionPool, limit_s: float, server: Server) -> Discover
     try:
         answer = pool.use(server.name, _reachable(pool, server), _ask, limit_s=limit_s)
         found = described(server, answer.tools, answer.info, answer.instructions)
-        return Discovery(
-            server.name, replace(found, virtual=server.virtual or answer.virtual), "", answer.connect_s
-        )
+        return Discovery(server.name, replace(found, virtual=server.virtual or answer.virtual), "", answer.connect_s)
     except Exception as error:  # noqa: BLE001  whatever a server makes the SDK throw is told of this server alone
         told = pool.vault.redact(str(error))[:MAX_DESCRIPTION_CHARS]
         said = told if told.startswith("Server ") else f"Server {server.name} does not list its tools: {told}"

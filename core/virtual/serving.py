@@ -72,6 +72,7 @@ def serve_http(server: Server, behaviour: Behaviour, port: int, *, sleep: Callab
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or "no port has this number"
         raise WayfareError(f"Cannot listen on 127.0.0.1:{port} ({reason}); choose another --http port.") from None
+    signal.signal(signal.SIGINT, _leave)  # before the URL is out: from then on it may be told to stop
     sleep(PROFILES[behaviour.profile].start_s * behaviour.speed)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
     print(f"Virtual server {server.name} ({behaviour.profile}) on {url}", file=sys.stderr, flush=True)

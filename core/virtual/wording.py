@@ -37,16 +37,10 @@ def wordings(text: str, rng: random.Random, *, kept: Collection[str] = ()) -> It
     >>> next(wordings("Find a large place near the city.", random.Random(2), kept=["large"]))
     'Meant to locate a large place near the city.'
     """
-    if not text.strip():
-        return
-    seen, mood = {text}, _mood(text)
-    for opening in _openings(mood, rng):
-        for candidate in (_reworded(text, mood, rng, kept), text):
-            made = _opened(candidate, opening)
-            if made not in seen:
-                seen.add(made)
-                yield made
-                break
+    if text.strip():
+        mood = _mood(text)
+        for opening in _openings(mood, rng):  # no two begin alike, so no two are alike
+            yield _opened(_reworded(text, mood, rng, kept), opening)
 
 
 def _openings(mood: Mood, rng: random.Random) -> list[str]:

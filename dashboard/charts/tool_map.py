@@ -22,7 +22,7 @@ LABEL_CHARACTERS = 22
 CLEAR, BEHIND, GREY = 0.9, 0.4, 0.22  # opacities: looked at, not on the short-list, not highlighted
 
 
-def tool_map(shown: Shown, *, height: int = 640) -> go.Figure:
+def tool_map(shown: Shown, *, height: int = 610) -> go.Figure:
     """A point a tool: colour and symbol by group, size by price; ★ the sub-task, rings and numbers its candidates."""
     middles = centres(shown.groups, shown.drawn.xy)
     traces = [_tools(shown, middles)]

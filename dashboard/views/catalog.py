@@ -17,7 +17,7 @@ from dashboard.widgets.connection_dialog import connection_dialog
 from dashboard.widgets.connection_job import job_panel
 from dashboard.widgets.connection_table import connections_panel
 from dashboard.widgets.import_dialog import import_dialog
-from dashboard.widgets.lint_body import lint_body
+from dashboard.widgets.lint_body import complete, lint_body
 from dashboard.widgets.multiply_dialog import multiply_dialog
 from dashboard.widgets.text import escaped
 from dashboard.widgets.url_state import UrlState
@@ -31,13 +31,16 @@ def page() -> None:
     kept = state.after_move(url.begin())
     header.notice()
     job_panel(opened)
-    url.end(_page(opened, kept))
+    shown = _page(opened, kept)
+    url.end(shown)
     if state.dialog_open("import"):
         import_dialog(opened)
     elif state.dialog_open("connect"):
         connection_dialog(opened)
     elif state.dialog_open("multiply"):
         multiply_dialog(opened)
+    if shown.get("view") == state.LINT.lower():
+        complete(opened, shown["catalog"])
 
 
 def _page(opened: Console, kept: Texts) -> Texts:

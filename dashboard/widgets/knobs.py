@@ -79,9 +79,7 @@ def _widget(info: Knob, value: Value, key: str, redraws: list[str]) -> None:
     elif info.choices:
         st.selectbox(text, info.choices, key=key, help=help_text, on_change=st.rerun, args=(redraws,))
     elif info.free_text:
-        st.text_input(
-            text, key=key, help=help_text, max_chars=TEXT_LIMIT, on_change=st.rerun, args=(redraws,)
-        )
+        st.text_input(text, key=key, help=help_text, max_chars=TEXT_LIMIT, on_change=st.rerun, args=(redraws,))
     elif info.optional:
         st.number_input(
             text, value=None, min_value=info.low, max_value=info.high, step=info.step, key=key, help=help_text,

@@ -48,13 +48,26 @@ def lint_body(console: Console, catalog: Catalog, query: str, kept: Mapping[str,
     chosen = _table(catalog, report, shown, kept.get("finding", ""), (severity, rule, query))
     if chosen is not None:
         finding_detail(catalog, chosen)
-    if report.waiting:
-        _prepare(console, catalog.name, report)
     return {
         "severity": "" if severity == EVERY else severity,
         "rule": rule,
         "finding": "" if chosen is None else finding_id(chosen),
     }
+
+
+def complete(console: Console, name: str) -> None:
+    """Make the vectors that rules wait for, below everything else, and draw again; nothing where none waits."""
+    report = console.desk.lint(name)
+    if not report.waiting:
+        return
+    titles = " and ".join(f"“{RULES[rule].title}”" for rule in report.waiting)
+    st.caption(f"{titles} compare the tools' vectors, which are being made. The other findings are complete.")
+    try:
+        show_preparing(console, name)
+    except WayfareError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return
+    st.rerun()
 
 
 def _severity_choice(report: LintReport, kept: str) -> str:
@@ -73,6 +86,7 @@ def _rule_choice(report: LintReport, severity: str, kept: str) -> str:
     """The rules that found something of this severity, with how much."""
     found = report if severity == EVERY else _of(report, Severity(severity))
     said = {ALL_RULES: ALL_RULES} | {rule: f"{RULES[rule].title} · {n:,}" for rule, n in found.by_rule().items()}
+    said |= {rule: f"{RULES[rule].title} · …" for rule in report.waiting}
     if st.session_state.get(RULE) not in said:
         st.session_state[RULE] = kept if kept in said else ALL_RULES
     picked = st.selectbox(
@@ -125,17 +139,6 @@ def _export(name: str, shown: list[Finding]) -> None:
         disabled=not shown,
         help="The findings below, with what to do.",
     )
-
-
-def _prepare(console: Console, name: str, report: LintReport) -> None:
-    titles = " and ".join(f"“{RULES[rule].title}”" for rule in report.waiting)
-    st.caption(f"{titles} compare the tools' vectors, which are being made. The other findings are complete.")
-    try:
-        show_preparing(console, name)
-    except WayfareError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
-        return
-    st.rerun()
 
 
 def _clear() -> None:

@@ -108,7 +108,7 @@ def test_near_duplicates_are_embedded_once(wayfare: Command, write) -> None:
     text = "Reads a page of the web and returns its text."
     twins = write("twins.json", {"servers": [server("one", tool("get", text)), server("two", tool("load", text))]})
     first = wayfare("lint", "--catalog", twins, "--rule", "near_duplicates")
-    assert "two::load says nearly the same: the cosine of the descriptions is 1.00." in first.out
+    assert "Cosine 1.00 to the description of two::load." in first.out
     assert "once, to find near duplicates" in first.err
     assert wayfare("lint", "--catalog", twins, "--rule", "near_duplicates").err == ""
     assert wayfare("lint", "--catalog", twins, "--severity", "error").err == ""

@@ -56,7 +56,15 @@ def test_anything_else_is_refused_with_what_would_be_right(text, said):
 
 @pytest.mark.parametrize(
     ("held", "holds"),
-    [("mail:write", True), ("*", True), ("mail:*", True), ("none", False), ("mail:read", False), ("mail", False), ("", False)],
+    [
+        ("mail:write", True),
+        ("*", True),
+        ("mail:*", True),
+        ("none", False),
+        ("mail:read", False),
+        ("mail", False),
+        ("", False),
+    ],
 )
 def test_a_scope_is_held_by_its_name_or_by_what_begins_it(held, holds):
     assert state(scopes=held).satisfies(Precondition("is_authenticated", "mail:write")) is holds

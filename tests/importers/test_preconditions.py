@@ -17,7 +17,9 @@ def imported(preconditions: object):
 
 
 def test_they_are_kept_in_their_one_form_once_each():
-    found = imported(["is_authenticated('mail:write')", 'is_authenticated(scope="mail:write")', 'milestone_reached("ok")'])
+    found = imported(
+        ["is_authenticated('mail:write')", 'is_authenticated(scope="mail:write")', 'milestone_reached("ok")']
+    )
     assert found == ('is_authenticated(scope="mail:write")', 'milestone_reached(name="ok")')
 
 

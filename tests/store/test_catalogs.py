@@ -33,7 +33,14 @@ references = st.dictionaries(anything, st.sampled_from(["${secret:KEY}", "${env:
 proxies = references.map(MappingProxyType)
 hints = st.builds(ToolHints, flags, flags, flags, flags)
 tools = st.builds(
-    Tool, anything, anything, anything, anything, schemas, schemas, hints, figures, figures, figures, anything, anything
+    Tool,
+    *[anything] * 4,
+    schemas,
+    schemas,
+    hints,
+    *[figures] * 3,
+    *[anything] * 2,
+    st.lists(anything, max_size=3).map(tuple),
 )
 connections = st.builds(
     Connection,
@@ -82,6 +89,13 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [type(value).__name__, *map(plain, value)]
     return type(value).__name__, repr(value)
+
+
+def test_a_catalog_of_an_earlier_version_has_no_preconditions() -> None:
+    document = json.loads(to_json(SMALL))
+    for tool in document["servers"][0]["tools"]:
+        del tool["preconditions"]
+    assert from_json(json.dumps(document)) == SMALL
 
 
 def test_list_replace_remove(store: Store, make: SimpleNamespace) -> None:

@@ -100,6 +100,15 @@ def test_many_tools_over_one_session(call: Call, tmp_path: Path) -> None:
     assert (wrong.kind, wrong.simulated) == (OutcomeKind.INVALID_ARGUMENTS, True)
 
 
+def test_a_folder_named_core_in_the_working_directory_is_not_ours(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "core").mkdir()
+    (tmp_path / "core" / "__init__.py").write_text("raise SystemExit('the wrong core')")
+    monkeypatch.chdir(tmp_path)
+    assert call(steady(Server("lone", tools=(Tool("lone", "do"),)), tmp_path), "do", name="lone").kind is OutcomeKind.OK
+
+
 def test_a_seed_holds_in_another_process(call: Call, pool: SessionPool, tmp_path: Path) -> None:
     answers = []
     for seed in (4, 4, 5):
