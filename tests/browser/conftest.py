@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,12 +16,6 @@ from .serving import ConsoleProgram
 
 Visitor = Callable[..., Visit]
 VISITS = pytest.StashKey[list[Visit]]()
-
-
-@pytest.fixture(scope="session")
-def encoder_cache(request: pytest.FixtureRequest) -> Path:
-    """What WAYFARE_CACHE points to: shared with the tests of the command line, and kept between sessions."""
-    return Path(request.config.cache.mkdir("wayfare"))
 
 
 @pytest.fixture(scope="module")
@@ -39,13 +34,14 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def make_console(
-    encoder_cache: Path, tmp_path_factory: pytest.TempPathFactory
+    encoder_cache: Path, warm_store: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[[], ConsoleProgram]]:
-    """Consoles on fresh stores, not started yet; those that run at the end are ended."""
+    """Consoles on stores that hold the sample's vectors, not started yet; those that run at the end are ended."""
     made: list[ConsoleProgram] = []
 
     def make() -> ConsoleProgram:
-        made.append(ConsoleProgram(tmp_path_factory.mktemp("console") / "wayfare.duckdb", encoder_cache))
+        db = Path(shutil.copy(warm_store, tmp_path_factory.mktemp("console") / "wayfare.duckdb"))
+        made.append(ConsoleProgram(db, encoder_cache))
         return made[-1]
 
     yield make
@@ -55,7 +51,7 @@ def make_console(
 
 @pytest.fixture(scope="module")
 def console(browser: Browser, make_console: Callable[[], ConsoleProgram]) -> ConsoleProgram:
-    """A running console on a fresh store. It asks for the browser first: without one nothing is started."""
+    """A running console on a store of its own. It asks for the browser first: without one nothing is started."""
     started = make_console()
     started.start()
     return started

@@ -50,7 +50,7 @@ def test_nothing_is_wider_than_a_narrow_screen(console: ConsoleProgram, visitor:
     visit.open("", q="draw a bar chart of votes per party", hint="a long hint about charts of every kind", n="12")
     Route(visit).decided()
     assert visit.too_wide() == []
-    winner = "statistics-lab::draw_sample"
+    winner = "Plotwright::bar_chart"
     Route(visit).until_winner(winner)
     charts = visit.main.locator(".js-plotly-plot")
     expect(charts).to_have_count(6)

@@ -27,7 +27,7 @@ def test_a_click_or_a_choice_explains_anyone(console: ConsoleProgram, visitor: V
     # a server that was left off the short-list, by its bar
     off = route.names("1 · Servers")[0]
     route.click_bar("1 · Servers", off)
-    route.until_why(off, rf"{off} ranks \w+ of 15 servers with utility {NUMBER}; the short-list takes 5")
+    route.until_why(off, rf"{off} ranks \w+ of 81 servers with utility {NUMBER}; the short-list takes 5")
 
     # one that is on it
     on = route.names("1 · Servers")[-1]
@@ -48,4 +48,4 @@ def test_a_click_or_a_choice_explains_anyone(console: ConsoleProgram, visitor: V
     route.until_why(loser, rf"Outranked: utility {NUMBER} puts {loser} \w+; the last of 3 candidates, .*, has {NUMBER}")
     aside = "waypoint-atlas::distance_between_places"
     visit.choose("Why this server or tool?", aside)
-    route.until_why(aside, rf"Not considered: waypoint-atlas ranks \w+ of 15 servers with utility {NUMBER}")
+    route.until_why(aside, rf"Not considered: waypoint-atlas ranks \w+ of 81 servers with utility {NUMBER}")

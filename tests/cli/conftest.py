@@ -1,4 +1,4 @@
-"""The command run in this process or in one of its own, on a fresh store; the encoder is exported once and kept."""
+"""The command run in this process or in one of its own, on a fresh store."""
 
 from __future__ import annotations
 
@@ -34,25 +34,6 @@ class Run(NamedTuple):
 
 
 Command = Callable[..., Run]
-
-
-@pytest.fixture(scope="session")
-def encoder_cache(request: pytest.FixtureRequest) -> Path:
-    """What WAYFARE_CACHE points to: kept between sessions, filled by the first text that is embedded."""
-    return Path(request.config.cache.mkdir("wayfare"))
-
-
-@pytest.fixture(scope="session")
-def warm_store(encoder_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store in which the sample catalog has been embedded; nothing else is in it."""
-    from core.console import Console
-
-    file = tmp_path_factory.mktemp("warm") / "warm.duckdb"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("WAYFARE_CACHE", str(encoder_cache))
-        with Console.open(file) as console:
-            console.warm("sample")
-    return file
 
 
 @pytest.fixture(autouse=True)

@@ -102,7 +102,8 @@ def test_two_routers_are_two_runs(bench) -> None:
 
 
 def test_no_impossible_task_means_no_rejection(wayfare: Command, write) -> None:
-    line = ("bench", "--tasks", write("t.jsonl", TASKS[:1]), "--catalog", write("c.json", CATALOG))
+    pairs = [part for setting in BY_DESCRIPTION for part in ("--set", setting)]
+    line = ("bench", "--tasks", write("t.jsonl", TASKS[:1]), "--catalog", write("c.json", CATALOG), *pairs)
     assert wayfare(*line, "--json").json()["runs"][0]["rejection"] is None
     table = wayfare(*line).out.splitlines()
     assert table[0].split()[:4] == ["router", "n", "mrr", "hit@1"]
@@ -145,3 +146,19 @@ def test_real_sub_tasks_over_a_real_catalog(wayfare: Command, db: Path, kept_vec
     assert run["hit@1"] <= run["mrr"] <= run["hit@10"]
     assert run["hit@1"] <= run["hit@3"] <= run["hit@5"] <= run["hit@10"]
     assert run["recall@3"] <= run["recall@10"] <= run["hit@10"]
+
+
+def test_tasks_of_a_level_are_also_asked_as_a_person_would(wayfare: Command, write) -> None:
+    """The sub-task names the wrong tool; the question, which the level scores, the right one."""
+    levelled = {"subtask": "Dig for gold in a mountain.", "question": READ, "relevant": ["files::fast"], "level": "L1"}
+    tasks = [
+        {"id": "direct", **levelled},
+        {"id": "chain", **levelled, "level": "L3", "plan": [{"tool": "files::fast"}]},
+    ]
+    pairs = [part for setting in BY_DESCRIPTION for part in ("--set", setting)]
+    line = ("bench", "--tasks", write("t.jsonl", tasks), "--catalog", write("c.json", CATALOG), *pairs)
+    table = wayfare(*line).out.splitlines()
+    assert table[3].split() == ["router", "level", "n", "exact", "match", "F1", "p50", "ms"]
+    assert table[4].split()[:5] == ["ehrr", "L1", "1", "1.000", "–"]
+    assert table[5].split()[:5] == ["ehrr", "L3", "1", "1.000", "1.000"]
+    assert list(wayfare(*line, "--json").json()["runs"][0]) == KEYS

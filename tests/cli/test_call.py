@@ -183,7 +183,7 @@ class TestLearning:
         after = self.row(wayfare, "tools", "raw::nap")
         attempt = (1 - (0.85**2 * 0.1 + 0.85 * 0.15 + 0.15)) * 0.85**2 * 0.8
         assert after["time_cost_s"] > (0.15 * conn_s + 0.85**2 * 0.5) / attempt
-        assert after["utility"] < self.row(wayfare, "tools", "raw::echo")["utility"]
+        assert after["cost_s"] > self.row(wayfare, "tools", "raw::echo")["cost_s"]
 
     def test_other_tools_of_the_server_keep_their_own_figures(self, wayfare: Command, raw_catalog: Path) -> None:
         wayfare("import", raw_catalog)

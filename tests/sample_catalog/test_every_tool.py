@@ -2,9 +2,8 @@
 
 import random
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
-
-import pytest
 
 from core.domain.catalog import Connection, Server, Tool
 from core.domain.outcome import Outcome, OutcomeKind, ToolCall
@@ -39,14 +38,16 @@ def call_all(caller: McpCaller, server: Server, connection: Connection) -> dict[
     return outcomes
 
 
-def test_every_tool_answers_over_mcp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WAYFARE_SANDBOX", str(tmp_path / "sandbox"))
+def test_every_tool_answers_over_mcp(tmp_path: Path) -> None:
     catalog, pool = sample(), SessionPool()
     caller = McpCaller(pool)
 
     def run(server: Server) -> dict[str, Outcome]:
-        virtual = virtual_connection(server, profile="steady", seed=1, speed=0.0, folder=tmp_path)
-        found = call_all(caller, server, server.connection or virtual)
+        if server.connection is None:
+            connection = virtual_connection(server, profile="steady", seed=1, speed=0.0, folder=tmp_path)
+        else:
+            connection = replace(server.connection, env={"WAYFARE_SANDBOX": str(tmp_path / "sandbox")})
+        found = call_all(caller, server, connection)
         pool.close_server(server.name)
         return found
 
