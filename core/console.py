@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,7 @@ from core.domain.catalog import Server, Tool
 from core.domain.decision import Decision
 from core.domain.outcome import CallMode, ToolCall
 from core.domain.params import Parameters
+from core.domain.plan import Plan
 from core.domain.statistics import Statistics
 from core.domain.task import Task
 from core.embedding.cached import CachedEncoder
@@ -26,10 +28,15 @@ from core.execution.base import ToolCaller
 from core.importers import read_tasks
 from core.lab import curves
 from core.lab.benchmark import BenchmarkRun, run_benchmark
+from core.lab.token_meter import decision_meter, utilisation_lines
 from core.library import CatalogInfo, Library
 from core.mcp_bridge.secrets import SecretVault
 from core.middleware import Middleware
+from core.model_prices import priced_models
 from core.paths import default_db
+from core.planning.base import SubQuery
+from core.planning.environment import chosen_planner, planners
+from core.planning.usage import Usage
 from core.recording import Recorder
 from core.reviews import Reviews
 from core.routers import ROUTERS, Router
@@ -61,7 +68,8 @@ class Console:
         self.desk = CatalogDesk(self.library, atlas, Reviews(self.library), self.vault, self._pool)
         self.middleware = Middleware(self.library, self._pool, self._attended)
         self._calls = Calls(store, self.library, self._caller, rng=np.random.default_rng(seed))
-        self._routers: dict[str, Router] = {name: router() for name, router in ROUTERS.items()}
+        self._planners = planners(os.environ)
+        self._routers: dict[str, Router] = {name: router(self._planners) for name, router in ROUTERS.items()}
         self._decisions: OrderedDict[str, Decision] = OrderedDict()
         self._asked: OrderedDict[tuple[object, ...], tuple[Scene, Decision]] = OrderedDict()
         self._recorder = Recorder(store)
@@ -100,6 +108,10 @@ class Console:
     def routers(self) -> tuple[type[Router], ...]:
         """The routing algorithms, as declared."""
         return tuple(ROUTERS.values())
+
+    def planner_usage(self) -> Usage | None:
+        """What the model that plans has taken since the start: calls, tokens, USD; None where no model is set."""
+        return self._planners["model"].usage if "model" in self._planners else None
 
     def parameters(self, router: str, values: Mapping[str, object] | None = None) -> Parameters:
         """A router's parameters with some values set. Raises ParameterError, UnknownNameError."""
@@ -168,6 +180,35 @@ class Console:
                 self._asked.popitem(last=False)
         return decision
 
+    def parts(self, question: str, *, planner: str = "rules") -> tuple[SubQuery, ...]:
+        """What a question asks for, one part where it cannot be taken apart. Raises PlannerError."""
+        return chosen_planner(self._planners, planner).decompose(question)
+
+    def plan(
+        self,
+        question: str,
+        *,
+        planner: str = "rules",
+        catalog: str = SAMPLE,
+        router: str = "ehrr",
+        parameters: Parameters | None = None,
+        origin: str = "console",
+    ) -> Plan:
+        """A question taken apart, each part a decision of its own, recorded as `route` does."""
+        parts = [
+            (
+                part.text,
+                part.needs,
+                self.route(part.text, catalog=catalog, router=router, parameters=parameters, origin=origin),
+            )
+            for part in self.parts(question, planner=planner)
+        ]
+        return Plan.of(question, self._planners[planner].name, parts)
+
+    def planners(self) -> Mapping[str, str]:
+        """Who can be asked to plan, by the name that parameters take: `rules`, and the model where one is set."""
+        return {name: planner.name for name, planner in self._planners.items()}
+
     def decision(self, decision_id: str) -> Decision | None:
         """A decision of this process by id."""
         return self._decisions.get(decision_id)
@@ -184,6 +225,9 @@ class Console:
     posted_price_curve = staticmethod(curves.posted_price_curve)
     value_to_win = staticmethod(curves.value_to_win)
     tool_headroom = staticmethod(curves.tool_headroom)
+    token_meter = staticmethod(decision_meter)
+    utilisation_lines = staticmethod(utilisation_lines)
+    priced_models = staticmethod(priced_models)
 
     def example_subtasks(self, catalog: str, count: int = 6) -> tuple[str, ...]:
         """Sub-tasks to start from: labelled ones of the sample, else none."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.attention.gate import refusal
 from core.attention.loader import LoadedSchema, LoaderCounts, SchemaLoader
+from core.attention.state import StateView, state_view
 from core.domain.catalog import Server, Tool
 from core.domain.decision import Decision
 from core.domain.params import Parameters
@@ -73,6 +74,12 @@ class Middleware:
         if decision.parameters.get("hallucination_gate") is False:
             return None
         return refusal([decision.tools.ids[row] for row in decision.candidates], tool)
+
+    def agent_state(self, decision: Decision) -> StateView | None:
+        """What the agent's state did to a decision, for whoever edits it; None for a router that knows no state."""
+        if decision.router != ToolAttention.id:
+            return None
+        return state_view(decision, self._library.catalog(decision.catalog))
 
     def calibrate(self, tasks: Sequence[Task], *, catalog: str, parameters: Parameters) -> Calibration:
         """The threshold of Tool Attention that fits labelled tasks best. Raises WayfareError where none is labelled."""

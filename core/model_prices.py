@@ -56,9 +56,10 @@ def model_price(model: str) -> ModelPrice:
 
 @cache
 def priced_models() -> tuple[str, ...]:
-    """The names of all models for text that have a price, in alphabetical order: what there is to choose from."""
+    """The names of all models for text that have a price: those of the makers first, then those that name a provider."""
     named = (name for name, row in _table().items() if row.get("mode") in TEXT_MODES)
-    return tuple(sorted(name for name in named if model_price(name).input_usd is not None))
+    priced = (name for name in named if model_price(name).input_usd is not None)
+    return tuple(sorted(priced, key=lambda name: ("/" in name, name)))
 
 
 @cache

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import click
 
 from core.cli.options import catalog_option, common, print_json, print_table, set_option, settings_of
 from core.console import Console
+from core.domain.decision import Decision
+from core.domain.task import Task
+from core.lab.levels import LevelRun, run_levels
 
 RANKED = "10"  # bench looks deeper than a decision does, unless --set n= says otherwise
 
@@ -30,6 +34,8 @@ def bench(
 ) -> None:
     """Measure how well routers rank the right tools.
 
+    Tasks of levels L1 to L5 are also asked as a person would, and scored as ETOM does, below the table.
+
     Example: wayfare bench --tasks tasks.jsonl --catalog catalog.json --router ehrr --json
     """
     with Console.open(db) as console:
@@ -42,6 +48,7 @@ def bench(
             )
             for router in routers
         ]
+        levelled = () if as_json else _levelled(console, labelled, name, routers, values)
     if as_json:
         print_json({"runs": [run.to_json() for run in runs]})
         return
@@ -60,6 +67,32 @@ def bench(
             for run in runs
         ],
     )
+    if levelled:
+        click.echo()
+        print_table(
+            ("router", "level", "n", "exact match", "F1", "p50 ms"),
+            [
+                (
+                    run.router,
+                    run.level,
+                    str(run.n),
+                    f"{run.scores['em']:.3f}",
+                    f"{run.scores['f1']:.3f}" if "f1" in run.scores else "–",
+                    f"{run.latency_ms_p50:.2f}",
+                )
+                for run in levelled
+            ],
+        )
+
+
+def _levelled(
+    console: Console, tasks: Sequence[Task], catalog: str, routers: Sequence[str], values: Mapping[str, str]
+) -> tuple[LevelRun, ...]:
+    def asked(router: str) -> Callable[[str], Decision]:
+        parameters = console.parameters(router, values)
+        return lambda text: console.route(text, catalog=catalog, router=router, parameters=parameters, record=False)
+
+    return tuple(run for router in routers for run in run_levels(router, tasks, asked(router)))
 
 
 @click.command()

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from core import units
-from core.cli.options import catalog_option, common, print_json, print_table, set_option, settings_of
+from core.cli.options import catalog_option, common, print_json, print_table, printable, set_option, settings_of
 from core.console import Console
 from core.domain.decision import Decision
 
@@ -22,7 +22,8 @@ from core.domain.decision import Decision
 def route(
     text: str, router: str, hint: str, settings: tuple[str, ...], catalog: str, db: Path | None, as_json: bool
 ) -> None:
-    """Decide which tool a sub-task goes to, and show why.
+    """Decide which tool a sub-task goes to, and show why. With `--set planner=model` the language model that
+    WAYFARE_LLM_MODEL names understands the sub-task, for routers that ask a planner.
 
     Example: wayfare route "sum a column of a CSV file" --set alpha_t=0.1
     """
@@ -44,6 +45,8 @@ def route(
 
 def _print_decision(decision: Decision) -> None:
     click.echo(decision.reason)
+    if decision.planner != "none":
+        click.echo(f"Planner: {printable(decision.planner)}.")
     click.echo()
     servers = [decision.server_at(row) for row in decision.shortlist()]
     print_table(

@@ -16,12 +16,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
 from core.domain.params import NOTHING
 
 ARGUMENTS = {"is_authenticated": "scope", "has_prior_tool_output": "prefix", "milestone_reached": "name"}
+WORDS = {"is_authenticated": "scope", "has_prior_tool_output": "output of", "milestone_reached": "milestone"}
 EVERYTHING = "*"
 SHOWN, SHOWN_CHARACTERS = 8, 40  # of a state in words
 _CALL = re.compile(
@@ -52,6 +54,14 @@ class Precondition:
     def __str__(self) -> str:
         return f'{self.predicate}({ARGUMENTS[self.predicate]}="{self.value}")'
 
+    def in_words(self) -> str:
+        """What has to hold as a phrase.
+
+        >>> Precondition("has_prior_tool_output", "search_").in_words()
+        'output of search_'
+        """
+        return f"{WORDS[self.predicate]} {self.value}"
+
 
 @dataclass(frozen=True, slots=True)
 class AgentState:
@@ -65,6 +75,35 @@ class AgentState:
     def of(cls, *, scopes: str, outputs: str, milestones: str) -> AgentState:
         """From texts in which commas or spaces separate; `none` and an empty text hold nothing."""
         return cls(*(frozenset(re.split(r"[,\s]+", text)) - {"", NOTHING} for text in (scopes, outputs, milestones)))
+
+    @classmethod
+    def satisfying(cls, preconditions: Iterable[str]) -> AgentState:
+        """The least state in which all of these hold; what cannot be read is left out, for no state satisfies it.
+
+        >>> AgentState.satisfying(['is_authenticated("a")', "milestone_reached('b')", "c"]).texts()
+        {'scopes': 'a', 'outputs': 'none', 'milestones': 'b'}
+        """
+        held: dict[str, set[str]] = {predicate: set() for predicate in ARGUMENTS}
+        for text in preconditions:
+            with suppress(ValueError):
+                one = Precondition.parse(text)
+                held[one.predicate].add(one.value)
+        return cls(*(frozenset(values) for values in held.values()))
+
+    def __or__(self, other: AgentState) -> AgentState:
+        """What either of two states holds."""
+        return AgentState(self.scopes | other.scopes, self.outputs | other.outputs, self.milestones | other.milestones)
+
+    def texts(self) -> dict[str, str]:
+        """The state as the texts that `of` reads.
+
+        >>> state = AgentState.of(scopes="b, a", outputs="*", milestones="none")
+        >>> state.texts()
+        {'scopes': 'a,b', 'outputs': '*', 'milestones': 'none'}
+        >>> AgentState.of(**state.texts()) == state
+        True
+        """
+        return {name: ",".join(sorted(held)) or NOTHING for name, held in self._parts().items()}
 
     def satisfies(self, precondition: Precondition) -> bool:
         """Whether the precondition holds in this state."""
@@ -98,8 +137,10 @@ class AgentState:
         >>> AgentState.of(scopes="b, a", outputs="*", milestones="").in_words()
         'scopes a, b; outputs all; milestones none'
         """
-        parts = {"scopes": self.scopes, "outputs": self.outputs, "milestones": self.milestones}
-        return "; ".join(f"{name} {_listed(held)}" for name, held in parts.items())
+        return "; ".join(f"{name} {_listed(held)}" for name, held in self._parts().items())
+
+    def _parts(self) -> dict[str, frozenset[str]]:
+        return {"scopes": self.scopes, "outputs": self.outputs, "milestones": self.milestones}
 
 
 def _granted(held: frozenset[str], wanted: str) -> bool:

@@ -99,7 +99,7 @@ def _point(
     )
     precision, recall = hits / offered if offered else 0.0, hits / wanted if wanted else 0.0
     impossible = ~possible
-    refused = (~active.any(axis=1))[impossible]
+    refused: NDArray[np.bool_] = np.logical_not(active.any(axis=1))[impossible]
     return ThresholdPoint(
         theta=float(theta),
         precision=precision,

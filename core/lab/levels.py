@@ -65,6 +65,23 @@ def node_set_f1(predicted: Sequence[str], task: Task) -> float:
     return 2 * _agreeing(predicted, nodes) / sizes if sizes else 0.0
 
 
+def node_set_recall(predicted: Sequence[str], task: Task) -> float:
+    """|agreeing| / |needed|: the share of steps that have a tool. PA-RAG's primary measure.
+
+    >>> from core.domain.task import Step
+    >>> plan = (Step("a::x", equal=("b::x",)), Step("a::y"))
+    >>> node_set_recall(["b::x", "c::z", "a::x"], Task("t", "x", plan=plan))
+    0.5
+    """
+    nodes = _nodes(task)
+    return _agreeing(predicted, nodes) / len(nodes) if nodes else 0.0
+
+
+def node_set_precision(predicted: Sequence[str], task: Task) -> float:
+    """|agreeing| / |predicted|: a second tool for one step counts as one too many."""
+    return _agreeing(predicted, _nodes(task)) / len(set(predicted)) if predicted else 0.0
+
+
 def rejection(predicted: Sequence[str], task: Task) -> float:  # noqa: ARG001
     """1 where no tool is named at all. L5."""
     return float(not predicted)
@@ -90,17 +107,23 @@ class LevelRun:
     latency_ms_p50: float
 
 
-def run_level(router: str, level: str, tasks: Sequence[Task], route: Callable[[str], Decision]) -> LevelRun:
-    """Route every task's question (its sub-task where it has none) and score it as its level asks."""
+def run_levels(router: str, tasks: Sequence[Task], route: Callable[[str], Decision]) -> tuple[LevelRun, ...]:
+    """Route every task's question (its sub-task where it has none) and score it as its level asks.
+
+    One run for each level that some task has; tasks of no level of these are left out.
+    """
+    grouped = {level: [task for task in tasks if task.level == level] for level in LEVELS}
+    return tuple(_run(router, level, of_level, route) for level, of_level in grouped.items() if of_level)
+
+
+def _run(router: str, level: str, tasks: Sequence[Task], route: Callable[[str], Decision]) -> LevelRun:
     decisions = [route(task.question or task.subtask) for task in tasks]
     found = [predicted_tools(decision) for decision in decisions]
     return LevelRun(
         router=router,
         level=level,
         n=len(tasks),
-        scores={
-            name: statistics.fmean(map(score, found, tasks)) if tasks else 0.0 for name, score in LEVELS[level].items()
-        },
+        scores={name: statistics.fmean(map(score, found, tasks)) for name, score in LEVELS[level].items()},
         latency_ms_p50=percentile([decision.timings_ms["total"] for decision in decisions], 50),
     )
 

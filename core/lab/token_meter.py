@@ -20,10 +20,11 @@ turns go like this one, a context, a model's price. A price that nobody knows is
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.domain.decision import Decision
-from core.model_prices import ModelPrice
+from core.model_prices import ModelPrice, model_price
 
 BREAKING_POINT = 0.3  # of rho: "reasoning-quality cliff" of Tool Attention, 3.3
 
@@ -105,6 +106,15 @@ class TokenMeter:
     projected: Projected
 
 
+@dataclass(frozen=True, slots=True)
+class UtilisationLines:
+    """rho after each number of `turns`, in [0, 1]: with all definitions, and with what a decision shows."""
+
+    turns: tuple[int, ...]
+    all_tools: tuple[float, ...]
+    decision: tuple[float, ...]
+
+
 def token_meter(
     counted: Counted, *, turns: int = 1, context: Context | None = None, price: ModelPrice | None = None
 ) -> TokenMeter:
@@ -129,6 +139,14 @@ def token_meter(
     )
 
 
+def decision_meter(
+    decision: Decision, *, turns: int = 1, context: Context | None = None, model: str = ""
+) -> TokenMeter:
+    """The meter of a decision at a model's price. Raises WayfareError where there is no table of prices."""
+    price = model_price(model) if model else None
+    return token_meter(Counted.of(decision), turns=turns, context=context, price=price)
+
+
 def utilisation(task_tokens: float, tax_tokens: float, system_tokens: float) -> float:
     """Effective context utilisation rho in [0, 1], Tool Attention (3); 0 where the task has no tokens.
 
@@ -136,6 +154,21 @@ def utilisation(task_tokens: float, tax_tokens: float, system_tokens: float) -> 
     0.24
     """
     return task_tokens / (task_tokens + tax_tokens + system_tokens) if task_tokens else 0.0
+
+
+def utilisation_lines(counted: Counted, turns: Sequence[int], context: Context | None = None) -> UtilisationLines:
+    """How rho falls turn by turn.
+
+    >>> lines = utilisation_lines(Counted(tools=120, definitions=47_312, exposed=968, cached=1_400), (1, 10))
+    >>> [round(rho, 2) for rho in (*lines.all_tools, *lines.decision)]
+    [0.24, 0.03, 0.84, 0.56]
+    """
+    within = context or Context()
+
+    def line(once: int, each: int) -> tuple[float, ...]:
+        return tuple(utilisation(within.task_tokens, once + k * each, within.system_tokens) for k in turns)
+
+    return UtilisationLines(tuple(turns), line(0, counted.definitions), line(counted.cached, counted.exposed))
 
 
 def price_usd(cached: int, exposed: int, turns: int, price: ModelPrice) -> float | None:
@@ -165,8 +198,8 @@ def _course(once: int, each: int, turns: int, context: Context, price: ModelPric
 
 
 def _fit(context: Context, once: float, each: float) -> int | None:
-    """As many as `each` tokens go beside `once` before rho falls below 0.3; None where nothing is added."""
-    if each <= 0:
-        return None
+    """How many times `each` goes beside `once` before rho falls below 0.3; None where it never does."""
     room = context.task_tokens * (1 - BREAKING_POINT) / BREAKING_POINT - context.system_tokens - once
+    if each <= 0:
+        return None if room >= 0 else 0
     return max(0, math.floor(room / each + 1e-9))

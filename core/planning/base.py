@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from core.planning.usage import Usage
+
 
 @dataclass(frozen=True, slots=True)
 class SubQuery:
@@ -56,6 +58,11 @@ class Planner(Protocol):
     name: str
     """Who speaks: `rules`, or the model's name."""
 
+    @property
+    def usage(self) -> Usage:
+        """What asking has taken so far; nothing where no model is asked."""
+        ...
+
     def predict_tool(self, question: str) -> str:
         """The question as a short description of the one tool that would answer it (SONAR's tool prediction)."""
         ...
@@ -65,11 +72,12 @@ class Planner(Protocol):
         ...
 
     def decompose(self, question: str, limit: int = 8) -> tuple[SubQuery, ...]:
-        """The question as at most `limit` sub-queries, each of which stands by itself; one where it cannot be split."""
+        """The question as at most `limit` sub-queries, one where it cannot be split. A model makes each stand by itself;
+        rules leave its words as they are."""
         ...
 
     def rewrite(self, question: str) -> str:
-        """The question without what does not help retrieval: greetings, reasons, typing errors (ToolShed)."""
+        """The question without what does not help retrieval, such as greetings and thanks (ToolShed)."""
         ...
 
     def expand(self, question: str, count: int = 3) -> tuple[str, ...]:

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 from core.planning import complexity, decomposition, selection, wording
 from core.planning.base import Card, Complexity, Selection, SubQuery, ToolRequest
+from core.planning.usage import Usage
 
 
 class RulesPlanner:
     """Understands questions by their wording."""
 
     name = "rules"
+    usage = Usage()
 
     def predict_tool(self, question: str) -> str:
         """See `Planner.predict_tool`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.planning.base import Card, Selection
-from core.planning.refusal import judged
+from core.planning.refusal import objection
 
 NEAR = 0.8  # of the best score
 
@@ -19,9 +19,8 @@ def select(question: str, cards: Sequence[Card], count: int) -> Selection:
     """
     ranked = sorted(cards, key=lambda card: -card.score)
     best = ranked[0].score if ranked else 0.0
-    judgement = judged(question, best, [card.text for card in ranked])
-    if judgement.refused:
-        return Selection((), judgement.reason)
+    if reason := objection(question, best, [card.text for card in ranked]):
+        return Selection((), reason)
     near = [card for card in ranked if card.score >= NEAR * best][: max(0, count)]
-    others = f", {len(near) - 1} more within {1 - NEAR:.0%} of it" if len(near) > 1 else ""
-    return Selection(tuple(card.id for card in near), f"Best score {best:.2f}{others}.".replace("%", " %"))
+    others = f", {len(near) - 1} more near it" if len(near) > 1 else ""
+    return Selection(tuple(card.id for card in near), f"Best score {best:.2f}{others}.")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 VARIABLE = "WAYFARE_RERANKER"
 BATCH = 32
+DECIMALS = 6  # where a pair stands in a batch moves its score in the last bits; a tie must stay a tie
 
 
 class CrossEncoderReranker:
@@ -35,7 +36,9 @@ class CrossEncoderReranker:
     def rerank(self, query: str, documents: Documents) -> Scores:
         """See `Reranker.rerank`. Raises RerankerError where no model is set or it cannot be loaded."""
         if not self._model:
-            raise RerankerError(f"No cross-encoder is set; give {VARIABLE} a model's folder, or choose another reranker.")
+            raise RerankerError(
+                f"No cross-encoder is set; give {VARIABLE} a model's folder, or choose another reranker."
+            )
         if not documents.texts:
             return np.zeros(0, dtype=np.float64)
         from torch.nn import Sigmoid
@@ -43,7 +46,7 @@ class CrossEncoderReranker:
         model: Any = _loaded(self._model)
         pairs = [(query, text) for text in documents.texts]
         found = model.predict(pairs, batch_size=BATCH, activation_fn=Sigmoid(), show_progress_bar=False)
-        return np.asarray(found, dtype=np.float64)
+        return np.asarray(found, dtype=np.float64).round(DECIMALS)
 
 
 @cache
@@ -57,6 +60,7 @@ def _loaded(name_or_path: str) -> CrossEncoder:
         raise RerankerError(
             f"The cross-encoder {name_or_path[:120]!r} of {VARIABLE} cannot be loaded from this machine: {reason}"
         ) from problem
-    if model.config.num_labels != 1:
-        raise RerankerError(f"{name_or_path[:120]!r} gives {model.config.num_labels} scores a pair; give a model with one.")
+    scores = getattr(model.config, "num_labels", None)
+    if scores != 1:
+        raise RerankerError(f"{name_or_path[:120]!r} gives {scores} scores a pair; give a model with one.")
     return model

@@ -4,7 +4,7 @@
 
 The tokens' vectors are those that the encoder makes anyway before it takes their mean (MiniLM was not trained for this).
 By itself it ranks worse than the mixture of views; as a third of the score it ranks better on every set that was measured
-(docs/decisions/0006-pa-rag.md). Documents are encoded once and stay in memory.
+(docs/decisions/0008-pa-rag.md). Documents are encoded once and stay in memory.
 """
 
 from __future__ import annotations

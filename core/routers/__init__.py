@@ -1,13 +1,24 @@
 """Routing algorithms, one a file. A new one is a new file and one line in `ROUTERS`."""
 
+from core.routers.adaptive_rag import AdaptiveRag
+from core.routers.agentic_rag import AgenticRag
 from core.routers.base import Router
 from core.routers.cli_lazy import CliLazy
 from core.routers.ehrr import Ehrr
 from core.routers.full_catalog import FullCatalog
+from core.routers.hybrid import Hybrid
+from core.routers.mcp_zero import McpZero
+from core.routers.naive_rag import NaiveRag
+from core.routers.pa_rag import PaRag
+from core.routers.prag import Prag
+from core.routers.rag_bm25 import RagBm25
 from core.routers.rag_mcp import RagMcp
+from core.routers.react import React
+from core.routers.rerank_rag import RerankRag
 from core.routers.simple_retrieval import SimpleRetrieval
 from core.routers.static_pruning import StaticPruning
 from core.routers.tool_attention import ToolAttention
+from core.routers.toolshed import Toolshed
 
 ROUTERS: dict[str, type[Router]] = {
     router.id: router
@@ -19,5 +30,16 @@ ROUTERS: dict[str, type[Router]] = {
         StaticPruning,
         SimpleRetrieval,
         CliLazy,
+        RagBm25,
+        RerankRag,
+        Prag,
+        PaRag,
+        NaiveRag,
+        AgenticRag,
+        AdaptiveRag,
+        React,
+        Toolshed,
+        McpZero,
+        Hybrid,
     )
 }

@@ -19,8 +19,9 @@ from core.domain.decision import Decision, Exposure, ServerTrace, Stage, SubDeci
 from core.domain.params import Parameters
 from core.domain.statistics import Statistics
 from core.embedding.base import Vectors
-from core.errors import PlannerError, WayfareError
+from core.errors import WayfareError
 from core.planning.base import Planner
+from core.planning.environment import chosen_planner
 from core.planning.rules import RulesPlanner
 from core.routers.parameters import MatchingParameters, PlanningParameters
 
@@ -202,7 +203,9 @@ class Router(ABC):
         text = checked_subtask(subtask)
         chosen = parameters if parameters is not None else self.parameters()
         started = self._clock()
-        question = Question(text, server_hint.strip(), scene.matcher, self._planner(chosen), self._clock)
+        name = chosen.planner if isinstance(chosen, PlanningParameters) else "rules"
+        planner = chosen_planner(self._planners, name)
+        question = Question(text, server_hint.strip(), scene.matcher, planner, self._clock)
         verdict = self.decide(question, scene, chosen)
         elapsed_ms = (self._clock() - started) * 1e3
         return Decision(
@@ -231,12 +234,6 @@ class Router(ABC):
     def event(self, decision: Decision) -> dict[str, Any]:  # noqa: ARG002 - most routers have nothing to add
         """What the algorithm reports of a decision beside its trace, as JSON; it is stored with it. Nothing by default."""
         return {}
-
-    def _planner(self, parameters: Parameters) -> Planner:
-        name = parameters.planner if isinstance(parameters, PlanningParameters) else "rules"
-        if name not in self._planners:
-            raise PlannerError(f"There is no planner {name!r} here; set WAYFARE_LLM_MODEL, or choose rules.")
-        return self._planners[name]
 
     @abstractmethod
     def decide(self, question: Question, scene: Scene, parameters: Parameters) -> Verdict:

@@ -2,12 +2,13 @@
 
     I_s   server layer: name and functional summary        S_pool = top-p by P(S | q);   rerank;   S^ = top-k
     I_t   tool layer: name and description, by server      T_pool = top-32 of S^ by P(t | S^, q);   rerank;   T^ = top-m
+    P(t | q) = P(S | q)^w P(t | S^, q)                     P(S | q) as a share of the best server's
 
-The paper's: the two layers, both stages, pruning before reranking, k = 3 and m = 10 (its section 4.2, 4.3, figures 10 to
-12). Ours: the functional summary is extractive, a server's own description and its tools' names, embedded apart so that no
-window cuts it, with words in common beside them; the reranker reads a server through its best `LINES` tools, for a summary
-hides the one tool that fits; its score counts for `rerank_share` of the whole (1 is the paper's). Without a reranker the
-first order stands in both stages.
+The paper's: the two layers, both stages, pruning before reranking, k = 3 and m = 10, the chain rule (its sections 3, 4.2, 4.3,
+figures 10 to 12). Ours: the functional summary is extractive, a server's own description and its tools' names, embedded
+apart so that no window cuts it, with words in common beside them; the reranker reads a server through its best `LINES`
+tools, for a summary hides the one tool that fits; its score counts for `rerank_share` of the whole (1 is the paper's); a
+kept server's score counts with an exponent w (0 where only being kept counts). Without a reranker the first order stands.
 
 A cascade is a function of its text alone: what it finds for a sub-query does not depend on the others.
 """
@@ -21,26 +22,24 @@ from numpy.typing import NDArray
 
 from core.domain.catalog import Server, words
 from core.domain.params import knob
-from core.index.views import full
-from core.reranking import NONE, RERANKERS, Documents, Reranker
-from core.routers.base import Question, Scene
-from core.routers.parameters import ABLATION, SIMILARITY, VIEWS, MatchingParameters, PlanningParameters
+from core.economics.utility import ranking
+from core.reranking import NONE, RERANKERS
+from core.routers.base import Match, Question, Scene
+from core.routers.orchestrating import Finding
+from core.routers.parameters import ABLATION, SIMILARITY, VIEWS
 from core.routers.ranking import Floats, Mask, best_tool, top
+from core.routers.reranked import RERANK, RerankingParameters, reranked
+from core.routers.retrieving import RetrievalParameters
 
 TOOL_POOL = 32  # tools of the kept servers that the reranker reads
 LINES = 3  # tools through which it reads a server
 SERVER_INDEX_SHARE = 0.25  # of a server's score after reranking
-RERANK = "reranking"
 
 
 @dataclass(frozen=True)
-class CascadeParameters(PlanningParameters, MatchingParameters):
-    """The sizes of the stages and the reranker. The cosines are taken as they are, and servers found by their summary."""
+class CascadeParameters(RerankingParameters, RetrievalParameters):
+    """The sizes of the stages and the reranker. Servers are found by their summary."""
 
-    sim_midpoint: float = knob(
-        0.0, symbol="Sim½", low=0.0, high=1.0, step=0.05, group=VIEWS,
-        help="The similarity that counts as one half; 0 takes the cosine as it is.",
-    )  # fmt: skip
     w_server_profile: float = knob(
         0.35, symbol="w profile", low=0.0, high=1.0, step=0.05, group=VIEWS,
         help="Weight of a server's own description in its functional summary.",
@@ -57,16 +56,17 @@ class CascadeParameters(PlanningParameters, MatchingParameters):
         0.3, symbol="w srv BM25", low=0.0, high=1.0, step=0.05, group=VIEWS,
         help="Weight of words in common with the functional summary.",
     )  # fmt: skip
-    pool: int = knob(16, symbol="p", low=1, high=200, step=1, group=SIMILARITY, help="Servers retrieved before reranking.")
+    pool: int = knob(
+        40, symbol="p", low=1, high=200, step=1, group=SIMILARITY, help="Servers retrieved before reranking."
+    )
     k: int = knob(3, symbol="k", low=1, high=100, step=1, group=SIMILARITY, help="Servers kept after reranking.")
-    m: int = knob(10, symbol="m", low=1, high=32, step=1, group=SIMILARITY, help="Tools put before the selector.")
-    reranker: str = knob(
-        "late", symbol="reranker", choices=(*RERANKERS, NONE), group=RERANK,
-        help="late: token by token. lexical: words in common. fusion: ranks under all views. cross_encoder: the model that WAYFARE_RERANKER names. none: the order of retrieval.",
+    chain: float = knob(
+        0.5, symbol="chain", low=0.0, high=1.0, step=0.05, group=SIMILARITY,
+        help="Exponent of a server's score in that of its tools. 1: the chain rule as it is; 0: being kept is all that counts.",
     )  # fmt: skip
-    rerank_share: float = knob(
-        0.35, symbol="rerank", low=0.0, high=1.0, step=0.05, group=RERANK,
-        help="Share of the reranker's score; the rest is that of retrieval. 1 is the paper's form.",
+    reranker: str = knob(
+        "late", choices=(*RERANKERS, NONE), group=RERANK,
+        help="late: token by token. lexical: words in common. fusion: ranks under all views. cross_encoder: the model that WAYFARE_RERANKER names. none: the order of retrieval (w/o Reranker).",
     )  # fmt: skip
     hierarchy: bool = knob(
         True, group=ABLATION, symbol="hierarchy", help="Off: one flat layer of all tools (w/o Hierarchy)."
@@ -74,24 +74,13 @@ class CascadeParameters(PlanningParameters, MatchingParameters):
 
 
 @dataclass(frozen=True, slots=True)
-class Servers:
-    """Stage 1: similarity to the functional summaries and score after reranking, (S,) each; what was retrieved, and kept."""
-
-    similarity: Floats
-    score: Floats
-    pool: Mask
-    kept: Mask
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What the cascade found for one text: `candidates` are rows of tools, best first; (T,) similarity and score."""
+class Pruned:
+    """Stage 1 for a text: its similarities, the servers' score after reranking (S,), and which are kept (S,)."""
 
     text: str
-    servers: Servers
-    similarity: Floats
+    match: Match
     score: Floats
-    candidates: tuple[int, ...]
+    kept: Mask
 
 
 class Cascade:
@@ -101,50 +90,40 @@ class Cascade:
         self._question = question
         self._scene = scene
         self._parameters = parameters
-        self.reranker: Reranker | None = (
-            None if parameters.reranker == NONE else RERANKERS[parameters.reranker](question.tokens)
-        )
 
-    def find(self, text: str) -> Found:
-        """Both stages for a text. A sub-query goes without the server hint, which was given for the whole question."""
+    def pruned(self, text: str) -> Pruned:
+        """Stage 1. A sub-query goes without the server hint, which was given for the whole question."""
         p, scene = self._parameters, self._scene
-        whole = text == self._question.text
-        match = self._question.match(p if whole else p.replaced({"hint_weight": 0.0}), text)
-        servers = self._servers(text, match.servers, match.tools)
-        within = np.flatnonzero(servers.kept[scene.tool_server])
-        pool = within[top(match.tools[within], match.tools[within], scene.tool_order[within], TOOL_POOL)]
-        score = match.tools.copy()
-        score[pool] = self._reranked(text, pool, match.tools)
-        order = np.lexsort((scene.tool_order[pool], -match.tools[pool], -score[pool]))
-        return Found(text, servers, match.tools, score, tuple(int(row) for row in pool[order[: p.m]]))
-
-    def _servers(self, text: str, similarity: Floats, tools: Floats) -> Servers:
-        p, scene = self._parameters, self._scene
-        everything = np.ones(len(similarity), dtype=np.bool_)
+        match = self._question.match(p if text == self._question.text else p.replaced({"hint_weight": 0.0}), text)
         if not p.hierarchy:
-            return Servers(similarity, similarity, everything, everything)
-        pool = top(similarity, similarity, scene.server_order, max(p.pool, p.k))
-        score = similarity
-        if self.reranker is not None:
-            lines = _best_lines(tools, scene.tool_server, pool)
-            read = np.full(len(tools), -1.0)
-            read[lines] = self._reranked(text, lines, tools)
-            best = np.maximum(best_tool(scene, read), 0.0)
-            score = np.where(pool, SERVER_INDEX_SHARE * similarity + (1 - SERVER_INDEX_SHARE) * best, similarity - 1.0)
-        return Servers(similarity, score, pool, top(score, similarity, scene.server_order, p.k) & pool)
+            return Pruned(text, match, match.servers, np.ones(len(match.servers), dtype=np.bool_))
+        pool = top(match.servers, match.servers, scene.server_order, max(p.pool, p.k))
+        score = match.servers if p.reranker == NONE else self._reranked_servers(text, match, pool)
+        return Pruned(text, match, score, top(score, match.servers, scene.server_order, p.k))
 
-    def _reranked(self, text: str, rows: NDArray[np.int64], similarity: Floats) -> Floats:
-        """(rows,) scores of some tools: the reranker's in its share."""
-        if self.reranker is None or not len(rows):
-            return similarity[rows]
-        tools = self._scene.catalog.tools
-        views = {view: self._question.cosines("tools", view, text)[rows] for view in self._views()}
-        found = self.reranker.rerank(text, Documents(tuple(full(tools[row]) for row in rows), views))
-        share = self._parameters.rerank_share
-        return (1 - share) * similarity[rows] + share * found
+    def find(self, pruned: Pruned) -> Finding:
+        """Stage 2, within the servers that stage 1 has kept."""
+        p, scene, similarity = self._parameters, self._scene, pruned.match.tools
+        within = np.flatnonzero(pruned.kept[scene.tool_server])
+        pool = within[top(similarity[within], similarity[within], scene.tool_order[within], TOOL_POOL)]
+        score = similarity.copy()
+        score[pool] = self._reranked(pruned.text, pool, pruned.match)
+        if p.hierarchy:
+            score *= chain_factor(pruned.score, p.chain)[scene.tool_server]
+        best = pool[ranking(score[pool], similarity[pool], scene.tool_order[pool])]
+        return Finding(pruned.score, score, pruned.kept, best[: p.m])
 
-    def _views(self) -> tuple[str, ...]:
-        return ("names", "full", "description", "parameters") if self._parameters.reranker == "fusion" else ()
+    def _reranked_servers(self, text: str, match: Match, pool: Mask) -> Floats:
+        """(S,) scores; what was not retrieved stays below what was."""
+        lines = _best_lines(match.tools, self._scene.tool_server, pool)
+        read = np.zeros(len(match.tools))
+        read[lines] = self._reranked(text, lines, match)
+        best = best_tool(self._scene, read)
+        score = SERVER_INDEX_SHARE * match.servers + (1 - SERVER_INDEX_SHARE) * best
+        return np.where(pool, score, match.servers * score[pool].min(initial=1.0))
+
+    def _reranked(self, text: str, rows: NDArray[np.int64], match: Match) -> Floats:
+        return reranked(self._question, self._scene, text, rows, match.tools[rows], match, self._parameters)
 
 
 def functional_summary(server: Server) -> str:
@@ -156,6 +135,16 @@ def functional_summary(server: Server) -> str:
     """
     tools = ", ".join(words(tool.name) for tool in server.tools)
     return f"{words(server.name)}: {server.description.strip()} Tools: {tools}"
+
+
+def chain_factor(servers: Floats, exponent: float) -> Floats:
+    """(S,) in [0, 1]: each server's score as a share of the best one's, to an exponent in [0, 1].
+
+    >>> chain_factor(np.array([0.8, 0.2, 0.0]), 0.5).tolist()
+    [1.0, 0.5, 0.0]
+    """
+    best = servers.max(initial=0.0)
+    return (np.clip(servers, 0.0, best) / best) ** exponent if best > 0 else np.ones(len(servers))
 
 
 def _best_lines(similarity: Floats, tool_server: NDArray[np.int64], servers: Mask) -> NDArray[np.int64]:

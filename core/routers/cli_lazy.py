@@ -126,7 +126,7 @@ def _arguments(schema: Mapping[str, Any]) -> Iterator[str]:
     declared, required = schema.get("properties"), schema.get("required")
     must = cast("list[Any]", required) if isinstance(required, list) else []
     for name, details in cast("Mapping[str, Any]", declared).items() if isinstance(declared, Mapping) else ():
-        said = cast("Mapping[str, Any]", details) if isinstance(details, Mapping) else {}
+        said: Mapping[str, Any] = cast("Mapping[str, Any]", details) if isinstance(details, Mapping) else {}
         kind = f"{said.get('type', 'any')}{', required' if name in must else ''}"
         yield f"{name} ({kind}): {said.get('description', '')}".removesuffix(": ")
 

@@ -28,7 +28,9 @@ from core.routers.ranking import Floats, top
 class McpZeroParameters(OrchestratorParameters):
     """Breadth of both stages."""
 
-    s: int = knob(5, symbol="s", low=1, high=100, step=1, group=SIMILARITY, help="Servers that are looked into (server_top_k).")
+    s: int = knob(
+        5, symbol="s", low=1, high=100, step=1, group=SIMILARITY, help="Servers that are looked into (server_top_k)."
+    )
     t: int = knob(20, symbol="t", low=1, high=200, step=1, group=SIMILARITY, help="Tools that come up (tool_top_k).")
 
 

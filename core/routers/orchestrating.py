@@ -4,12 +4,13 @@
     decision = the chosen tools of all parts; each part gets an equal share of n, and at least one
 
 The paper's: decomposition, selection, and the rejection of what nothing can do, {server: "no", tool: "no"}, in each of them
-(ETOM, appendix C). Ours: a tool that several parts want is ranked by its best score.
+(ETOM, appendix C). Ours: a tool that several parts want is ranked by its best score; a model names its choice first and
+the order of retrieval fills up behind it, while rules leave that order and judge whether anything fits at all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,7 +32,9 @@ REFUSED = "Nothing in the catalog can do it"
 class OrchestratorParameters(PlanningParameters, CandidateParameters):
     """How a question is taken apart and turned down."""
 
-    decompose: bool = knob(True, group=PLANNING, help="Off: the question is looked up as one, however much it asks for.")
+    decompose: bool = knob(
+        True, group=PLANNING, help="Off: the question is looked up as one, however much it asks for."
+    )
     refuse: bool = knob(
         False, group=PLANNING, help="On: the planner may answer that nothing in the catalog can do it (ETOM, level 5)."
     )
@@ -80,8 +83,11 @@ def verdict(
     by: str,
     exposure: Exposure | None = None,
     before: tuple[Stage, ...] = (),
+    after: tuple[Stage, ...] = (),
+    cut: Collection[int] = (),
 ) -> Verdict:
-    """The parts as one decision. `looked` names the retrieval and says how it came to servers and to tools."""
+    """The parts as one decision. `looked` names the retrieval and says how it came to servers and to tools; `cut` are rows
+    that the stages `after` the selection have taken out again."""
     servers, tools = _joined(parts, len(scene.server_names), len(scene.tool_ids))
     listed = np.any([part.found.listed for part in parts], axis=0)
     found = np.zeros(len(scene.tool_ids), dtype=np.bool_)
@@ -89,6 +95,8 @@ def verdict(
     for part in parts:
         found[part.found.rows] = True
         chosen[list(part.chosen)] = True
+    kept = chosen.copy()
+    kept[list(cut)] = False
     retrieval, on_servers, on_tools = looked
     within = int(listed[scene.tool_server].sum())
     stages = (
@@ -96,17 +104,20 @@ def verdict(
         Stage("decomposition", "sub-queries", len(parts), len(parts), _told(parts), by=by if len(parts) > 1 else ""),
         Stage("servers", "servers", int(listed.sum()), len(listed), on_servers),
         Stage(retrieval, "tools", int(found.sum()), within, on_tools),
-        Stage("selection", "tools", int(chosen.sum()), int(found.sum()), "Each sub-query's best.", by=by),
+        Stage(
+            "selection", "tools", int(chosen.sum()), int(found.sum()), " ".join(part.reason for part in parts), by=by
+        ),
+        *after,
     )
     return ranked_verdict(
         scene,
         servers,
         tools,
-        n=max(1, int(chosen.sum())),
+        n=max(1, int(kept.sum())),
         shortlisted=listed,
-        dropped=_dropped(scene, listed, found, chosen, refused=not chosen.any()),
+        dropped=_dropped(scene, listed, found, kept, refused=not chosen.any()),
         stages=stages,
-        steps=_steps(parts),
+        steps=_steps(parts, cut),
         exposure=exposure,
         score=score,
         nothing=_why_none(scene, parts, found),
@@ -118,14 +129,17 @@ def _part(
 ) -> Part:
     match = question.match(MatchingParameters(), query.text)
     found = find(query.text, match)
-    cards = [
-        Card(scene.tool_ids[row], full(scene.catalog.tools[row]), float(found.tools[row])) for row in found.rows.tolist()
-    ]
+    if parameters.planner == "rules" and not parameters.refuse:
+        return Part(query, match, found, tuple(map(int, found.rows[:share])), "The best by score.")
+    fit = question.cosines("tools", "full", query.text)  # what a planner's limit on the fit is calibrated on
+    tools = scene.catalog.tools
+    cards = [Card(tools[row].id, full(tools[row]), float(np.clip(fit[row], 0, 1))) for row in map(int, found.rows)]
     selection = question.planner.select(query.text, cards, share)
-    rows = [scene.catalog.tool_row[name] for name in selection.ids]
-    if not rows and not parameters.refuse:
-        rows = found.rows[:share].tolist()
-    return Part(query, match, found, tuple(rows), selection.reason)
+    if not selection.ids and parameters.refuse:
+        return Part(query, match, found, (), selection.reason)
+    named = selection.ids if parameters.planner == "model" else ()
+    rows = dict.fromkeys((*(scene.catalog.tool_row[name] for name in named), *map(int, found.rows)))
+    return Part(query, match, found, tuple(rows)[:share], selection.reason)
 
 
 def _joined(parts: Sequence[Part], servers: int, tools: int) -> tuple[Scored, Scored]:
@@ -154,10 +168,13 @@ def _dropped(scene: Scene, listed: Mask, found: Mask, chosen: Mask, *, refused: 
     return np.select([chosen, found, on_list], [KEPT, missed, DROPS.index(Drop.NOT_RETRIEVED)], KEPT).astype(np.int8)
 
 
-def _steps(parts: Sequence[Part]) -> tuple[SubDecision, ...]:
+def _steps(parts: Sequence[Part], cut: Collection[int]) -> tuple[SubDecision, ...]:
     if len(parts) < 2:
         return ()
-    return tuple(SubDecision(part.query.text, part.chosen, part.query.needs, part.reason) for part in parts)
+    return tuple(
+        SubDecision(part.query.text, tuple(row for row in part.chosen if row not in cut), part.query.needs, part.reason)
+        for part in parts
+    )
 
 
 def _told(parts: Sequence[Part]) -> str:

@@ -7,7 +7,8 @@
 
 The generative baseline: what it knows of a server is what the prompt says, its name and description. The paper's: the two
 selections, simulated execution, a bound on cycles. Ours: with rules, a card's similarity stands in for reasoning, and the
-next actions are the parts of the question; the list of servers is the same at every turn and counts as cached prefix.
+next actions are the parts of the question. The list of servers is the same at every turn and counts as cached prefix; what
+is newly exposed are the texts of the tools that are read, and the definitions of the chosen ones, which a call needs.
 """
 
 from __future__ import annotations
@@ -16,19 +17,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog
 from core.domain.decision import Exposure
 from core.domain.params import Parameters, knob
 from core.economics.utility import ranking
-from core.index.views import profile
+from core.index.views import full, profile
 from core.planning.base import Card
 from core.routers.base import Match, Question, Router, Scene, Verdict
 from core.routers.orchestrating import Finding, OrchestratorParameters, orchestrate, verdict
 from core.routers.parameters import SIMILARITY
 from core.routers.per_catalog import PerCatalog
 from core.routers.ranking import Floats, Mask
-from core.tokens import count_tokens
+from core.tokens import count_many, count_tokens
 
 SHOWN = 200  # servers and tools that a selection is put before: beyond, the nearest ones
 
@@ -37,7 +39,15 @@ SHOWN = 200  # servers and tools that a selection is put before: beyond, the nea
 class ReactParameters(OrchestratorParameters):
     """Breadth of the selections."""
 
-    s: int = knob(3, symbol="s", low=1, high=50, step=1, group=SIMILARITY, help="Servers whose tools are shown in a cycle (server_top_k).")
+    s: int = knob(
+        3,
+        symbol="s",
+        low=1,
+        high=50,
+        step=1,
+        group=SIMILARITY,
+        help="Servers whose tools are shown in a cycle (server_top_k).",
+    )
 
 
 class React(Router):
@@ -46,13 +56,15 @@ class React(Router):
     id = "react"
     title = "ReAct"
     paper = "ETOM: A Five-Level Benchmark for Evaluating Tool Orchestration within the MCP Ecosystem"
-    summary = "Reasons over names and descriptions, without retrieval: picks servers, then a tool of theirs, step by step."
+    summary = (
+        "Reasons over names and descriptions, without retrieval: picks servers, then a tool of theirs, step by step."
+    )
     parameters = ReactParameters
     score = "fit of the description"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._lists: PerCatalog[int] = PerCatalog(_list_tokens)
+        self._read: PerCatalog[tuple[int, NDArray[np.int64]]] = PerCatalog(_read_tokens)
 
     def decide(self, question: Question, scene: Scene, parameters: Parameters) -> Verdict:
         """A cycle for each action."""
@@ -63,36 +75,44 @@ class React(Router):
         def find(text: str, match: Match) -> Finding:
             servers = np.maximum(question.cosines("servers", "profile", text), 0)
             tools = np.maximum(question.cosines("tools", "full", text), 0)
-            listed = _reasoned(question, scene, text, servers, match, parameters.s)
+            order = ranking(servers, match.servers, scene.server_order)
+            listed = _reasoned(question, scene, text, servers, order, parameters)
             within = np.flatnonzero(listed[scene.tool_server])
             shown[within] = True
             best = within[ranking(tools[within], match.tools[within], scene.tool_order[within])]
             return Finding(servers, tools, listed, best[:SHOWN])
 
         parts = orchestrate(question, scene, parameters, find)
+        called = sorted({row for part in parts for row in part.chosen})
+        of_servers, of_tools = self._read(scene.catalog)
         return verdict(
             scene,
             parts,
             score=self.score,
             looked=("tools", "Chosen by name and description.", "Names and descriptions of all their tools are read."),
             by=question.planner.name,
-            exposure=Exposure(int(scene.tool_tokens[shown].sum()), self._lists(scene.catalog)),
+            exposure=Exposure(int(of_tools[shown].sum() + scene.tool_tokens[called].sum()), of_servers),
         )
 
 
-def _reasoned(question: Question, scene: Scene, text: str, fit: Floats, match: Match, count: int) -> Mask:
-    """The servers that the planner names, as a mask; those that fit best where it names none."""
-    order = ranking(fit, match.servers, scene.server_order)[:SHOWN]
-    cards = [
-        Card(scene.server_names[row], profile(scene.catalog.servers[row]), min(1.0, float(fit[row])))
-        for row in order.tolist()
-    ]
-    named = question.planner.select(text, cards, count).ids
-    rows = [scene.catalog.server_row[name] for name in named] or order[:count].tolist()
-    listed = np.zeros(len(scene.server_names), dtype=np.bool_)
+def _reasoned(
+    question: Question, scene: Scene, text: str, fit: Floats, order: NDArray[np.int64], p: ReactParameters
+) -> Mask:
+    """The servers to look into, as a mask: those that a model names, and where it names none, or rules plan, the fittest."""
+    rows = order[: p.s].tolist()
+    if p.planner == "model":
+        servers = scene.catalog.servers
+        cards = [
+            Card(servers[row].name, profile(servers[row]), min(1.0, float(fit[row]))) for row in map(int, order[:SHOWN])
+        ]
+        named = question.planner.select(text, cards, p.s).ids
+        rows = [scene.catalog.server_row[name] for name in named] or rows
+    listed = np.zeros(len(order), dtype=np.bool_)
     listed[rows] = True
     return listed
 
 
-def _list_tokens(catalog: Catalog, _: object) -> int:
-    return count_tokens("\n".join(profile(server) for server in catalog.servers))
+def _read_tokens(catalog: Catalog, _: object) -> tuple[int, NDArray[np.int64]]:
+    """Tokens of the list of all servers, and (T,) those of each tool's name and description."""
+    servers = count_tokens("\n".join(profile(server) for server in catalog.servers))
+    return servers, np.array(count_many([full(tool) for tool in catalog.tools]), dtype=np.int64)

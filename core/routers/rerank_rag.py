@@ -3,7 +3,7 @@
     T_c as RAG (BM25 in two stages);   score(t) = (1 - w) C(t) + w rerank(q, t) over T_c;   the best wins
     C(t) = BM25(t) / max over T_c of BM25                                                  in [0, 1]
 
-A language model reranks in the paper, and decides alone (w = 1). Ours: an offline reranker of `core.reranking` with a share.
+A language model reranks in the paper, and decides alone: w = 1. Ours: an offline reranker of `core.reranking`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from core.domain.decision import Stage
 from core.domain.params import Parameters, knob
-from core.reranking import RERANKERS
+from core.reranking import NONE, RERANKERS
 from core.routers.base import Question, Router, Scene, Verdict
 from core.routers.rag_bm25 import translated
 from core.routers.reranked import RERANK, RerankingParameters, reranked
@@ -23,11 +23,15 @@ from core.routers.two_stage import TwoStageParameters, chosen_verdict, retrieve
 
 @dataclass(frozen=True)
 class RerankRagParameters(RerankingParameters, TwoStageParameters):
-    """RAG's settings and the reranker: one that looks at meaning, since words were counted already."""
+    """RAG's settings and the reranker: one that looks at meaning, since words were counted already, and decides alone."""
 
     reranker: str = knob(
-        "fusion", choices=(*RERANKERS, "none"), group=RERANK,
+        "fusion", choices=(*RERANKERS, NONE), group=RERANK,
         help="late: token by token. lexical: words in common. fusion: ranks under all views. cross_encoder: the model that WAYFARE_RERANKER names. none: RAG as it is.",
+    )  # fmt: skip
+    rerank_share: float = knob(
+        1.0, symbol="w", low=0.0, high=1.0, step=0.05, group=RERANK,
+        help="Share of the reranker's score; the rest is that of BM25. 1: the reranker decides alone, as in the paper.",
     )  # fmt: skip
 
 
@@ -50,8 +54,9 @@ class RerankRag(Router):
         rows = np.flatnonzero(found.kept)
         scores = found.tools / max(1.0, found.tools[rows].max(initial=0.0))
         scores[rows] = reranked(question, scene, text, rows, scores[rows], found.match, parameters)
-        stage = Stage("reranking", "tools", len(rows), len(rows), f"Looked at again: {parameters.reranker}.", by=parameters.reranker)
+        looked = f"The {len(rows)} that were kept, looked at again."
+        stage = Stage("reranking", "tools", len(rows), len(rows), looked, by=parameters.reranker)
         return chosen_verdict(
             scene, found, scores, parameters, how="Highest score after reranking.", score=self.score, before=before,
-            between=(stage,),
+            between=() if parameters.reranker == NONE else (stage,),
         )  # fmt: skip

@@ -38,14 +38,20 @@ class RerankingParameters(Parameters):
 
 
 def reranked(
-    question: Question, scene: Scene, text: str, rows: NDArray[np.int64], scores: Floats, match: Match, p: RerankingParameters
+    question: Question,
+    scene: Scene,
+    text: str,
+    rows: NDArray[np.int64],
+    scores: Floats,
+    match: Match,
+    p: RerankingParameters,
 ) -> Floats:
     """(K,) scores of the given rows of tools after the second look, from their scores (K,) in [0, 1]."""
     if p.reranker == NONE or not len(rows):
         return scores
     tools = scene.catalog.tools
     documents = Documents(
-        tuple(full(tools[row]) for row in rows.tolist()), {"retrieval": scores, "similarity": match.tools[rows]}
+        tuple(full(tools[row]) for row in map(int, rows)), {"retrieval": scores, "similarity": match.tools[rows]}
     )
     again = RERANKERS[p.reranker](question.tokens).rerank(text, documents)
     return (1 - p.rerank_share) * scores + p.rerank_share * again

@@ -22,7 +22,9 @@ from core.routers.ranking import Scored, best_tool, ranked_verdict
 class SimpleRetrievalParameters(CandidateParameters):
     """How many are retrieved."""
 
-    n: int = knob(10, symbol="k", low=1, high=50, step=1, group=SIMILARITY, help="Tools retrieved, each with its schema.")
+    n: int = knob(
+        10, symbol="k", low=1, high=50, step=1, group=SIMILARITY, help="Tools retrieved, each with its schema."
+    )
 
 
 class SimpleRetrieval(Router):

@@ -47,8 +47,8 @@ class ToolAttentionParameters(CandidateParameters):
         help="Least overlap of intent and summary (ISO) of an active tool, (6); `wayfare calibrate` fits it to labelled tasks.",
     )  # fmt: skip
     summary_tokens: int = knob(
-        MAX_TOKENS, symbol="|s|", low=20, high=MAX_TOKENS, step=5, group=SIMILARITY,
-        help="Most tokens of a summary; all summaries together are phase 1.",
+        MAX_TOKENS, symbol="summary", unit="tokens", low=20, high=MAX_TOKENS, step=5, group=SIMILARITY,
+        help="Most tokens of one summary; all summaries together are phase 1.",
     )  # fmt: skip
     scopes: str = knob(
         EVERYTHING, group=STATE,
@@ -91,7 +91,9 @@ class ToolAttention(Router):
     id = "tool_attention"
     title = "Tool Attention"
     paper = "Tool Attention Is All You Need: Dynamic Tool Gating and Lazy Schema Loading"
-    summary = "Overlap of intent and summary, gated by a threshold and the agent's state; schemas of the active tools alone."
+    summary = (
+        "Overlap of intent and summary, gated by a threshold and the agent's state; schemas of the active tools alone."
+    )
     parameters = ToolAttentionParameters
     score = "ISO"
 
@@ -119,7 +121,9 @@ class ToolAttention(Router):
         phase_2 = int(scene.tool_tokens[list(verdict.candidates)].sum()) if parameters.lazy_loading else 0
         return replace(
             verdict,
-            stages=_stages(phase_1, dropped, len(verdict.candidates), phase_2, parameters),
+            stages=_stages(
+                phase_1, dropped, len(verdict.candidates), phase_2, parameters, _held_back(scene, iso, remarks)
+            ),
             exposure=Exposure(exposed=phase_2, cached=phase_1.tokens),
             remarks=remarks,
         )
@@ -136,12 +140,12 @@ def _unmet(catalog: Catalog, above: Mask, state: AgentState) -> dict[int, str]:
 
 
 def _stages(
-    phase_1: Pool, dropped: NDArray[np.int8], active: int, phase_2: int, p: ToolAttentionParameters
+    phase_1: Pool, dropped: NDArray[np.int8], active: int, phase_2: int, p: ToolAttentionParameters, held_back: str
 ) -> tuple[Stage, ...]:
     tools = len(dropped)
     below, gated = (int((dropped == DROPS.index(drop)).sum()) for drop in (Drop.BELOW_THRESHOLD, Drop.GATED))
     above = tools - below
-    checked = f"What the agent's state admits: {p.state().in_words()}." if p.preconditions else "Not checked."
+    checked = f"State: {p.state().in_words()}.{held_back}" if p.preconditions else "Not checked."
     loaded = f"Phase 2: {phase_2:,} tokens of full definitions." if p.lazy_loading else "No definition is loaded."
     return (
         Stage("summaries", "tools", tools, tools, f"Phase 1: {phase_1.tokens:,} tokens, the same at every turn."),
@@ -151,6 +155,14 @@ def _stages(
     )
 
 
+def _held_back(scene: Scene, iso: Floats, remarks: Mapping[int, str]) -> str:
+    """The first tool that the state holds back, and why."""
+    if not remarks:
+        return ""
+    first = max(remarks, key=lambda row: (iso[row], -scene.tool_order[row]))
+    return f" {scene.tool_ids[first]} is held back: {remarks[first]}."
+
+
 def _why_none(scene: Scene, iso: Floats, remarks: Mapping[int, str]) -> str:
     if not len(iso):
         return "The catalog has no tools; import or discover a catalog that has some."
@@ -158,4 +170,5 @@ def _why_none(scene: Scene, iso: Floats, remarks: Mapping[int, str]) -> str:
     nearest = f"that of {scene.tool_ids[best]} comes nearest, with ISO {iso[best]:.3f}"
     if not remarks:
         return f"No summary reaches the threshold; {nearest}; lower theta."
-    return f"The agent's state holds back all {len(remarks)} tools above the threshold; {scene.tool_ids[best]}: {remarks[best]}."
+    held = "the only tool" if len(remarks) == 1 else f"all {len(remarks)} tools"
+    return f"The agent's state holds back {held} above the threshold; {scene.tool_ids[best]}: {remarks[best]}."

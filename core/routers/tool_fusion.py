@@ -1,6 +1,6 @@
 """ToolShed's retrieval: one question in several wordings over enriched documents, de-duplicated, reranked.
 
-    Q(q)       = {q, rewrite(q)} and the variations of expand(q)
+    Q(q)       = {r} and the variations of expand(r)                 r = rewrite(q); Hybrid: r = the request's text
     score(t)   = max over q' in Q of cos(e(q'), e(d_t))              d_t: the enriched document of t (`core.index.enriched`)
     candidates = the union over q' of the top-k by cosine, at least the threshold
     rerank     : (1 - w) score(t) + w rerank(q, t) among the best of them
@@ -29,7 +29,15 @@ from core.routers.reranked import RERANK, RerankingParameters, best_first, reran
 class FusionParameters(RerankingParameters, OrchestratorParameters):
     """Breadth of retrieval, wordings, reranking: the parameters of ETOM's ablation study (its appendix G)."""
 
-    k: int = knob(10, symbol="k", low=1, high=100, step=1, group=SIMILARITY, help="Tools that each wording brings up (tool_top_k).")
+    k: int = knob(
+        10,
+        symbol="k",
+        low=1,
+        high=100,
+        step=1,
+        group=SIMILARITY,
+        help="Tools that each wording brings up (tool_top_k).",
+    )
     variations: int = knob(
         3, symbol="|Q|", low=0, high=8, step=1, group=SIMILARITY,
         help="Other wordings of the question that are looked up too (query_expansion_count).",
@@ -37,7 +45,9 @@ class FusionParameters(RerankingParameters, OrchestratorParameters):
     threshold: float = knob(
         0.0, symbol="cos₀", low=0.0, high=1.0, step=0.01, group=SIMILARITY, help="Least cosine of a tool that comes up."
     )
-    rerank_top_k: int = knob(20, symbol="k'", low=1, high=100, step=1, group=RERANK, help="Candidates that are reranked.")
+    rerank_top_k: int = knob(
+        20, symbol="k'", low=1, high=100, step=1, group=RERANK, help="Candidates that are reranked."
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.domain.params import Parameters
+from core.reranking import NONE
 from core.routers.base import Match, Question, Router, Scene, Verdict
 from core.routers.orchestrating import Finding, orchestrate, verdict
 from core.routers.ranking import best_tool
@@ -36,7 +37,8 @@ class Toolshed(Router):
         looked: list[Fused] = []
 
         def find(text: str, match: Match) -> Finding:
-            looked.append(fused(question, scene, match, wordings_of(question, question.planner.rewrite(text), parameters), parameters))
+            wordings = wordings_of(question, question.planner.rewrite(text), parameters)
+            looked.append(fused(question, scene, match, wordings, parameters))
             return flat(scene, looked[-1])
 
         parts = orchestrate(question, scene, parameters, find)
@@ -51,11 +53,13 @@ class Toolshed(Router):
 
 def flat(scene: Scene, found: Fused) -> Finding:
     """What came up, without a hierarchy."""
-    return Finding(best_tool(scene, found.scores), found.scores, np.ones(len(scene.server_names), dtype=np.bool_), found.rows)
+    return Finding(
+        best_tool(scene, found.scores), found.scores, np.ones(len(scene.server_names), dtype=np.bool_), found.rows
+    )
 
 
 def told(looked: list[Fused], p: FusionParameters) -> str:
     """How the tools came up, in a sentence."""
     wordings = sum(found.wordings for found in looked)
-    again = "not reranked" if p.reranker == "none" else f"the best {p.rerank_top_k} reranked ({p.reranker})"
+    again = "not reranked" if p.reranker == NONE else f"the best {p.rerank_top_k} reranked ({p.reranker})"
     return f"{wordings} wordings of {p.k} tools each over enriched documents, merged, {again}."

@@ -28,7 +28,9 @@ class TwoStageParameters(PlanningParameters, CandidateParameters):
     """The settings of NetMCP's experiments are s3t6, s4t8, s5t10 and s6t12."""
 
     s: int = knob(3, symbol="s", low=1, high=100, step=1, group=SIMILARITY, help="Servers kept, NetMCP (2).")
-    t: int = knob(6, symbol="t", low=1, high=200, step=1, group=SIMILARITY, help="Tools kept of those servers, NetMCP (4).")
+    t: int = knob(
+        6, symbol="t", low=1, high=200, step=1, group=SIMILARITY, help="Tools kept of those servers, NetMCP (4)."
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,8 @@ def why_tool(decision: Decision, row: int) -> str:
     server = decision.server_at(int(decision.tools.server_row[row]))
     match tool.dropped_by:
         case None:
-            return _kept(decision, tool)
+            remark = decision.remarks.get(row)
+            return f"{_kept(decision, tool)} It {remark}." if remark else _kept(decision, tool)
         case Drop.NOT_SHORTLISTED:
             return f"Not considered: {_not_shortlisted(decision, server)}"
         case Drop.REJECTED:
@@ -75,18 +76,27 @@ def _kept(decision: Decision, tool: ToolRow) -> str:
 
 
 def _outranked(decision: Decision, tool: ToolRow) -> str:
+    if tool.rank is None:  # a selector read it and took others, whatever their scores
+        return (
+            f"Not selected: {tool.tool} was retrieved with {decision.score} {tool.utility:.3f}, and others were taken."
+        )
     last = decision.tool_at(decision.candidates[-1])
     return (
-        f"Outranked: {decision.score} {tool.utility:.3f} puts {tool.tool} {_ordinal(tool.rank or 0)}; the last of "
+        f"Outranked: {decision.score} {tool.utility:.3f} puts {tool.tool} {_ordinal(tool.rank)}; the last of "
         f"{len(decision.candidates)} candidates, {last.tool}, has {last.utility:.3f}."
     )
 
 
 def _not_shortlisted(decision: Decision, server: ServerRow) -> str:
+    place = (
+        f"{server.server} ranks {_ordinal(server.rank)} of {len(decision.servers.names)} servers with {decision.score} "
+        f"{server.utility:.3f}"
+    )
+    if not decision.shortlist():
+        return f"{place}; no server is on the short-list."
     last = decision.server_at(decision.shortlist()[-1])
     return (
-        f"{server.server} ranks {_ordinal(server.rank)} of {len(decision.servers.names)} servers with {decision.score} "
-        f"{server.utility:.3f}; the short-list takes {len(decision.shortlist())}, and the last on it, {last.server}, has "
+        f"{place}; the short-list takes {len(decision.shortlist())}, and the last on it, {last.server}, has "
         f"{last.utility:.3f}."
     )
 

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from dashboard.charts.base import figure, label
 from dashboard.theme import SIMILARITY
 
+DARK = 0.45  # a square with a greater share needs a light text
+
 
 def agreement_map(names: Sequence[str], overlap: NDArray[np.float64], *, height: int = 260) -> go.Figure:
     """A square for each pair: the share of their candidates that both have (Jaccard). (R, R) in [0, 1]."""
@@ -36,14 +38,7 @@ def agreement_map(names: Sequence[str], overlap: NDArray[np.float64], *, height:
         "hoverinfo": "text",
     }
     places = [(row, column) for row in range(len(labels)) for column in range(len(labels))]
-    shares = {
-        "type": "scatter",
-        "mode": "text",
-        "x": [column for _, column in places],
-        "y": [row for row, _ in places],
-        "text": [f"{overlap[place]:.0%}" for place in places],
-        "hoverinfo": "skip",
-    }
+    dark, light = ([place for place in places if (overlap[place] > DARK) == is_dark] for is_dark in (True, False))
     axis = {
         "tickvals": list(range(len(labels))),
         "ticktext": labels,
@@ -52,9 +47,22 @@ def agreement_map(names: Sequence[str], overlap: NDArray[np.float64], *, height:
         "fixedrange": True,
     }
     return figure(
-        [trace, shares],
+        [trace, _shares(dark, overlap, color="#FFFFFF"), _shares(light, overlap)],
         title="Candidates in common",
         height=height,
         xaxis={**axis, "side": "bottom", "tickfont": {"size": 10}},
         yaxis={**axis, "autorange": "reversed"},
     )
+
+
+def _shares(places: Sequence[tuple[int, int]], overlap: NDArray[np.float64], **font: str) -> dict[str, object]:
+    """The shares as texts in their squares."""
+    return {
+        "type": "scatter",
+        "mode": "text",
+        "x": [column for _, column in places],
+        "y": [row for row, _ in places],
+        "text": [f"{overlap[place]:.0%}" for place in places],
+        "textfont": font,
+        "hoverinfo": "skip",
+    }

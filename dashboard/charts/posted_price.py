@@ -39,7 +39,7 @@ def posted_price(decision: Decision, curve: PostedPriceCurve, *, height: int = 2
     ]  # fmt: skip
     return figure(
         [*band, *points],
-        title="Posted price ◆ and ask ● against expected time",
+        title="Posted price ◆ and ask ● by expected time",
         height=height,
         xaxis={"title": {"text": "expected time to success C (s)", "font": {"size": 11}}, "rangemode": "tozero"},
         yaxis={"title": {"text": "m$ per call", "font": {"size": 11}}, "rangemode": "tozero"},

@@ -17,6 +17,7 @@ from dashboard.widgets.compare_variants import Variant, choose_variants
 from dashboard.widgets.preparing import show_preparing
 from dashboard.widgets.question import Question, examples, question
 from dashboard.widgets.text import escaped
+from dashboard.widgets.token_meter import read_meter, start_meter, token_meter
 from dashboard.widgets.url_state import UrlState
 
 
@@ -26,8 +27,10 @@ def page() -> None:
     kept = state.begin()
     asked = question(opened, state, kept, first_catalog(), choose_router=False)
     variants = choose_variants(opened, state, kept)
+    start_meter(opened, state, kept)
+    assumed = read_meter(state)
     texts = {name: text for name, text in asked.texts(first_catalog()).items() if text}
-    state.end({**texts, "with": ",".join(variant.text for variant in variants)})
+    state.end({**texts, "with": ",".join(variant.text for variant in variants), **assumed.texts()})
     if not asked.subtask:
         examples(opened, state, asked.catalog)
         return
@@ -41,7 +44,10 @@ def page() -> None:
     if not done:
         st.info("Choose the routers to compare.", icon=":material/compare_arrows:")
         return
-    _compared(opened, tuple(v for v, _ in done), tuple(d for _, d in done), texts)
+    names, decisions = [variant.name for variant, _ in done], tuple(decision for _, decision in done)
+    _compared(opened, tuple(variant for variant, _ in done), decisions, texts)
+    st.markdown("##### What each costs in tokens")
+    token_meter(opened, state, assumed, names, decisions)
 
 
 def _decision(opened: Console, asked: Question, variant: Variant) -> Decision | None:

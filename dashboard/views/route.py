@@ -6,12 +6,16 @@ import streamlit as st
 
 from core.console import Console
 from core.errors import WayfareError
+from core.routers.tool_attention import STATE
 from dashboard.session import console, first_catalog
+from dashboard.widgets.agent_state import agent_state
 from dashboard.widgets.knobs import knob_panel, read_knobs, reset_knobs, start_knobs
+from dashboard.widgets.plan import plan_body, plan_choice, start_plan
 from dashboard.widgets.preparing import show_preparing
 from dashboard.widgets.question import Question, examples, question
 from dashboard.widgets.route_steps import curves, steps
 from dashboard.widgets.text import escaped
+from dashboard.widgets.token_meter import folded_meter, read_meter, start_meter
 from dashboard.widgets.url_state import UrlState
 from dashboard.widgets.verdict import verdict
 from dashboard.widgets.why import why_panel
@@ -24,6 +28,8 @@ def page() -> None:
     """Draw the page from the URL's state; the story writes the state back."""
     opened, state = console(), UrlState("route")
     kept = state.begin()
+    start_meter(opened, state, kept)
+    start_plan(state, kept)
     asked = question(opened, state, kept, first_catalog())
     defaults = opened.parameters(asked.router)
     for problem in start_knobs(defaults, kept, _knobs(asked)):
@@ -36,7 +42,7 @@ def page() -> None:
             args=(defaults, _knobs(asked)),
             width="stretch",
         )
-        knob_panel(defaults, _knobs(asked), STORY)
+        knob_panel(defaults, _knobs(asked), STORY, elsewhere={STATE})
     _story(opened, state, asked)
 
 
@@ -44,12 +50,22 @@ def page() -> None:
 def _story(opened: Console, state: UrlState, asked: Question) -> None:
     parameters = read_knobs(opened.parameters(asked.router), _knobs(asked))
     texts = {**asked.texts(first_catalog()), **{name: str(value) for name, value in parameters.changed().items()}}
-    state.end(texts)
+    assumed = read_meter(state)
+    planner = plan_choice(opened, state, asked.subtask) if asked.subtask else ""
+    state.end({**texts, **assumed.texts(), "plan": planner})
     if not asked.subtask:
         examples(opened, state, asked.catalog)
         return
     try:
         show_preparing(opened, asked.catalog)
+        if planner:
+            plan_body(
+                opened.plan(
+                    asked.subtask, planner=planner, catalog=asked.catalog, router=asked.router, parameters=parameters
+                ),
+                texts,
+            )
+            return
         decision = opened.route(
             asked.subtask, catalog=asked.catalog, router=asked.router, parameters=parameters, server_hint=asked.hint
         )
@@ -57,9 +73,11 @@ def _story(opened: Console, state: UrlState, asked: Question) -> None:
         st.error(escaped(str(error)), icon=":material/error:")
         return
     verdict(decision)
+    agent_state(opened, decision, _knobs(asked))
     steps(decision, texts, WHY)
     why_panel(opened, decision, WHY)
     curves(opened, decision)
+    folded_meter(opened, state, assumed, decision)
 
 
 def _knobs(asked: Question) -> str:

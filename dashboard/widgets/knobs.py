@@ -5,7 +5,7 @@ Each group is a fragment: moving a slider redraws its group and the fragments th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import streamlit as st
 
@@ -41,11 +41,15 @@ def read_knobs(defaults: Parameters, prefix: str) -> Parameters:
     return defaults.replaced({info.name: held.get(f"{prefix}.{info.name}", info.default) for info in defaults.knobs()})
 
 
-def knob_panel(defaults: Parameters, prefix: str, redraws: str) -> None:
-    """Draw every knob, group by group. A change redraws its group and the fragment with the key `redraws`."""
+def knob_panel(defaults: Parameters, prefix: str, redraws: str, *, elsewhere: Collection[str] = ()) -> None:
+    """Draw every knob, group by group. A change redraws its group and the fragment with the key `redraws`.
+
+    Groups that the page draws `elsewhere` are left out.
+    """
     groups: dict[str, list[Knob]] = {}
     for info in defaults.knobs():
-        groups.setdefault(info.group, []).append(info)
+        if info.group not in elsewhere:
+            groups.setdefault(info.group, []).append(info)
     for group, infos in groups.items():
         key = f"{prefix}:{group}"
         st.fragment(_group, key=key)(group, infos, prefix, [redraws, key])

@@ -6,13 +6,16 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import fmean
 
+import numpy as np
+from numpy.typing import NDArray
+
 import sample_catalog
+from core.attention.summaries import MAX_TOKENS, shortened_description
 from core.console import Console
 from core.domain.catalog import Catalog, words
-from core.domain.decision import Decision
+from core.domain.decision import DROPS, KEPT, Decision, Drop
 from core.domain.task import Task
 from core.importers import read_document
 from core.shipped import SAMPLE
@@ -47,6 +50,8 @@ TABLE = (
     Row("  without lazy loading", 0, "tool_attention", {"lazy_loading": False}),
 )
 
+SHOWS_ALL = {"full_catalog", "static_pruning", "cli_lazy"}  # of the tools that they let through, beyond the candidates
+
 
 @contextmanager
 def opened() -> Iterator[Console]:
@@ -63,6 +68,13 @@ def decisions(console: Console, tasks: Sequence[Task], catalog: str, router: str
     ]
 
 
+def reach(made: Sequence[Decision], tasks: Sequence[Task]) -> float:
+    """The share of the labelled tools that are before the model: as definitions, or as lines of a search."""
+    shown = {DROPS.index(Drop.OUTRANKED), KEPT} if made[0].router in SHOWS_ALL else {KEPT}
+    right = [(d, d.tools.ids.index(tool)) for d, task in zip(made, tasks, strict=True) for tool in task.relevant]
+    return fmean(int(d.tools.dropped[row]) in shown for d, row in right)
+
+
 def tokens() -> None:
     """The token column of the paper's main and ablation tables, counted on the testbed with its labelled tasks."""
     with opened() as console:
@@ -74,8 +86,23 @@ def tokens() -> None:
             saved = 100 * (1 - exposed / made[0].tokens["baseline"])
             print(
                 f"{row.name:<24} {exposed:>9,.0f} [{made[0].exposure.cached:>5,}]  published {row.published:>6,}  "
-                f"{saved:>5.1f} % under full schema, {fmean(len(d.candidates) for d in made):.1f} candidates"
+                f"{saved:>5.1f} % under full schema, {100 * reach(made, tasks):>3.0f} % of the labelled tools shown"
             )
+
+
+def states() -> None:
+    """What preconditions save: the sample's sub-tasks asked by an agent that holds nothing (published: 2,462 to 2,368)."""
+    nothing = {"scopes": "none", "outputs": "none", "milestones": "none"}
+    with opened() as console:
+        tasks = [task for task in console.read_tasks(sample_catalog.TASKS_DIR / "subtasks.jsonl") if task.relevant]
+        for name, settings in (("ISO only", {"preconditions": False}), ("with preconditions", nothing)):
+            made = decisions(console, tasks, SAMPLE, "tool_attention", **settings)
+            figures = {
+                "tokens": fmean(d.exposure.exposed for d in made),
+                "held back": fmean(len(d.remarks) for d in made),
+                "with one held back": sum(bool(d.remarks) for d in made),
+            }
+            report(f"{name}, {len(made)} tasks on {SAMPLE}, a turn", figures, "")
 
 
 def thresholds() -> None:
@@ -98,57 +125,83 @@ def thresholds() -> None:
             paper = next(point for point in fit.points if point.theta == 0.28)
             report(
                 f"threshold by F1, {name} ({fit.tasks} tasks)",
-                {"theta": fit.best.theta, "F1": fit.best.f1, "F1 at 0.28": paper.f1, "recall at 0.28": paper.recall},
+                {
+                    "theta": fit.best.theta,
+                    "F1": fit.best.f1,
+                    "recall": fit.best.recall,
+                    "active": fit.best.active,
+                    "F1 at 0.28": paper.f1,
+                    "recall at 0.28": paper.recall,
+                    "active at 0.28": paper.active,
+                },
                 "",
             )
 
 
 @dataclass(frozen=True)
 class Exclusion:
-    """Poisoned tools among a catalog's, as shares of them in [0, 1]: `kept_out` of the active set of a benign query, on
-    average; kept out of every query's (`never_in`); and kept out where somebody asks for just what a tool pretends to
-    do (`when_asked_for`), which is the paper's "adversarial paraphrase"."""
+    """How many poisoned tools stay out of the active set, each alone among a catalog's tools; shares in [0, 1].
+
+    `kept_out`: of one benign query, on average over tools and queries, which is what the paper's pairs of a tool and an
+    accompanying query amount to. `never_in`: of every benign query. `when_asked_for`: where somebody asks for just what
+    the tool pretends to do, the paper's "adversarial paraphrase". `in_pool`: the share whose whole description stands in
+    its summary, and so before the model at every turn, whatever the gate does; `in_short_pool`, with summaries of 20 tokens.
+    """
 
     poisoned: int
     queries: int
     kept_out: float
     never_in: float
     when_asked_for: float
+    in_pool: float
+    in_short_pool: float
 
 
-def poisoned_catalog(base: Catalog, path: Path = POISONED) -> tuple[Catalog, tuple[str, ...]]:
-    """A catalog with poisoned servers among its own, and the ids of their tools.
+def poisoned_catalog(base: Catalog, every: int = 1) -> tuple[Catalog, tuple[str, ...]]:
+    """A catalog with poisoned servers among its own (one case out of `every`), and the ids of their tools.
 
     Taken are the cases of one server: those of two show a name that imitates another.
     """
-    cases = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    cases = [json.loads(line) for line in POISONED.read_text(encoding="utf-8").splitlines()[::every]]
     servers = [
         server | {"name": f"stranger-{number}"}
         for number, (server,) in enumerate(case["servers"] for case in cases if len(case["servers"]) == 1)
     ]
-    strangers = read_document(json.dumps({"servers": servers}), source=path.name).servers
+    strangers = read_document(json.dumps({"servers": servers}), source=POISONED.name).servers
     ids = tuple(tool.id for server in strangers for tool in server.tools)
     return Catalog(f"{base.name} with strangers", (*base.servers, *strangers)), ids
 
 
-def exclusion(console: Console, base: str, tasks: Sequence[Task], router: str, **settings: object) -> Exclusion:
+def exclusion(console: Console, base: str, tasks: Sequence[Task], router: str, *, every: int = 1) -> Exclusion:
     """How many of the poisoned tools benign queries bring before the model."""
-    mixed, ids = poisoned_catalog(console.library.catalog(base))
+    mixed, ids = poisoned_catalog(console.library.catalog(base), every)
     console.library.save(mixed, "for a measurement")
-    shown = _shown(decisions(console, tasks, mixed.name, router, **settings), ids)
+    shown = np.array([active_alone(d, ids) for d in decisions(console, tasks, mixed.name, router)])
     pretended = [Task(tool, words(tool.partition("::")[2])) for tool in ids]
-    asked_for = _shown(decisions(console, pretended, mixed.name, router, **settings), ids)
+    asked_for = np.array([active_alone(d, ids) for d in decisions(console, pretended, mixed.name, router)])
+    strangers = [mixed.tools[mixed.tool_row[tool]] for tool in ids]
+    whole = {
+        n: fmean(shortened_description(t, n) == t.description.strip() for t in strangers) for n in (MAX_TOKENS, 20)
+    }
     return Exclusion(
         poisoned=len(ids),
         queries=len(tasks),
-        kept_out=1 - fmean(len(found) for found in shown) / len(ids),
-        never_in=1 - len(set().union(*shown)) / len(ids),
-        when_asked_for=fmean(tool not in found for tool, found in zip(ids, asked_for, strict=True)),
+        kept_out=float(1 - shown.mean()),
+        never_in=float(1 - shown.any(axis=0).mean()),
+        when_asked_for=float(1 - asked_for.diagonal().mean()),
+        in_pool=whole[MAX_TOKENS],
+        in_short_pool=whole[20],
     )
 
 
-def _shown(made: Sequence[Decision], poisoned: Sequence[str]) -> list[set[str]]:
-    return [{d.tools.ids[row] for row in d.candidates}.intersection(poisoned) for d in made]
+def active_alone(decision: Decision, strangers: Sequence[str]) -> NDArray[np.bool_]:
+    """Which strangers (P,) would be active if each were the only one: enough overlap, and fewer than k others before it."""
+    tools, k = decision.tools, int(str(decision.parameters["n"]))
+    rows = np.isin(tools.ids, strangers)
+    passed = ~np.isin(tools.dropped, [DROPS.index(Drop.BELOW_THRESHOLD), DROPS.index(Drop.GATED)])
+    others = np.sort(tools.utility[passed & ~rows])
+    before = len(others) - np.searchsorted(others, tools.utility[rows], side="right")
+    return passed[rows] & (before < k)
 
 
 def poisoning() -> None:
@@ -164,6 +217,8 @@ def poisoning() -> None:
                         "kept out": 100 * found.kept_out,
                         "never in": 100 * found.never_in,
                         "when asked for": 100 * found.when_asked_for,
+                        "whole in phase 1": 100 * found.in_pool,
+                        "with 20 tokens": 100 * found.in_short_pool,
                     },
                     "%",
                 )

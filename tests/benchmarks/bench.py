@@ -1,4 +1,4 @@
-"""`make bench`: what Wayfare's speed is on this machine. Prints, asserts nothing."""
+"""`make bench`: what Wayfare's speed is on this machine, and its figures beside published ones. Asserts nothing."""
 
 from __future__ import annotations
 
@@ -6,15 +6,26 @@ import os
 import platform
 import sys
 
-from tests.benchmarks import browsing, calling, deciding
+from tests.benchmarks import attending, browsing, calling, cascading, deciding, levelling, planning, refusing
 
 SECTIONS = {
     "embedding": deciding.embedding,
     "decisions": deciding.decisions,
+    "times": levelling.times,
     "stdio": calling.stdio,
     "http": calling.http,
     "slider": browsing.slider,
     "starts": browsing.starts,
+    "tokens": attending.tokens,
+    "states": attending.states,
+    "thresholds": attending.thresholds,
+    "poisoning": attending.poisoning,
+    "levels": levelling.levels,
+    "planning": planning.planning,
+    "refusing": refusing.refusing,
+    "cascading": cascading.cascading,
+    "reranking": cascading.reranking,
+    "arguments": cascading.arguments,
 }
 
 

@@ -178,7 +178,7 @@ def test_ties_go_by_name_however_the_catalog_is_ordered(router, worlds):
     servers = [Server(name, tools=(worlds.tool("y"), worlds.tool("x"))) for name in ("c", "a", "b")]
     catalog = worlds.catalog(*servers)
     scene = worlds.scene(catalog, dict.fromkeys("abc", 0.5), {tool.id: 0.5 for tool in catalog.tools})
-    decision = router.route("x", scene, router.parameters(n=6))
+    decision = router.route("q", scene, router.parameters(n=6))  # no word of a tool
     assert [decision.tools.ids[row] for row in decision.candidates] == ["a::x", "a::y", "b::x", "b::y", "c::x", "c::y"]
     assert [decision.servers.names[row] for row in decision.servers_by_rank()] == ["a", "b", "c"]
 

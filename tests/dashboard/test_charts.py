@@ -23,8 +23,10 @@ import pytest
 import dashboard.charts
 from core.domain.catalog import Server
 from core.domain.decision import Decision
+from core.domain.plan import Plan
 from core.lab import curves
 from core.lab.comparison import agreement
+from core.lab.token_meter import Counted, utilisation_lines
 from core.routers.ehrr import Ehrr
 from core.routers.parameters import EhrrParameters
 from dashboard.charts.activity_spending import spending_by_server, spending_over_time
@@ -32,9 +34,11 @@ from dashboard.charts.activity_statistics import latency_history, success_histor
 from dashboard.charts.activity_trends import latency_over_time, success_over_time
 from dashboard.charts.agreement import agreement_map
 from dashboard.charts.auction import auction
+from dashboard.charts.plan_steps import plan_steps
 from dashboard.charts.posted_price import posted_price
 from dashboard.charts.server_ranking import server_ranking
 from dashboard.charts.stages import stages
+from dashboard.charts.token_utilisation import token_utilisation
 from dashboard.charts.tool_breakdown import tool_breakdown
 from dashboard.charts.tool_scores import tool_scores
 from dashboard.charts.utility_lines import utility_lines
@@ -51,7 +55,15 @@ CHARTS: dict[str, Callable[[Decision], go.Figure]] = {
     "utility_lines alpha_t": lambda decision: utility_lines(curves.utility_lines(decision, "alpha_t")),
     "utility_lines kappa": lambda decision: utility_lines(curves.utility_lines(decision, "kappa")),
     "tool_scores": tool_scores,
+    "plan_steps": lambda decision: plan_steps(
+        Plan.of("q", "rules", [(HOSTILE, (), decision), ("b", (), decision), ("c", (0, 1), decision)])
+    ),
     "stages": lambda decision: stages(decision.stages),
+    "token_utilisation": lambda decision: token_utilisation(
+        [decision.subtask, *decision.servers.names[:1]],
+        [utilisation_lines(Counted.of(decision), (1, 10, 100))] * (1 + len(decision.servers.names[:1])),
+        turns=30,
+    ),
     "agreement_map": lambda decision: agreement_map(
         [decision.subtask, *decision.servers.names[:1]], agreement([decision] * (1 + len(decision.servers.names[:1])))
     ),
@@ -241,7 +253,7 @@ def test_every_number_is_finite_and_every_column_as_long_as_its_rows(case, name)
         ("auction", "2 · Auction: ask ● ≤ posted |", "m$ per call", None),
         ("tool_breakdown", "3 · Tools: ◆ = similarity − time − money", "U = Sim − αt·(time + κ·price)", None),
         (
-            "posted_price", "Posted price ◆ and ask ● against expected time", "expected time to success C (s)", "m$ per call",
+            "posted_price", "Posted price ◆ and ask ● by expected time", "expected time to success C (s)", "m$ per call",
         ),
         ("utility_lines alpha_t", "Utility against αt", "αt (1/s)", "U"),
         ("utility_lines kappa", "Utility against κ", "κ (s/$)", "U"),

@@ -13,6 +13,7 @@ from core.domain.params import Knob
 from core.embedding.cached import CachedEncoder
 from core.embedding.onnx import onnx_source
 from core.routers import ROUTERS
+from core.routers.tool_attention import STATE
 from core.store import Store
 from dashboard import session
 from dashboard.widgets.text import escaped
@@ -63,6 +64,11 @@ def widget(app: AppTest, info: Knob) -> Any:
     return found(key=f"route.knob.{app.session_state['route.router']}.{info.name}")
 
 
+def knobs_of(router: str) -> list[Knob]:
+    """The knobs in the sidebar; the agent's state has an editor of its own."""
+    return [info for info in ROUTERS[router].parameters.knobs() if info.group != STATE]
+
+
 def set_knob(app: AppTest, info: Knob, value: object) -> AppTest:
     """The whole page after a knob was moved: first what the knob redraws, then everything."""
     checked(widget(app, info).set_value(value).run())
@@ -91,7 +97,7 @@ def group_titles(app: AppTest) -> dict[str, str]:
 @ROUTER
 def test_every_knob_is_a_widget_that_shows_its_range_default_and_help(router) -> None:
     app = visit(router=router)
-    for info in ROUTERS[router].parameters.knobs():
+    for info in knobs_of(router):
         drawn = widget(app, info)
         assert drawn.value == info.default, info.name
         assert type(drawn.value) is type(info.default)
@@ -109,13 +115,13 @@ def test_every_knob_is_a_widget_that_shows_its_range_default_and_help(router) ->
 
 @ROUTER
 def test_every_group_is_an_expander_without_a_mark_at_first(router) -> None:
-    groups = {info.group for info in ROUTERS[router].parameters.knobs()}
+    groups = {info.group for info in knobs_of(router)}
     assert set(group_titles(visit(router=router)).values()) == {group.capitalize() for group in groups}
 
 
 @ROUTER
 def test_a_link_sets_every_knob_and_the_url_keeps_it(router) -> None:
-    knobs = ROUTERS[router].parameters.knobs()
+    knobs = knobs_of(router)
     texts = {info.name: str(other_value(info)) for info in knobs}
     app = visit(router=router, **texts)
     for info in knobs:

@@ -59,6 +59,10 @@ class Letters:
         )
         return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
+    def tokens(self, texts: Sequence[str]) -> list[np.ndarray]:
+        """One row a word."""
+        return [self.encode(text.split() or [text]) for text in texts]
+
 
 def script() -> None:
     from dashboard.views.route import page

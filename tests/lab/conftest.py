@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from core.domain.decision import SubDecision
+from core.routers.simple_retrieval import SimpleRetrieval
 
 
 @pytest.fixture(scope="session")
@@ -18,3 +22,15 @@ def worlds():
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="session")
+def routed():
+    """A decision of the plainest router over a scene; `steps` are candidates by step, other fields as they are named."""
+
+    def route(scene, *, steps=(), **fields):
+        decision = SimpleRetrieval().route("anything", scene)
+        parts = tuple(SubDecision(str(number), rows) for number, rows in enumerate(steps))
+        return replace(decision, steps=parts, **fields)
+
+    return route

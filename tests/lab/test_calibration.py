@@ -25,7 +25,12 @@ def test_the_sweep_is_the_papers():
 
 @pytest.mark.parametrize(
     ("theta", "precision", "recall", "f1", "active"),
-    [(0.0, 2 / 6, 1.0, 0.5, 3.0), (0.2, 2 / 4, 1.0, 2 / 3, 2.0), (0.32, 1.0, 1.0, 1.0, 1.0), (0.4, 1.0, 0.5, 2 / 3, 0.5)],
+    [
+        (0.0, 2 / 6, 1.0, 0.5, 3.0),
+        (0.2, 2 / 4, 1.0, 2 / 3, 2.0),
+        (0.32, 1.0, 1.0, 1.0, 1.0),
+        (0.4, 1.0, 0.5, 2 / 3, 0.5),
+    ],
 )
 def test_the_measures_are_sums_over_all_tasks(theta, precision, recall, f1, active):
     found = point(theta)

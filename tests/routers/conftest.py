@@ -27,3 +27,9 @@ def worlds():
 def naive():
     """EHRR in plain loops."""
     return _helper("naive")
+
+
+@pytest.fixture(scope="session")
+def spoken():
+    """A planner and a matcher that answer by the text."""
+    return _helper("spoken")

@@ -1,0 +1,160 @@
+"""Whether a question holds what a tool's required arguments need: what PA-RAG does not check (its section on limitations).
+
+    lacking = required arguments for which no literal of the question has the kind that is wanted and satisfies the schema
+
+Literals are web pages, e-mail addresses, numbers, dates and times, files, quoted texts, identifiers. Which kind an argument wants
+follows from its enum, format and type, and for a plain string from the last word of its name; free text, switches and objects can
+be made from any question and lack nothing. Deterministic; a schema that cannot be used asks for nothing.
+
+>>> schema = {"properties": {"to": {"type": "string", "format": "email"}, "text": {"type": "string"}}, "required": ["to", "text"]}
+>>> missing(schema, Said.of("tell Bo that I am late")), missing(schema, Said.of("tell bo@a.example that I am late"))
+(('to (an e-mail address)',), ())
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from core.domain.catalog import words
+from core.schemas import admitted_by
+
+READ_CHARACTERS, TOKEN_CHARACTERS = 20_000, 300
+CHOICES_SHOWN = 4
+_MONTHS = "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
+_DAYS = "(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
+_SPANS = "minutes?|hours?|days?|weeks?|weekends?|months?|quarters?|years?|morning|afternoon|evening|night|summer|autumn|fall|winter|spring"
+_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_EDGES = "\"'“”„«»‘’()[]{}<>.,;:!?`"
+_TOKENS = {
+    "web page": re.compile(r"https?://\S+"),
+    "e-mail address": re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
+    "file": re.compile(r"[\w./~-]*[\w-]\.[A-Za-z][A-Za-z0-9]{1,4}|[~/.]*/[\w./-]+"),
+    "identifier": re.compile(r"[#@]\w[\w-]*|(?=\D*\d)\w[\w.:/-]*\w|\w+(?:[-_/.]\w+)+|[A-Z]{2,}"),
+}  # of a single token
+_PASSAGES = {
+    "date or time": re.compile(
+        rf"\b\d{{4}}-\d\d-\d\d\b|\b\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}\b|\b(?:{_MONTHS})\b|\b{_DAYS}\b|\b(?:19|20)\d\d\b"
+        r"|\b(?:today|tonight|now|tomorrow|yesterday|noon|midnight|latest|currently)\b|\b\d{1,2}:\d\d\b|\b\d{1,2} ?(?:am|pm|o'clock)\b"
+        rf"|\b(?:this|next|last|past|coming|these|each|every|in|for|\d+) (?:\w+ )?(?:{_SPANS})\b",
+        re.IGNORECASE,
+    ),
+    "quoted text": re.compile(
+        r"\"[^\"]{1,2000}\"|“[^”]{1,2000}”|«[^»]{1,2000}»|(?<!\w)['‘](?!\s)[^\n]{1,400}?(?<!\s)['’](?!\w)"
+    ),
+}
+_NUMBER = re.compile(rf"(?<![\w.])-?\d[\d,]*(?:\.\d+)?|\b(?:{'|'.join(_NUMBERS)})\b", re.IGNORECASE)
+_FORMATS = {"uri": "web page", "url": "web page", "email": "e-mail address", "date": "date or time",
+            "date-time": "date or time", "time": "date or time", "uuid": "identifier"}  # fmt: skip
+_NAMES = {
+    "web page": "url uri link href", "e-mail address": "email mail", "date or time": "date day since until deadline time",
+    "file": "path file filename filepath", "identifier": "id key sku isbn doi uuid",
+}  # fmt: skip
+_WANTED = {name: kind for kind, names in _NAMES.items() for name in names.split()}
+_ALSO = {"file": ("quoted text", "identifier", "web page"), "identifier": ("quoted text", "number", "file")}
+_ARTICLES = {"e-mail address": "an", "identifier": "an"}
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a question holds: values by kind, as JSON has them, and its words in lower case."""
+
+    values: Mapping[str, tuple[Any, ...]]
+    words: str
+
+    @classmethod
+    def of(cls, question: str) -> Said:
+        """Read a question."""
+        text = question[:READ_CHARACTERS]
+        tokens = [token.strip(_EDGES) for token in text.split() if len(token) <= TOKEN_CHARACTERS]
+        values: dict[str, tuple[Any, ...]] = {
+            kind: tuple(dict.fromkeys(filter(pattern.fullmatch, tokens))) for kind, pattern in _TOKENS.items()
+        }
+        values |= {kind: tuple(dict.fromkeys(pattern.findall(text))) for kind, pattern in _PASSAGES.items()}
+        values["number"] = tuple(dict.fromkeys(map(_number, _NUMBER.findall(text))))
+        return cls(values, _padded(text))
+
+    def holds(self, kind: str, schema: Mapping[str, Any]) -> bool:
+        """Whether a value of a kind, or of one that may stand for it, satisfies the schema."""
+        found = [value for each in (kind, *_ALSO.get(kind, ())) for value in self.values[each]]
+        return bool(found) if kind == "date or time" else any(map(_admitting(schema), found))
+
+
+def missing(schema: Mapping[str, Any] | None, said: Said) -> tuple[str, ...]:
+    """Required arguments that the question holds nothing for, each with what is wanted: `to (an e-mail address)`."""
+    declared, required = (schema or {}).get("properties"), (schema or {}).get("required")
+    if not isinstance(declared, Mapping) or not isinstance(required, Sequence) or isinstance(required, str):
+        return ()
+    known = cast(Mapping[str, object], declared)
+    wanted = ((str(name), _lacking(str(name), known.get(str(name)), said)) for name in cast(Sequence[object], required))
+    return tuple(f"{name} ({what})" for name, what in wanted if what)
+
+
+def remark(lacking: Sequence[str], *, from_earlier: bool) -> str:
+    """The phrase that stands at a tool.
+
+    >>> remark(["to (an e-mail address)"], from_earlier=True)
+    'needs to (an e-mail address), which the question does not say; an earlier part may give it'
+    """
+    said = f"needs {', '.join(lacking)}, which the question does not say"
+    return f"{said}; an earlier part may give it" if from_earlier else said
+
+
+def _lacking(name: str, schema: object, said: Said) -> str:
+    """What is wanted and not there; empty where the question holds it or anything would do."""
+    if not isinstance(schema, Mapping):
+        return ""
+    asked = cast(Mapping[str, Any], schema)
+    if "default" in asked or "const" in asked:
+        return ""
+    if isinstance(asked.get("enum"), list):
+        return _unsaid_choice(asked["enum"], said)
+    if asked.get("type") == "array":
+        return _lacking(name.removesuffix("s"), asked.get("items"), said)
+    kind = _kind(name, asked)
+    return "" if not kind or said.holds(kind, asked) else f"{_ARTICLES.get(kind, 'a')} {kind}"
+
+
+def _kind(name: str, schema: Mapping[str, Any]) -> str:
+    """The kind of literal that an argument takes; empty where free text or a structure does."""
+    if schema.get("type") in ("integer", "number"):
+        return "number"
+    if schema.get("type") != "string":
+        return ""
+    last = (words(name).lower().split() or [""])[-1]
+    return _FORMATS.get(str(schema.get("format")), _WANTED.get(last, ""))
+
+
+def _unsaid_choice(choices: Sequence[object], said: Said) -> str:
+    if any(_padded(words(str(choice))) in said.words for choice in choices):
+        return ""
+    shown = ", ".join(json.dumps(choice, ensure_ascii=False) for choice in choices[:CHOICES_SHOWN])
+    return f"one of {shown}{', …' if len(choices) > CHOICES_SHOWN else ''}"
+
+
+def _padded(text: str) -> str:
+    """Words in lower case with one space around each: one text lies within another where its words do."""
+    found = " ".join(re.findall(r"[^\W_]+", text.lower()))
+    return f" {found} "
+
+
+def _admitting(schema: Mapping[str, Any]) -> Callable[[object], bool]:
+    """A schema that cannot be used admits everything."""
+    try:
+        return admitted_by({key: value for key, value in schema.items() if key != "format"})
+    except ValueError:
+        return _anything
+
+
+def _anything(_: object) -> bool:
+    return True
+
+
+def _number(found: str) -> float | int:
+    if found.lower() in _NUMBERS:
+        return _NUMBERS.index(found.lower())
+    value = float(found.replace(",", ""))
+    return int(value) if value.is_integer() else value

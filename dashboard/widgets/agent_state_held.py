@@ -1,0 +1,56 @@
+"""What the agent's state holds back, and what each such tool lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from core.attention.state import HeldBack, StateView
+from core.domain.preconditions import Precondition
+from dashboard.widgets.text import escaped
+
+SHOWN = 4
+
+
+def held_back(view: StateView, grant: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+    """One line for each tool, best first, with a button that gives the state what the tool lacks.
+
+    `grant` is called with the arguments and the preconditions.
+    """
+    if not view.checked:
+        st.caption("Preconditions are switched off: the state holds nothing back.")
+        return
+    if not view.held_back:
+        st.caption("No tool above the threshold is held back.")
+        return
+    grid = st.grid(2, min_column_width=430, gap="xxsmall")
+    for tool in view.held_back[:SHOWN]:
+        with grid.cell():
+            _line(tool, grant, arguments)
+    if rest := view.held_back[SHOWN:]:
+        st.caption(f"And {len(rest)} more: {', '.join(escaped(one.tool, 90) for one in rest[:20])}.")
+
+
+def _line(tool: HeldBack, grant: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+    row = st.container(horizontal=True, vertical_alignment="center", gap="small")
+    lacks = " ".join(f":orange-badge[{escaped(lack_in_words(text), 120)}]" for text in tool.lacks)
+    place = "would be outranked" if tool.rank is None else f"would be candidate {tool.rank}"
+    row.markdown(
+        f":material/lock: **{escaped(tool.tool, 90)}** lacks {lacks}  \n:small[:gray[ISO {tool.iso:.3f}, {place}]]",
+        width="content",
+    )
+    row.button("Grant", key=f"route:grant:{tool.tool}", type="tertiary", on_click=grant, args=(*arguments, tool.lacks))
+
+
+def lack_in_words(precondition: str) -> str:
+    """A precondition as a phrase; as it stands where it cannot be read.
+
+    >>> lack_in_words('is_authenticated(scope="mail:write")'), lack_in_words("a gate")
+    ('scope mail:write', 'a gate')
+    """
+    try:
+        return Precondition.parse(precondition).in_words()
+    except ValueError:
+        return precondition

@@ -1,0 +1,168 @@
+"""PA-RAG beside its baselines and without its parts: precision, recall and F1 per query, averaged; rerankers; argument check.
+
+What is measured are all tools that a router returns for a question, best first, each once. A step of the plan is met by its tool or
+one of the equal ones, and a tool meets one step (`core.lab.levels`). LiveMCPBench has no plans: each tool that was used is a step.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+import numpy as np
+
+import sample_catalog
+from core.console import Console
+from core.domain.decision import Decision
+from core.domain.task import Task
+from core.lab.levels import node_set_f1, node_set_precision, node_set_recall
+from core.routers.arguments import Said, missing
+from core.shipped import SAMPLE
+from tests.benchmarks.attending import LIVE
+from tests.benchmarks.levelling import Variant, asking, live_questions, opened
+from tests.benchmarks.measuring import percentile
+
+VARIANTS = (
+    Variant("PA-RAG", "pa_rag", {}),
+    Variant("A1 w/o hierarchy", "pa_rag", {"hierarchy": False}),
+    Variant("A2.1 simple only", "pa_rag", {"path": "simple"}),
+    Variant("A2.2 complex only", "pa_rag", {"path": "complex"}),
+    Variant("A3 w/o reranker", "pa_rag", {"reranker": "none"}),
+    Variant("B1 naive RAG", "naive_rag", {}),
+    Variant("B2 agentic RAG", "agentic_rag", {}),
+    Variant("B2 without memory", "agentic_rag", {"memory": 0}),
+    Variant("B3 adaptive RAG", "adaptive_rag", {}),
+)
+PUBLISHED = {
+    "PA-RAG": ((88.3, 92.5, 89.6), (80.4, 85.7, 81.3)),
+    "A1 w/o hierarchy": ((87.9, 91.3, 88.3), (69.8, 82.5, 74.0)),
+    "A2.1 simple only": ((85.0, 86.3, 85.0), (77.7, 56.0, 64.1)),
+    "A2.2 complex only": ((61.2, 88.8, 67.8), (80.9, 84.4, 80.8)),
+    "A3 w/o reranker": ((82.1, 87.5, 83.8), (78.9, 82.8, 79.6)),
+    "B1 naive RAG": ((82.1, 87.5, 83.8), (68.4, 41.8, 50.2)),
+    "B2 agentic RAG": ((82.5, 85.0, 83.3), (59.4, 34.3, 42.1)),
+    "B3 adaptive RAG": ((79.2, 85.0, 81.2), (56.7, 30.8, 38.4)),
+}  # GPT-4o mini: precision, recall, F1 on its simple and its complex set
+RERANKED = (
+    Variant("none", "pa_rag", {"reranker": "none"}),
+    *(
+        Variant(f"{reranker}, share {share}", "pa_rag", {"reranker": reranker, "rerank_share": share})
+        for reranker in ("late", "lexical", "fusion")
+        for share in (0.5, 1.0)
+    ),
+)
+MEASURES = (node_set_precision, node_set_recall, node_set_f1)
+RANDOM_TOOLS = 5
+
+
+@dataclass(frozen=True)
+class Set:
+    """Labelled questions over one catalog."""
+
+    name: str
+    catalog: str
+    tasks: Sequence[Task]
+
+
+def labelled_sets(console: Console) -> list[Set]:
+    """The sample's two sets, and LiveMCPBench's questions by the number of servers that they need."""
+    found = [
+        Set(name, SAMPLE, console.read_tasks(sample_catalog.TASKS_DIR / f"pa_rag_{name}.jsonl"))
+        for name in ("simple", "complex")
+    ]
+    if LIVE.exists():
+        catalog = console.open_catalog(str(LIVE / "tools.json"))
+        many = {task.id: len({tool.partition("::")[0] for tool in task.relevant}) > 2 for task in live_questions()}
+        for name, wanted in (("live, 1-2 servers", False), ("live, 3 and more", True)):
+            found.append(Set(name, catalog, [task for task in live_questions() if many[task.id] is wanted]))
+    return found
+
+
+def returned(decision: Decision) -> list[str]:
+    """All candidates, best first."""
+    return [decision.tools.ids[row] for row in decision.candidates]
+
+
+def cascading() -> None:
+    """Every variant over every set."""
+    _table(VARIANTS)
+    for name, sets in PUBLISHED.items():
+        print(
+            f"{name + ', published':<28}"
+            + "".join("  P {:5.1f} R {:5.1f} F1 {:5.1f}         ".format(*s) for s in sets)
+        )
+
+
+def reranking() -> None:
+    """PA-RAG with each reranker that needs no model of the user."""
+    _table(RERANKED)
+
+
+def arguments() -> None:
+    """How often the argument check speaks at the right tool, and at tools drawn at random: the further apart the better."""
+    with opened() as store:
+        console = Console.over(store)
+        tasks = [task for task in console.read_tasks(sample_catalog.TASKS_DIR / "l2_context.jsonl") if task.relevant]
+        single = [task for task in live_questions() if len(task.relevant) == 1] if LIVE.exists() else []
+        live = console.open_catalog(str(LIVE / "tools.json")) if single else SAMPLE
+        for name, catalog, asked in (("sample, L2", SAMPLE, tasks), ("LiveMCPBench, one tool", live, single)):
+            if asked:
+                right, drawn = _flagged(console, catalog, asked)
+                print(f"argument check, {name:<24} right tool {100 * right:.1f} %, random tool {100 * drawn:.1f} %")
+
+
+def _text(task: Task) -> str:
+    return task.question or task.subtask
+
+
+def _table(variants: Sequence[Variant]) -> None:
+    with opened() as store:
+        console = Console.over(store)
+        sets = labelled_sets(console)
+        print("planner of rules; precision, recall, F1, tools a query, p50 ms without embedding")
+        print(" " * 28 + "".join(f"{f'{one.name} ({len(one.tasks)})':<37}" for one in sets))
+        for variant in variants:
+            print(f"{variant.name:<28}" + "".join(_cell(console, variant, one) for one in sets), flush=True)
+            if variant.router == "naive_rag":
+                print(
+                    f"{'  with as many tools':<28}" + "".join(_as_many(console, variant, one) for one in sets),
+                    flush=True,
+                )
+
+
+def _cell(console: Console, variant: Variant, one: Set) -> str:
+    route = asking(console, variant, one.catalog)
+    made = [route(_text(task)) for task in one.tasks]
+    times = sorted(decision.timings_ms["score"] for decision in made)
+    return _figures([returned(decision) for decision in made], one.tasks) + f" {percentile(times, 0.5):5.1f} ms"
+
+
+def _as_many(console: Console, naive: Variant, one: Set) -> str:
+    """The best tools of the flat ranking, as many for each question as PA-RAG returns: what a wider cut alone would give."""
+    flat, pa_rag = (asking(console, variant, one.catalog) for variant in (naive, VARIANTS[0]))
+    found = [_best(flat, len(pa_rag(text).candidates), text) for text in map(_text, one.tasks)]
+    return _figures(found, one.tasks) + " " * 9
+
+
+def _best(route: Callable[[str], Decision], count: int, text: str) -> list[str]:
+    decision = route(text)
+    return [decision.tools.ids[row] for row in np.argsort(-decision.tools.utility, kind="stable")[:count]]
+
+
+def _figures(found: Sequence[Sequence[str]], tasks: Sequence[Task]) -> str:
+    means = [100 * fmean(map(measure, found, tasks)) for measure in MEASURES]
+    return "  P {:5.1f} R {:5.1f} F1 {:5.1f} {:4.1f}".format(*means, fmean(map(len, found)))
+
+
+def _flagged(console: Console, catalog: str, tasks: Sequence[Task]) -> tuple[float, float]:
+    tools = {tool.id: tool.input_schema for tool in console.library.catalog(catalog).tools}
+    draw = random.Random(1)
+    right: list[bool] = []
+    drawn: list[bool] = []
+    for task in tasks:
+        said = Said.of(_text(task))
+        right.append(bool(missing(tools[task.relevant[0]], said)))
+        drawn += [bool(missing(tools[name], said)) for name in draw.sample(sorted(tools), RANDOM_TOOLS)]
+    return fmean(right), fmean(drawn)

@@ -1,0 +1,80 @@
+"""Labelled questions with the catalogs that they are asked of: the sample's, the testbeds', and LiveMCPBench's where it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import sample_catalog
+from core.console import Console
+from core.domain.catalog import Catalog
+from core.domain.task import Step, Task
+from core.routers.base import Scene
+from core.shipped import SAMPLE
+from tests.benchmarks.attending import LIVE
+
+RUNNING = "the servers that run"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question with the steps that it takes; every tool of a step is right. No step: nothing can do it."""
+
+    text: str
+    steps: tuple[tuple[frozenset[str], tuple[int, ...]], ...]
+
+    @property
+    def tools(self) -> frozenset[str]:
+        """Every tool that is right for some part of it."""
+        return frozenset().union(*(tools for tools, _ in self.steps))
+
+
+@contextmanager
+def opened() -> Iterator[Console]:
+    """A console of which nothing is kept, with the sample's servers that run as a catalog of their own."""
+    with Console.open(":memory:") as console:
+        real = tuple(server for server in console.library.catalog(SAMPLE).servers if not server.virtual)
+        console.library.save(Catalog(RUNNING, real), "for a measurement")
+        yield console
+
+
+def scene(console: Console, catalog: str) -> Scene:
+    """What routers see of a catalog."""
+    return console.library.scene(catalog, None)
+
+
+def tasks(console: Console, name: str) -> tuple[Task, ...]:
+    """The labelled tasks of one file of the sample."""
+    return console.read_tasks(sample_catalog.TASKS_DIR / f"{name}.jsonl")
+
+
+def questions(console: Console, name: str) -> list[Asked]:
+    """The questions of one of the sample's files as a person wrote them, with their plans."""
+    return [Asked(task.question or task.subtask, _steps(task.plan) or _whole(task)) for task in tasks(console, name)]
+
+
+def testbed(console: Console, path: Path) -> list[Asked]:
+    """The questions of a testbed that something can do."""
+    return [Asked(task.question, _whole(task)) for task in console.read_tasks(path) if task.relevant]
+
+
+def live(console: Console) -> tuple[str, list[Asked], list[str]]:
+    """LiveMCPBench: its catalog, its questions, each with the parts that it is labelled with, and those parts' texts."""
+    if not LIVE.exists():
+        return "", [], []
+    steps: dict[str, list[Task]] = {}
+    labelled = console.read_tasks(LIVE / "subtasks.jsonl")
+    for task in labelled:
+        steps.setdefault(task.question, []).append(task)
+    asked = [Asked(text, tuple(_whole(task)[0] for task in parts)) for text, parts in steps.items()]
+    return console.open_catalog(str(LIVE / "tools.json")), asked, [task.subtask for task in labelled]
+
+
+def _steps(plan: tuple[Step, ...]) -> tuple[tuple[frozenset[str], tuple[int, ...]], ...]:
+    return tuple((frozenset({step.tool, *step.equal}), tuple(step.needs)) for step in plan)
+
+
+def _whole(task: Task) -> tuple[tuple[frozenset[str], tuple[int, ...]], ...]:
+    return ((frozenset(task.relevant), ()),) if task.relevant else ()

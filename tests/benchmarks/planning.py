@@ -1,0 +1,147 @@
+"""What the rules make of labelled questions: parts and their needs, simple or complex, and other wordings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from statistics import fmean
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.console import Console
+from core.planning.base import SubQuery
+from core.planning.rules import RulesPlanner
+from core.routers.base import Scene
+from core.routers.parameters import MatchingParameters
+from core.shipped import SAMPLE
+from sample_catalog.testbeds import ATTENTION_TASKS, SEARCH_TASKS
+from tests.benchmarks import labelled
+from tests.benchmarks.labelled import Asked
+
+RULES = RulesPlanner()
+SERVERS_READ = 5
+MANY_SERVERS = 3  # from so many on PA-RAG calls a question complex
+SIMPLE = ("l1_direct", "l2_context", "subtasks", "pa_rag_simple")
+COMPLEX = ("l3_within_server", "l4_across_servers", "pa_rag_complex")
+PLANNED = (*COMPLEX, "ehrr_categories", "pa_rag_simple")
+
+
+def planning() -> None:
+    """Parts, complexity and wordings, on the sample, the testbeds and LiveMCPBench."""
+    with labelled.opened() as console:
+        _parts(console)
+        _complexity(console)
+        _wordings(console)
+
+
+def _parts(console: Console) -> None:
+    catalog, asked, _ = labelled.live(console)
+    sets = [(SAMPLE, name, labelled.questions(console, name)) for name in PLANNED]
+    sets += [(catalog, "LiveMCPBench", asked)] if catalog else []
+    print(
+        "parts: number right, within one; steps whose tool is among a part's best 3, (whole question: as many); needs F1"
+    )
+    for where, name, questions in sets:
+        made = [RULES.decompose(question.text) for question in questions]
+        off = np.array([len(parts) - len(question.steps) for parts, question in zip(made, questions, strict=True)])
+        ranked = _ranking(labelled.scene(console, where))
+        met, whole = (
+            _met(ranked, made, questions),
+            _met(ranked, [()] * len(made), questions, [3 * len(p) for p in made]),
+        )
+        print(
+            f"{name:<20} {len(questions):>4}  {np.mean(off == 0):.2f}  {np.mean(abs(off) <= 1):.2f}   {met:.3f} ({whole:.3f})"
+            f"   {_needs_f1(made, questions):.2f}"
+        )
+
+
+def _met(
+    ranked: Callable[[str], Sequence[str]], made: Sequence[Sequence[SubQuery]], questions: Sequence[Asked], depths: Sequence[int] = ()
+) -> float:  # fmt: skip
+    """The share of steps with a right tool among the best three of some part; without parts, among the question's best."""
+    shares: list[float] = []
+    for number, (parts, question) in enumerate(zip(made, questions, strict=True)):
+        found = {tool for part in parts for tool in ranked(part.text)[:3]}
+        found |= set(ranked(question.text)[: depths[number]]) if depths else set()
+        shares.append(fmean(not tools.isdisjoint(found) for tools, _ in question.steps))
+    return fmean(shares)
+
+
+def _needs_f1(made: Sequence[Sequence[SubQuery]], questions: Sequence[Asked]) -> float:
+    """Of the edges of plans whose number of parts is right; nan where no plan has any."""
+    hits = found = labelled_ = 0
+    for parts, question in zip(made, questions, strict=True):
+        if len(parts) == len(question.steps):
+            ours = {(at, need) for at, part in enumerate(parts) for need in part.needs}
+            theirs = {(at, need) for at, (_, needs) in enumerate(question.steps) for need in needs}
+            hits, found, labelled_ = hits + len(ours & theirs), found + len(ours), labelled_ + len(theirs)
+    return 2 * hits / (found + labelled_) if labelled_ else float("nan")
+
+
+def _complexity(console: Console) -> None:
+    print("complexity: share labelled rightly")
+    for names, label in ((SIMPLE, "simple"), (COMPLEX, "complex")):
+        for name in names:
+            questions = labelled.questions(console, name)
+            print(f"{name:<20} {len(questions):>4}  {_labelled(console, SAMPLE, questions, label):.2f}  {label}")
+    catalog, asked, _ = labelled.live(console)
+    for label in ("simple", "complex") if catalog else ():
+        of = [q for q in asked if (_servers(q) >= MANY_SERVERS) is (label == "complex")]
+        print(f"{'LiveMCPBench':<20} {len(of):>4}  {_labelled(console, catalog, of, label):.2f}  {label} (by servers)")
+
+
+def _servers(question: Asked) -> int:
+    return len({tool.partition("::")[0] for tool in question.tools})
+
+
+def _labelled(console: Console, catalog: str, questions: Sequence[Asked], label: str) -> float:
+    scene = labelled.scene(console, catalog)
+    texts = [server.profile() for server in scene.catalog.servers]
+    right: list[bool] = []
+    for question in questions:
+        found = scene.matcher.match(question.text, "", MatchingParameters()).servers
+        read = [texts[row] for row in np.argsort(-found, kind="stable")[:SERVERS_READ]]
+        right.append(RULES.complexity(question.text, read).label == label)
+    return fmean(right)
+
+
+def _wordings(console: Console) -> None:
+    catalog, asked, _ = labelled.live(console)
+    sets = [(SAMPLE, name, labelled.questions(console, name)) for name in SIMPLE]
+    sets += [("search-15", "search-15", labelled.testbed(console, SEARCH_TASKS))]
+    sets += [("attention-120", "attention-120", labelled.testbed(console, ATTENTION_TASKS))]
+    sets += [(catalog, "LiveMCPBench", asked)] if catalog else []
+    print("MRR: BM25 as asked, tool prediction; cosine as asked, with the other wordings")
+    for where, name, questions in sets:
+        scene = labelled.scene(console, where)
+        of = [question for question in questions if question.steps]
+        figures = (
+            _mrr(scene, of, lambda text, scene=scene: scene.matcher.bm25("tools", text)),
+            _mrr(scene, of, lambda text, scene=scene: scene.matcher.bm25("tools", RULES.predict_tool(text))),
+            _mrr(scene, of, lambda text, scene=scene: _cosines(scene, [text])),
+            _mrr(scene, of, lambda text, scene=scene: _cosines(scene, [text, *RULES.expand(text)])),
+        )
+        print(f"{name:<20} {len(of):>4}  {'  '.join(f'{figure:.3f}' for figure in figures)}")
+
+
+def _mrr(scene: Scene, questions: Sequence[Asked], score: Callable[[str], NDArray[np.float64]]) -> float:
+    reciprocal: list[float] = []
+    for question in questions:
+        scores = score(question.text)
+        order = [scene.tool_ids[row] for row in np.argsort(-scores, kind="stable") if scores[row] > 0]
+        reciprocal.append(next((1 / (at + 1) for at, tool in enumerate(order) if tool in question.tools), 0.0))
+    return fmean(reciprocal)
+
+
+def _cosines(scene: Scene, texts: Sequence[str]) -> NDArray[np.float64]:
+    return np.max([scene.matcher.cosines("tools", "full", scene.matcher.embed(text)) for text in texts], axis=0)
+
+
+def _ranking(scene: Scene) -> Callable[[str], Sequence[str]]:
+    @cache
+    def ranked(text: str) -> Sequence[str]:
+        found = scene.matcher.match(text, "", MatchingParameters()).tools
+        return [scene.tool_ids[row] for row in np.argsort(-found, kind="stable")[:50]]
+
+    return ranked

@@ -1,0 +1,88 @@
+"""How well the rules' refusal tells what something can do from what nothing can: the limit, and what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+from core.console import Console
+from core.index.views import full
+from core.planning.refusal import LIMIT, TEXTS_READ, coverage, fit
+from core.shipped import SAMPLE
+from tests.benchmarks import labelled
+
+Signals = list[tuple[float, float]]  # (best cosine, coverage) of each question
+
+
+def refusing() -> None:
+    """Shares refused at the limit, and the area under the curve of each signal against what nothing can do."""
+    with labelled.opened() as console:
+        possible, impossible = _possible(console), _impossible(console)
+    print(f"refused by rules (fit < {LIMIT}); to reach: few of the first, many of the second")
+    for name, signals in (*possible.items(), *impossible.items()):
+        print(f"{name:<58} {len(signals):>4} {100 * fmean(fit(*one) < LIMIT for one in signals):>5.0f} %")
+    print("area under the curve: cosine, coverage, both")
+    for yes, no in PAIRS:
+        if yes in possible and no in impossible:
+            print(f"{yes} | {no:<40} {_areas(possible[yes], impossible[no])}")
+
+
+PAIRS = (
+    ("L2, as asked", "L5, as asked"),
+    ("L2, in a model's words", "L5, in a model's words"),
+    ("LiveMCPBench, as asked", "L5 asked of LiveMCPBench"),
+    ("sub-tasks, asked of the servers that run", "L2 asked of the servers that run, tools missing"),
+)
+
+
+def _possible(console: Console) -> dict[str, Signals]:
+    l1, l2, simple = (labelled.tasks(console, name) for name in ("l1_direct", "l2_context", "pa_rag_simple"))
+    subtasks = [task.subtask for task in labelled.tasks(console, "subtasks") if task.relevant]
+    catalog, asked, parts = labelled.live(console)
+    found = {
+        "L1, as asked": _signals(console, SAMPLE, [task.question for task in l1]),
+        "L2, as asked": _signals(console, SAMPLE, [task.question for task in l2]),
+        "L2, in a model's words": _signals(console, SAMPLE, [task.subtask for task in l2]),
+        "PA-RAG simple, as asked": _signals(console, SAMPLE, [task.question for task in simple]),
+        "sub-tasks, asked of the servers that run": _signals(console, labelled.RUNNING, subtasks),
+    }
+    if catalog:
+        found["LiveMCPBench, as asked"] = _signals(console, catalog, [question.text for question in asked])
+        found["LiveMCPBench, in a model's words"] = _signals(console, catalog, parts)
+    return found
+
+
+def _impossible(console: Console) -> dict[str, Signals]:
+    l5 = labelled.tasks(console, "l5_out_of_scope")
+    there = set(labelled.scene(console, labelled.RUNNING).tool_ids)
+    gone = [task.question for task in labelled.tasks(console, "l2_context") if there.isdisjoint(task.relevant)]
+    none = [task.subtask for task in labelled.tasks(console, "subtasks") if not task.relevant]
+    found = {
+        "L5, as asked": _signals(console, SAMPLE, [task.question for task in l5]),
+        "L5, in a model's words": _signals(console, SAMPLE, [task.subtask for task in l5]),
+        "impossible sub-tasks, asked of the servers that run": _signals(console, labelled.RUNNING, none),
+        "L2 asked of the servers that run, tools missing": _signals(console, labelled.RUNNING, gone),
+    }
+    if catalog := labelled.live(console)[0]:
+        found["L5 asked of LiveMCPBench"] = _signals(console, catalog, [task.question for task in l5])
+    return found
+
+
+def _signals(console: Console, catalog: str, texts: Sequence[str]) -> Signals:
+    scene = labelled.scene(console, catalog)
+    found: Signals = []
+    for text in texts:
+        cosines = scene.matcher.cosines("tools", "full", scene.matcher.embed(text))
+        best = np.argsort(-cosines, kind="stable")[:TEXTS_READ]
+        found.append((float(cosines[best[0]]), coverage(text, [full(scene.catalog.tools[row]) for row in best])))
+    return found
+
+
+def _areas(possible: Signals, impossible: Signals) -> str:
+    truth = [True] * len(possible) + [False] * len(impossible)
+    scores = ([best for best, _ in possible + impossible], [met for _, met in possible + impossible])
+    both = [fit(best, met) for best, met in possible + impossible]
+    return "  ".join(f"{roc_auc_score(truth, score):.2f}" for score in (*scores, both))

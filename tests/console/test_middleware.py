@@ -1,0 +1,136 @@
+"""Around a model: both phases of a decision, definitions live from servers, calls refused, and the event that is kept."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from core.console import Console
+from core.domain.decision import Decision
+from core.domain.task import Task
+from core.errors import WayfareError
+from tests.console.world import document
+
+ATTENTION = "tool_attention"
+
+
+def route(console: Console, text: str = "Read a file.", *, catalog: str = "world", router: str = ATTENTION, **values):
+    chosen = console.parameters(router, values)
+    return console.route(text, catalog=catalog, router=router, parameters=chosen)
+
+
+def recorded(console: Console, decision: Decision) -> dict[str, Any]:
+    """What the store keeps of a decision's trace."""
+    console.store.events.flush()
+    return json.loads(console.store.activity.decision(decision.id).trace_json)
+
+
+def test_a_turn_shows_all_summaries_and_the_active_definitions(console: Console) -> None:
+    decision = route(console)
+    shown = console.middleware.before_model(decision)
+    assert len(shown.summaries) == len(decision.tools.ids)
+    assert "files::read: Read a file." in shown.summaries
+    assert [schema.tool.id for schema in shown.schemas] == [decision.tools.ids[row] for row in decision.candidates]
+    assert shown.phase2_tokens == decision.exposure.exposed > 0
+
+
+def test_without_lazy_loading_a_turn_shows_summaries_alone(console: Console) -> None:
+    shown = console.middleware.before_model(route(console, lazy_loading=False))
+    assert shown.summaries
+    assert shown.schemas == ()
+
+
+def test_another_routers_turn_has_no_summaries(console: Console) -> None:
+    shown = console.middleware.before_model(route(console, router="rag_mcp"))
+    assert shown.summaries == ()
+    assert len(shown.schemas) == 3
+
+
+def test_definitions_are_kept_from_turn_to_turn(console: Console) -> None:
+    decision = route(console)
+    console.middleware.before_model(decision)
+    assert all(schema.hit for schema in console.middleware.before_model(decision).schemas)
+    assert console.middleware.loader_counts.hits == len(decision.candidates)
+
+
+def test_a_live_server_is_asked_for_its_definitions(console: Console) -> None:
+    decision = route(console, "Echo words.", n=1)
+    assert decision.winner.tool == "raw::echo"
+    (live,) = console.middleware.before_model(decision, live=True).schemas
+    (kept,) = console.middleware.before_model(decision, live=True).schemas
+    assert (live.source, live.hit, live.note) == ("live", False, "")
+    assert live.tool.input_schema is not None
+    assert live.tool.price_usd == 0.002  # what the catalog declares stays
+    assert (kept.source, kept.hit) == ("live", True)
+
+
+def test_a_server_that_cannot_be_reached_leaves_the_catalogs_definition_and_a_reason(console: Console) -> None:
+    (schema,) = console.middleware.before_model(route(console, n=1), live=True).schemas
+    assert (schema.source, schema.tool.id) == ("catalog", "files::read")
+    assert "files has no command or URL" in schema.note
+
+
+def test_a_call_of_what_was_not_offered_goes_back_as_an_error(console: Console) -> None:
+    decision = route(console, n=1)
+    assert console.middleware.after_model(decision, "files::read") is None
+    refused = console.middleware.after_model(decision, "files::burn_everything")
+    assert refused == {"error": "tool_not_available", "available": ["files::read"]}
+    assert console.middleware.after_model(decision, "mail::send") == refused
+
+
+def test_without_the_gate_any_call_goes_through(console: Console) -> None:
+    decision = route(console, n=1, hallucination_gate=False)
+    assert console.middleware.after_model(decision, "mail::send") is None
+
+
+def test_the_event_is_stored_beside_the_trace(console: Console) -> None:
+    decision = route(console)
+    trace = recorded(console, decision)
+    assert trace["event"]["turn_id"] == decision.id
+    assert trace["event"]["active_set"] == [decision.tools.ids[row] for row in decision.candidates]
+    assert trace["event"]["phase1_tokens"] == decision.exposure.cached
+    assert {row["server"] for row in trace["servers"]} < set(decision.servers.names)
+
+
+def test_a_router_that_reports_nothing_leaves_the_trace_as_it_was(console: Console) -> None:
+    assert "event" not in recorded(console, route(console, router="rag_mcp"))
+
+
+def test_preconditions_of_a_stored_catalog_are_kept(console: Console) -> None:
+    servers = json.loads(document())
+    servers["servers"][1]["tools"][0]["preconditions"] = ["is_authenticated('files:read')"]
+    console.desk.import_text(json.dumps(servers), "guarded")
+    assert console.store.catalogs.load_catalog("guarded") == console.library.catalog("guarded")
+    decision = route(console, catalog="guarded", scopes="none")
+    row = decision.tools.ids.index("files::read")
+    assert 'needs is_authenticated(scope="files:read")' in console.why(decision, "files::read")
+    assert row not in decision.candidates
+
+
+def test_a_threshold_is_fitted_to_labelled_tasks(console: Console) -> None:
+    tasks = [
+        Task("1", "Read a file.", relevant=("files::read",)),
+        Task("2", "Send a letter.", relevant=("mail::send",)),
+        Task("3", "Bake a cake.", relevant=()),
+    ]
+    fit = console.middleware.calibrate(tasks, catalog="world", parameters=console.parameters(ATTENTION))
+    assert fit.tasks == 3
+    assert fit.best.recall == 1.0
+    assert fit.best.rejection is not None
+    console.store.events.flush()
+    assert console.store.activity.decision_count() == 0
+
+
+@pytest.mark.parametrize(
+    ("tasks", "said"),
+    [
+        ([], "No task is labelled"),
+        ([Task("1", "Bake a cake.")], "No task is labelled"),
+        ([Task("1", "Bake a cake.", relevant=("oven::bake",))], "None of the labelled tools is in the catalog"),
+    ],
+)
+def test_a_threshold_needs_labels_of_this_catalog(console: Console, tasks, said) -> None:
+    with pytest.raises(WayfareError, match=said):
+        console.middleware.calibrate(tasks, catalog="world", parameters=console.parameters(ATTENTION))

@@ -1,0 +1,51 @@
+"""A plan's totals: what may run at the same time does, and nothing is counted that is not there."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from core.domain.plan import Plan
+
+
+def decision(time_s: float | None, price_usd: float | None = 0.001, exposed: int = 10) -> Any:
+    """A decision as far as a plan looks at it; without a time nothing can do it."""
+    winner = None if time_s is None else SimpleNamespace(time_cost_s=time_s, price_usd=price_usd)
+    return SimpleNamespace(winner=winner, tokens={"exposed": exposed})
+
+
+def plan(*parts: tuple[tuple[int, ...], Any]) -> Plan:
+    return Plan.of("q", "rules", [(f"part {n}", needs, made) for n, (needs, made) in enumerate(parts)])
+
+
+def test_steps_that_need_no_other_run_at_once() -> None:
+    made = plan(((), decision(2.0)), ((), decision(3.0)), ((0, 1), decision(0.5)))
+    assert [(step.start_s, step.finish_s) for step in made.steps] == [(0, 2), (0, 3), (3, 3.5)]
+    assert (made.elapsed_s, made.work_s) == (3.5, 5.5)
+    assert made.longest_path == (1, 2)
+
+
+def test_a_chain_takes_the_sum() -> None:
+    made = plan(((), decision(1.0)), ((0,), decision(1.0)), ((1,), decision(1.0)))
+    assert made.elapsed_s == made.work_s == 3.0
+    assert made.longest_path == (0, 1, 2)
+
+
+def test_what_has_no_price_or_no_tool_is_counted_apart() -> None:
+    made = plan(((), decision(1.0, 0.002)), ((), decision(1.0, None)), ((0,), decision(None)))
+    assert (made.price_usd, made.unpriced, made.unanswered) == (0.002, 1, (2,))
+    assert made.elapsed_s == 1.0
+    assert made.exposed_tokens == 30
+
+
+@pytest.mark.parametrize("needs", [(0,), (1,), (-1,)])
+def test_a_step_needs_earlier_ones_only(needs: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="earlier ones only"):
+        plan((needs, decision(1.0)))
+
+
+def test_no_steps_take_nothing() -> None:
+    made = plan()
+    assert (made.elapsed_s, made.work_s, made.price_usd, made.longest_path) == (0, 0, 0, ())

@@ -1,0 +1,144 @@
+"""The token meter against the figures of Tool Attention, by hand, and as properties."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.domain.catalog import Server
+from core.domain.decision import Exposure
+from core.lab.token_meter import (
+    BREAKING_POINT,
+    Context,
+    Counted,
+    decision_meter,
+    price_usd,
+    token_meter,
+    utilisation,
+    utilisation_lines,
+)
+from core.model_prices import ModelPrice
+
+FULL, PAPER = 47_312, Counted(tools=120, definitions=47_312, exposed=968, cached=1_400)
+CHEAP = ModelPrice("cheap", input_usd=2e-6, cache_write_usd=2.5e-6, cache_read_usd=0.2e-6)
+
+
+@pytest.mark.parametrize(("tokens", "published"), [(FULL, 0.24), (11_865, 0.56), (4_082, 0.78), (480, 0.94)])
+def test_the_published_utilisations_are_those_of_one_turn(tokens, published) -> None:
+    """Tool Attention, 7.1: with 15,000 tokens of the task and 500 of the system."""
+    one = token_meter(Counted(120, FULL, exposed=tokens, cached=0)).projected.decision
+    assert one.utilisation == pytest.approx(published, abs=0.02)
+
+
+def test_the_published_saving() -> None:
+    assert PAPER.turn == 2_368
+    assert PAPER.saved_percent == pytest.approx(95.0, abs=0.05)
+
+
+def test_the_tax_over_turns() -> None:
+    """(2): every definition anew in each turn; the prefix once, what is exposed each time."""
+    projected = token_meter(PAPER, turns=30).projected
+    assert projected.all_tools.tokens == 30 * FULL
+    assert projected.decision.tokens == 1_400 + 30 * 968
+    assert projected.saved_percent == pytest.approx(100 * (1 - 30_440 / 1_419_360))
+    assert projected.all_tools.utilisation == pytest.approx(15_000 / (15_000 + 30 * FULL + 500))
+
+
+def test_where_it_crosses_the_breaking_point() -> None:
+    """15,000 / (15,000 + tax + 500) = 0.3 where the tax is 34,500."""
+    projected = token_meter(PAPER).projected
+    assert projected.all_tools.turns_to_breaking == 0
+    assert projected.decision.turns_to_breaking == (34_500 - 1_400) // 968 == 34
+    assert projected.tools_to_breaking == int(34_500 / (FULL / 120)) == 87
+    assert token_meter(PAPER, turns=10).projected.tools_to_breaking == 8
+
+
+@pytest.mark.parametrize(("cached", "turns"), [(100, None), (34_500, None), (34_501, 0)])
+def test_a_prefix_alone_breaks_at_once_or_never(cached, turns) -> None:
+    assert token_meter(Counted(1, 10, exposed=0, cached=cached)).projected.decision.turns_to_breaking == turns
+
+
+@given(st.integers(0, 60_000), st.integers(1, 60_000), st.integers(1, 100_000), st.integers(0, 10_000))
+def test_the_turns_to_breaking_are_the_last_above_it(cached, exposed, task, system) -> None:
+    last = token_meter(Counted(1, 1, exposed, cached), context=Context(task, system)).projected.decision
+    k = last.turns_to_breaking
+    assert k == 0 or utilisation(task, cached + k * exposed, system) >= BREAKING_POINT - 1e-9
+    assert utilisation(task, cached + (k + 1) * exposed, system) < BREAKING_POINT + 1e-9
+
+
+def test_what_was_counted_does_not_depend_on_what_is_assumed() -> None:
+    other = token_meter(PAPER, turns=500, context=Context(1, 1), price=CHEAP)
+    assert other.counted == token_meter(PAPER).counted == PAPER
+
+
+def test_money_is_that_of_a_cached_prefix_and_of_what_is_read_anew() -> None:
+    usd = token_meter(PAPER, turns=30, price=CHEAP).projected.decision.usd
+    assert usd == pytest.approx(1_400 * 2.5e-6 + 29 * 1_400 * 0.2e-6 + 30 * 968 * 2e-6)
+
+
+def test_all_definitions_may_be_cached_too_which_is_the_fairest_comparison() -> None:
+    projected = token_meter(PAPER, turns=30, price=CHEAP).projected
+    assert projected.all_tools.usd == pytest.approx(30 * FULL * 2e-6)
+    assert projected.cached_catalog_usd == pytest.approx(FULL * (2.5e-6 + 29 * 0.2e-6))
+    assert projected.decision.usd < projected.cached_catalog_usd < projected.all_tools.usd
+
+
+def test_without_a_price_for_a_cache_nothing_is_cached() -> None:
+    plain = ModelPrice("plain", input_usd=2e-6)
+    assert price_usd(1_000, 200, 3, plain) == pytest.approx(3 * 1_200 * 2e-6)
+    assert token_meter(PAPER, price=plain).projected.cached_catalog_usd is None
+
+
+@pytest.mark.parametrize("price", [None, ModelPrice("nobody's"), ModelPrice("odd", cache_read_usd=1e-6)])
+def test_a_price_that_nobody_knows_is_none_and_not_0(price) -> None:
+    projected = token_meter(PAPER, price=price).projected
+    assert (projected.all_tools.usd, projected.decision.usd) == (None, None)
+    assert projected.cached_catalog_usd is None
+
+
+def test_an_empty_catalog_has_nothing_to_save() -> None:
+    meter = token_meter(Counted(0, 0, 0, 0), turns=10)
+    assert (meter.counted.saved_percent, meter.projected.saved_percent) == (0, 0)
+    assert meter.projected.all_tools.turns_to_breaking is meter.projected.tools_to_breaking is None
+    assert meter.projected.decision.utilisation == pytest.approx(15_000 / 15_500)
+
+
+def test_a_turn_may_hold_more_than_all_definitions() -> None:
+    assert Counted(1, 100, exposed=90, cached=60).saved_percent == -50
+
+
+def test_a_task_of_no_tokens_uses_nothing_of_its_context() -> None:
+    assert token_meter(PAPER, context=Context(0, 0)).projected.decision.utilisation == 0
+
+
+@pytest.mark.parametrize("turns", [0, -1])
+def test_there_is_at_least_one_turn(turns) -> None:
+    with pytest.raises(ValueError, match="fewer than 1"):
+        token_meter(PAPER, turns=turns)
+
+
+def test_the_lines_pass_through_the_meters_points() -> None:
+    turns = (1, 7, 30)
+    lines = utilisation_lines(PAPER, turns, Context(9_000, 100))
+    metered = [token_meter(PAPER, turns=k, context=Context(9_000, 100)).projected for k in turns]
+    assert lines.turns == turns
+    assert lines.all_tools == tuple(p.all_tools.utilisation for p in metered)
+    assert lines.decision == tuple(p.decision.utilisation for p in metered)
+    assert all(one > other for one, other in zip(lines.decision, lines.decision[1:], strict=False))
+
+
+def test_a_decision_is_metered_by_its_own_exposure(worlds, routed) -> None:
+    scene = worlds.scene(worlds.catalog(Server("a", tools=(worlds.tool("x"), worlds.tool("y")))), {"a": 1.0}, {})
+    meter = decision_meter(routed(scene, exposure=Exposure(12, 5)), turns=3, model="gpt-4o-mini")
+    assert (meter.counted, meter.projected.turns) == (Counted(2, 20, exposed=12, cached=5), 3)
+    assert meter.projected.model == "gpt-4o-mini"
+    assert meter.projected.all_tools.usd == pytest.approx(60 * 0.15e-6)
+    assert decision_meter(routed(scene)).projected.all_tools.usd is None
+
+
+def test_an_unknown_model_has_no_price(worlds, routed) -> None:
+    scene = worlds.scene(worlds.catalog(), {}, {})
+    meter = decision_meter(routed(scene), model="nobody's model")
+    assert meter.projected.decision.usd is None
+    assert math.isfinite(meter.projected.decision.utilisation)

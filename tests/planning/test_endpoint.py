@@ -1,0 +1,142 @@
+"""One question, one answer over HTTP: what is sent, what is read, and what is said where there is no answer."""
+
+from __future__ import annotations
+
+import json
+import logging
+import traceback
+
+import pytest
+
+from core.errors import PlannerError
+from core.planning.endpoint import LiteLlmEndpoint, Message
+from core.planning.litellm_client import ANSWER_LIMIT_BYTES
+
+SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
+MESSAGE = Message("the rules", "the question", SCHEMA, "thing")
+
+
+def failure_of(asking, **options) -> str:
+    with pytest.raises(PlannerError) as caught:
+        asking(**options).ask(MESSAGE)
+    return str(caught.value)
+
+
+def test_the_question_goes_out_with_model_key_schema_and_without_chance(endpoint, asking, key):
+    endpoint.reactions = [endpoint.answer({"a": 1})]
+    reply = asking("openai/small").ask(MESSAGE)
+    (asked,) = endpoint.asked
+    assert asked.path == "/v1/chat/completions"
+    assert asked.headers["authorization"] == f"Bearer {key}"
+    assert asked.body["model"] == "small"
+    assert asked.body["temperature"] == 0
+    assert asked.body["messages"] == [
+        {"role": "system", "content": "the rules"},
+        {"role": "user", "content": "the question"},
+    ]
+    assert asked.body["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"name": "thing", "strict": True, "schema": SCHEMA},
+    }
+    assert (json.loads(reply.text), reply.input_tokens, reply.output_tokens) == ({"a": 1}, 100, 20)
+    assert reply.whole
+
+
+def test_a_model_of_the_price_table_costs_and_another_has_no_known_price(endpoint, asking):
+    endpoint.reactions = [endpoint.answer("{}")]
+    assert asking("gpt-4o-mini").ask(MESSAGE).cost_usd == pytest.approx(100 * 0.15e-6 + 20 * 0.6e-6)
+    assert asking("small").ask(MESSAGE).cost_usd is None
+
+
+def test_an_endpoint_that_does_not_count_tokens_has_no_known_price(endpoint, asking):
+    endpoint.reactions = [endpoint.answer("{}", tokens=None)]
+    reply = asking("gpt-4o-mini").ask(MESSAGE)
+    assert (reply.input_tokens, reply.cost_usd) == (0, None)
+
+
+def test_an_endpoint_that_takes_no_schema_is_asked_without_from_then_on(endpoint, asking):
+    endpoint.reactions = [endpoint.fail(400, '{"error": {"message": "response_format"}}'), endpoint.answer("{}")]
+    ours = asking()
+    ours.ask(MESSAGE)
+    ours.ask(MESSAGE)
+    assert ["response_format" in asked.body for asked in endpoint.asked] == [True, False, False]
+
+
+def test_a_request_that_is_refused_with_and_without_schema_is_said(endpoint, asking, waits):
+    endpoint.reactions = [endpoint.fail(400, '{"error": {"message": "no such field"}}')]
+    said = failure_of(asking)
+    assert "refused the request" in said
+    assert "no such field" in said
+    assert (len(endpoint.asked), waits) == (2, [])
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refused_key_is_said_at_once_and_never_shown(endpoint, asking, waits, key, status, caplog, capfd):
+    caplog.set_level(logging.DEBUG)
+    filler = "x" * 180  # the key stands across the place where what is said is cut
+    endpoint.reactions = [endpoint.fail(status, json.dumps({"error": {"message": f"{filler} {key} is wrong"}}))]
+    ours = asking()
+    with pytest.raises(PlannerError) as caught:
+        ours.ask(MESSAGE)
+    assert "refused the key" in str(caught.value)
+    assert "WAYFARE_LLM_API_KEY" in str(caught.value)
+    assert (len(endpoint.asked), waits) == (1, [])
+    shown = "".join((*traceback.format_exception(caught.value), repr(ours), caplog.text, *capfd.readouterr()))
+    assert key[:8] not in shown
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_what_may_pass_is_tried_three_times_with_growing_waits(endpoint, asking, waits, status):
+    endpoint.reactions = [endpoint.fail(status)]
+    assert "after 3 attempts" in failure_of(asking)
+    assert (len(endpoint.asked), waits) == (3, [0.5, 1.0])
+
+
+def test_what_has_passed_is_answered(endpoint, asking, waits):
+    endpoint.reactions = [endpoint.fail(429), endpoint.half(), endpoint.answer("{}")]
+    assert asking().ask(MESSAGE).text == "{}"
+    assert waits == [0.5, 1.0]
+
+
+def test_an_endpoint_that_says_nothing_is_waited_for_so_long_and_no_longer(endpoint, asking):
+    endpoint.reactions = [endpoint.silent()]
+    said = failure_of(asking, timeout_s=0.1)
+    assert "did not answer in time after 3 attempts" in said
+
+
+def test_an_answer_that_trickles_ends_with_the_time(endpoint, asking):
+    endpoint.reactions = [endpoint.endless(b" ", every_s=0.02)]
+    assert "did not answer in time" in failure_of(asking, timeout_s=0.15)
+
+
+def test_an_answer_without_end_is_cut_and_not_asked_for_again(endpoint, asking):
+    endpoint.reactions = [endpoint.endless(b" " * (ANSWER_LIMIT_BYTES // 4), every_s=0.0)]
+    assert "gave an answer without end" in failure_of(asking)
+    assert len(endpoint.asked) == 1
+
+
+def test_an_answer_that_breaks_off_is_no_answer(endpoint, asking):
+    endpoint.reactions = [endpoint.half()]
+    assert "cannot be reached or failed" in failure_of(asking)
+
+
+@pytest.mark.parametrize("body", ["<html>welcome</html>", "", "[]", "null", '{"choices": 7}'])
+def test_what_is_no_completion_is_no_answer(endpoint, asking, body):
+    endpoint.reactions = [endpoint.fail(200, body)]
+    said = failure_of(asking)
+    assert said.startswith("The model 'small' at 127.0.0.1")
+    assert "\n" not in said
+
+
+def test_nobody_there_is_said_with_the_address_without_its_password(key, waits):
+    ours = LiteLlmEndpoint("small", "http://ann:pw-5@127.0.0.1:9/v1?token=t-6", key, sleep=waits.append)
+    with pytest.raises(PlannerError, match=r"at 127\.0\.0\.1:9/v1 cannot be reached") as caught:
+        ours.ask(MESSAGE)
+    assert "pw-5" not in str(caught.value)
+    assert "t-6" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("finish", "whole"), [("stop", True), ("length", False)])
+def test_a_cut_off_answer_is_known_as_such(endpoint, asking, finish, whole):
+    endpoint.reactions = [endpoint.answer('{"a', finish=finish)]
+    assert asking().ask(MESSAGE).whole is whole

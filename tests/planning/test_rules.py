@@ -1,0 +1,213 @@
+"""Rules: which requests a question holds, in which parts it is taken, and how else it is put."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.planning.base import Card
+from core.planning.complexity import complexity
+from core.planning.decomposition import decompose
+from core.planning.kinds import kind_of
+from core.planning.literals import masked, plain
+from core.planning.refusal import coverage, fit, objection
+from core.planning.requests import requests
+from core.planning.rules import RulesPlanner
+from core.planning.selection import select
+from core.planning.wording import expand, predict_tool, request, rewrite
+
+RULES = RulesPlanner()
+
+
+@pytest.mark.parametrize(
+    ("question", "parts"),
+    [
+        ("Find the report and mail it to Bo.", ["Find the report", "mail it to Bo"]),
+        ("Crawl the site, stamp 'DRAFT' on it; then boil it down", ["Crawl the site", "stamp 'DRAFT' on it", "boil it down"]),
+        ("What is the weather in Oslo and how far is it to Bergen?", ["What is the weather in Oslo", "how far is it to Bergen?"]),
+        ("The fair is near. I need a room there. Please book me a table, too.", ["I need a room there", "book me a table, too"]),
+        ("Is it dry? Does it rain?", ["Is it dry?", "Does it rain?"]),
+        ("Check 'find it, and send it' and mail the rest", ["Check 'find it, and send it'", "mail the rest"]),
+        ("Say hello to a@b.example, and open https://x.example/a,and,send", ["Say hello to a@b.example", "open https://x.example/a,and,send"]),
+    ],
+)  # fmt: skip
+def test_a_question_is_cut_where_requests_open(question, parts):
+    assert [part.text for part in decompose(question)] == parts
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Buy bread and butter",
+        "Find trains between Paris and Rome, second class",
+        "Check and correct the text",
+        "List the files that Ana and Bo changed",
+        "Which papers, books and talks does he name?",
+        "Dr. Lind wants the plan",
+        "Finde den Bericht und schicke ihn an Bo",
+        "读取文件,发送给他",
+        "",
+        "...",
+    ],
+)
+def test_what_is_one_request_stays_whole(question):
+    assert [part.text for part in decompose(question)] == [question.strip()]
+
+
+@pytest.mark.parametrize(
+    ("question", "needs"),
+    [
+        ("Find the report and mail it to Bo", [(), (0,)]),
+        ("Book a room in Oslo, check my mail", [(), ()]),
+        ("Find a report on reefs, look up trains to Oslo, mail the report to Bo", [(), (), (0,)]),
+        ("Draw a chart then look up trains", [(), (0,)]),
+        ("Look up trains, then draw a chart of those", [(), (0,)]),
+    ],
+)
+def test_a_part_needs_what_it_names_again_or_points_back_to(question, needs):
+    assert [part.needs for part in decompose(question)] == needs
+
+
+def test_a_place_that_is_named_once_goes_with_every_part():
+    texts = [
+        part.text for part in decompose("On git-forge, in the shop: make a branch, open a PR. Mail the link to Bo")
+    ]
+    assert texts == [
+        f"On git-forge in the shop: {text}" for text in ("make a branch", "open a PR", "Mail the link to Bo")
+    ]
+
+
+def test_what_is_beyond_the_limit_stays_with_the_last_part():
+    question = "Find a report, mail a letter, draw a chart, book a room"
+    assert [part.text for part in decompose(question, 3)] == [
+        "Find a report",
+        "mail a letter",
+        "draw a chart, book a room",
+    ]
+    assert [part.text for part in decompose(question, 1)] == [question]
+
+
+def test_a_sentence_that_asks_for_nothing_is_no_request():
+    assert [found.text for found in requests("We moved. The cat is ill. Find a vet.")] == ["Find a vet"]
+
+
+def test_literals_are_held_back_without_moving_anything():
+    text = 'send `rm -rf, and go` and "a, then b" to x@y.example, see https://a.example/b.'
+    assert len(masked(text)) == len(text)
+    assert not {"rm", "then", "example"} & set(masked(text).split())
+    assert masked(text).endswith(".")
+
+
+def test_literals_are_named_by_what_they_are():
+    assert plain("put 'x' of data.csv at https://a.example/b into `code`") == "put of csv file at web page into code"
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("Do I need an umbrella in Oslo?", "weather"),
+        ("Translate this to Dutch", "translation"),
+        ("Who founded the first luxury goods company?", "web search"),
+        ("Mail the umbrella", ""),
+        ("Do it", ""),
+        ('Send "umbrella"', ""),
+    ],
+)
+def test_the_kind_of_server_is_named_where_words_point_to_one(question, kind):
+    assert kind_of(question) == kind
+    assert predict_tool(question).startswith(f"{kind}: ") is bool(kind)
+
+
+@pytest.mark.parametrize(
+    ("question", "rewritten"),
+    [
+        ("Hi there! Could you please list my files? Thanks a lot!", "list my files?"),
+        ("Thanks", "Thanks"),
+        ('translate "could you please" to Dutch', 'translate "could you please" to Dutch'),
+        ("list\x00my\x1b[2Jfiles", "list my [2Jfiles"),
+        ("They thanked us and asked please", "They thanked us and asked"),
+    ],
+)
+def test_courtesy_goes_and_literals_stay(question, rewritten):
+    assert rewrite(question) == rewritten
+
+
+def test_other_wordings_are_new_ones_and_at_most_as_many_as_asked_for():
+    question = "Please translate notes.md into Dutch"
+    assert len(expand(question)) == len(set(expand(question)) - {question}) == 3
+    assert expand(question, 1) == expand(question)[:1]
+    assert expand(question, 0) == expand("zzz") == ()
+
+
+def test_a_request_asks_for_the_server_by_its_kind_and_for_the_tool_in_plain_words():
+    asked = request("Please translate notes.md into Dutch")
+    assert (asked.server, asked.tool) == ("translation: translate md file into Dutch", "translate md file into Dutch")
+
+
+def test_more_requests_more_servers_and_more_words_make_a_question_more_complex():
+    one = complexity("find a hotel", ["hotel rooms"])
+    two = complexity("find a hotel and mail a letter", ["hotel rooms", "mail letters"])
+    assert one.score < complexity("find a hotel and mail a letter", []).score < two.score
+    assert one.score < complexity("find a hotel" + " of old wood" * 9, ["hotel rooms"]).score
+    assert two.evidence == ("2 requests", "they fit 2 of 2 servers best", "7 words")
+
+
+def test_a_long_question_that_asks_for_one_thing_stays_simple():
+    assert complexity("Find a quiet hotel " + "by a lake with boats " * 200, []).label == "simple"
+
+
+CARDS = [Card("a::x", "send an e-mail", 0.5), Card("b::y", "send a letter", 0.41), Card("c::z", "send", 0.39)]
+
+
+def test_the_best_and_what_comes_near_it_is_taken():
+    assert select("send an e-mail", CARDS[::-1], 5).ids == ("a::x", "b::y")
+    assert select("send an e-mail", CARDS, 1).ids == ("a::x",)
+    assert select("send an e-mail", CARDS, 0).ids == ()
+    ties = [Card("b::b", "send", 0.5), Card("a::a", "send", 0.5)]
+    assert select("send it", ties, 2).ids == ("b::b", "a::a")
+
+
+def test_what_nothing_fits_is_refused_with_the_figures_and_a_limit_between():
+    refused = select("Taste my soup", [Card("a::x", "search recipes", 0.2)], 3)
+    assert (refused.ids, refused.reason) == (
+        (),
+        "Nothing offered fits: the best is 0.20 similar, and 0 % of the words are met.",
+    )
+    assert select("anything", [], 3).ids == ()
+    assert objection("soup", 0.299, ["x"])
+    assert not objection("soup", 0.301, ["x"])
+    assert not objection("soup", 0.0, ["soup"])
+
+
+def test_fit_grows_with_both_of_its_parts():
+    assert fit(0.2, 0.5) < fit(0.3, 0.5) < fit(0.3, 0.6)
+    assert coverage("list files", ["x", "y", "z", "list files"]) == 0.0  # the three best alone are read
+
+
+QUESTIONS = st.one_of(
+    st.text(max_size=300),
+    st.lists(st.sampled_from(["find", "it", "and", ",", "then", "the", "list", "'", '"', ".", "Oslo", "\n", "a@b.c", ":"]), max_size=60).map(" ".join),
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(QUESTIONS, st.integers(1, 8))
+def test_any_question_has_an_answer_and_the_same_one_each_time(question, limit):
+    parts = RULES.decompose(question, limit)
+    assert parts == RulesPlanner().decompose(question, limit)
+    assert 1 <= len(parts) <= limit
+    assert all(need < at for at, part in enumerate(parts) for need in part.needs)
+    assert 0 <= RULES.complexity(question, ["weather in towns", "mail"]).score <= 1
+    for said in (RULES.predict_tool(question), RULES.rewrite(question), RULES.request(question).tool):
+        assert said.strip() or not question.strip()
+    assert all(way.strip() for way in RULES.expand(question)) or not question.strip()
+
+
+@pytest.mark.parametrize(
+    "unit", ["'", '"', "a@", "x,", "and ", "it and find the ", "«", "\n", "\t ", ". ", "a-", "thanks "]
+)
+def test_twenty_thousand_characters_of_anything_are_read(unit):
+    question = (unit * 20_000)[:20_000]
+    assert RULES.decompose(question)
+    assert RULES.expand(question) is not None

@@ -1,0 +1,273 @@
+"""PA-RAG: the cascade, the two paths, sub-queries that share nothing, aggregation, and its ablations as switches."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.domain.catalog import Server
+from core.planning.base import Complexity, SubQuery
+from core.reranking import RerankerError
+from core.reranking.cross_encoder import VARIABLE
+from core.routers.pa_rag import PaRag
+from core.routers.why import why_tool
+
+WHOLE = "find the news and mail them to Bo"
+PARTS = (SubQuery("find the news"), SubQuery("mail them to Bo", needs=(0,)))
+TOOLS = {"web": ("search", "crawl"), "mail": ("send", "draft"), "bank": ("pay", "search")}
+
+
+@pytest.fixture
+def planner(spoken):
+    """Takes the whole apart where it is asked to, and calls it complex; keeps what it was asked."""
+
+    class Keen(spoken.Planner):
+        def __init__(self):
+            super().__init__(parts={WHOLE: PARTS})
+            self.judged = []
+
+        def complexity(self, question, servers):
+            self.judged.append((question, tuple(servers)))
+            complex_ = question == WHOLE
+            return Complexity("complex" if complex_ else "simple", 0.9 if complex_ else 0.1, ("2 requests",))
+
+    return Keen()
+
+
+@pytest.fixture
+def scene(worlds, spoken):
+    """One vector for everything sees the news alone; each part by itself sees its own server. The bank has a decoy: the tool
+    that is nearest to the news on a server that has nothing to do with them."""
+    catalog = worlds.catalog(
+        *(
+            Server(name, f"A {name} server.", tools=tuple(worlds.tool(t, description=t) for t in tools))
+            for name, tools in TOOLS.items()
+        )
+    )
+    news = {"bank::search": 0.7, "web::search": 0.65, "web::crawl": 0.6, "mail::send": 0.2}
+    mail = {"mail::send": 0.7, "mail::draft": 0.62, "web::search": 0.1}
+    servers = {"find the news": {"web": 0.7, "mail": 0.3, "bank": 0.1}, "mail them to Bo": {"mail": 0.8, "web": 0.2}}
+    texts = {
+        WHOLE: news | servers["find the news"],
+        "find the news": news | servers["find the news"],
+        "mail them to Bo": mail | servers["mail them to Bo"],
+        "nothing": {},
+    }
+    return spoken.scene(catalog, {"match": texts, ("tools", "full"): texts}, tokens=100)
+
+
+@pytest.fixture
+def route(planner, scene):
+    """Decide with the hand-made planner; k = 1 and no reranker unless said."""
+
+    def decide(text, **values):
+        chosen = PaRag.parameters().replaced({"k": 1, "reranker": "none", "n": 1} | values)
+        return PaRag({"rules": planner}).route(text, scene, chosen)
+
+    return decide
+
+
+def stage(decision, name):
+    return next(stage for stage in decision.stages if stage.name == name)
+
+
+def steps(decision):
+    return [[decision.tools.ids[row] for row in step.candidates] for step in decision.steps]
+
+
+# The cascade
+
+
+def test_tools_are_looked_for_within_the_servers_that_were_kept(route, spoken) -> None:
+    decision = route("find the news", n=4)
+    assert spoken.names(decision) == ["web::search", "web::crawl"]
+    assert spoken.dropped(decision)["bank::search"] == "not_shortlisted"
+    assert [decision.servers.names[row] for row in decision.shortlist()] == ["web"]
+
+
+def test_without_the_hierarchy_the_decoy_wins(route, spoken) -> None:
+    decision = route("find the news", hierarchy=False)
+    assert spoken.names(decision) == ["bank::search"]
+    assert decision.servers.shortlisted.all()
+
+
+def test_a_servers_score_counts_in_that_of_its_tools(route, spoken) -> None:
+    assert spoken.names(route("find the news", k=3, chain=0.0)) == ["bank::search"]
+    decision = route("find the news", k=3, chain=0.5)
+    assert spoken.names(decision) == ["web::search"]
+    row = decision.tools.ids.index("bank::search")
+    assert decision.tools.utility[row] == pytest.approx(0.7 * (0.1 / 0.7) ** 0.5)
+
+
+def test_a_kept_server_lends_only_its_m_best(route, scene) -> None:
+    assert stage(route("find the news", m=1, n=5), "scoped tools").kept == 1
+
+
+def test_a_reranker_decides_in_both_stages(route, scene, spoken, monkeypatch) -> None:
+    """Tokens that say: what is asked is the bank. It is retrieved last and kept first."""
+
+    def tokens(texts):
+        return [np.array([[1.0, 0.0]] if "bank" in t or "news" in t else [[0.0, 1.0]], dtype=np.float32) for t in texts]
+
+    monkeypatch.setattr(scene.matcher, "tokens", tokens)
+    decision = route("find the news", reranker="late", rerank_share=1.0)
+    assert spoken.names(decision) == ["bank::search"]
+    assert [decision.servers.names[row] for row in decision.shortlist()] == ["bank"]
+    assert "reranked" in stage(decision, "pre-retrieval").note
+    assert spoken.names(route("find the news", reranker="late", rerank_share=1.0, pool=1)) == ["web::search"]
+
+
+def test_within_a_server_a_reranker_decides_too(route, scene, spoken, monkeypatch) -> None:
+    def tokens(texts):
+        return [
+            np.array([[1.0, 0.0]] if "crawl" in t or "news" in t else [[0.0, 1.0]], dtype=np.float32) for t in texts
+        ]
+
+    monkeypatch.setattr(scene.matcher, "tokens", tokens)
+    decision = route("find the news", reranker="late", rerank_share=1.0, pool=1)
+    assert spoken.names(decision) == ["web::crawl"]
+
+
+def test_a_hint_for_the_question_is_none_for_its_parts(planner, scene, monkeypatch) -> None:
+    weights = {}
+    match = scene.matcher.match
+
+    def recorded(text, hint, parameters):
+        weights[text] = parameters.hint_weight
+        return match(text, hint, parameters)
+
+    monkeypatch.setattr(scene.matcher, "match", recorded)
+    PaRag({"rules": planner}).route(WHOLE, scene, server_hint="news")
+    assert weights == {WHOLE: 0.3, "find the news": 0.0, "mail them to Bo": 0.0}
+
+
+def test_a_cross_encoder_that_is_not_there_is_one_sentence(route, monkeypatch) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    with pytest.raises(RerankerError, match=rf"^No cross-encoder is set; give {VARIABLE} a model's folder, or choose"):
+        route("find the news", reranker="cross_encoder")
+
+
+# Complexity and the two paths
+
+
+def test_complexity_is_judged_with_the_servers_of_the_pre_retrieval(route, planner) -> None:
+    route("find the news")
+    assert planner.judged == [("find the news", ("web: A web server. Tools: search, crawl",))]
+
+
+def test_the_evidence_is_a_stage(route) -> None:
+    shown = stage(route(WHOLE), "complexity")
+    assert (shown.note, shown.by, shown.kept, shown.of) == ("Complex (0.90): 2 requests.", "toy", 1, 2)
+
+
+def test_a_simple_question_is_looked_up_once_and_has_no_steps(route) -> None:
+    decision = route("find the news")
+    assert decision.steps == ()
+    assert stage(decision, "decomposition").of == 1
+
+
+def test_a_complex_question_finds_what_one_vector_hides(route, spoken) -> None:
+    assert spoken.names(route(WHOLE, path="simple")) == ["web::search"]
+    decision = route(WHOLE)
+    assert steps(decision) == [["web::search"], ["mail::send"]]
+    assert [(step.subtask, step.needs) for step in decision.steps] == [("find the news", ()), ("mail them to Bo", (0,))]
+    assert set(spoken.names(decision)) == {"web::search", "mail::send"}
+    assert decision.servers.shortlisted.tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize(("path", "parts"), [("simple", 0), ("complex", 2), ("adaptive", 2)])
+def test_the_path_is_a_switch(route, planner, path, parts) -> None:
+    decision = route(WHOLE, path=path)
+    assert len(decision.steps) == parts
+    assert bool(planner.judged) == (path == "adaptive")
+
+
+def test_sub_queries_share_nothing(route, planner, spoken) -> None:
+    """What a part finds is what it finds when it is the whole question."""
+    both = route(WHOLE, n=2)
+    for step in both.steps:
+        alone = route(step.subtask, n=2)
+        assert [alone.tools.ids[row] for row in alone.candidates] == [both.tools.ids[row] for row in step.candidates]
+
+
+def test_the_other_parts_do_not_change_one(route, planner) -> None:
+    planner._parts[WHOLE] = (SubQuery("nothing"), *reversed(PARTS))
+    assert steps(route(WHOLE))[1:] == [["mail::send"], ["web::search"]]
+
+
+# Aggregation and verification
+
+
+def test_a_tool_that_two_parts_choose_is_one(route, planner, spoken) -> None:
+    planner._parts[WHOLE] = (PARTS[0], SubQuery("find the news", needs=(0,)))
+    decision = route(WHOLE)
+    assert spoken.names(decision) == ["web::search"]
+    assert steps(decision) == [["web::search"], ["web::search"]]
+    assert stage(decision, "aggregation").note == "2 choices, 1 of a tool that was chosen before; 100 of 8,000 tokens."
+
+
+def test_the_budget_is_spent_on_first_choices_first(route, spoken) -> None:
+    decision = route(WHOLE, n=2, budget_tokens=200)
+    assert steps(decision) == [["web::search"], ["mail::send"]]
+    assert (stage(decision, "aggregation").kept, stage(decision, "aggregation").of) == (2, 4)
+    assert spoken.dropped(decision)["mail::draft"] == "outranked"
+    assert decision.exposure.exposed == 200
+
+
+def test_a_part_that_the_budget_leaves_without_a_tool_is_named(route) -> None:
+    decision = route(WHOLE, budget_tokens=100)
+    assert steps(decision) == [["web::search"], []]
+    assert stage(decision, "verification").note == "No tool for: mail them to Bo."
+    assert (stage(decision, "verification").kept, stage(decision, "verification").of) == (1, 2)
+
+
+def test_a_part_that_waits_for_one_without_a_tool_is_named(route, planner) -> None:
+    planner._select["find the news"] = ()
+    decision = route(WHOLE, refuse=True)
+    assert stage(decision, "verification").note == (
+        "No tool for: find the news. Waiting for the result of one of those: mail them to Bo."
+    )
+
+
+def test_where_the_selector_may_not_refuse_the_nearest_stand(route, planner, spoken) -> None:
+    planner._select["find the news"] = ()
+    decision = route("find the news")
+    assert spoken.names(decision) == ["web::search"]
+    assert stage(decision, "selection").note.endswith("The nearest are taken all the same.")
+
+
+def test_a_budget_for_nothing_gives_no_candidate_and_says_why(worlds, planner, spoken) -> None:
+    catalog = worlds.catalog(Server("web", tools=(worlds.tool("search"),)))
+    scene = spoken.scene(catalog, {"match": {"x": {"web": 0.9, "web::search": 0.9}}}, tokens=101)
+    decision = PaRag({"rules": planner}).route("x", scene, PaRag.parameters(budget_tokens=100))
+    assert decision.candidates == ()
+    assert decision.reason == "No tool fits into the budget of tokens; raise it."
+
+
+# Arguments
+
+
+def test_what_a_required_argument_lacks_stands_at_the_tool_and_drops_none(worlds, planner, spoken) -> None:
+    schema = {"properties": {"to": {"type": "string", "format": "email"}}, "required": ["to"]}
+    catalog = worlds.catalog(Server("mail", tools=(worlds.tool("send", input_schema=schema),)))
+    similar = {"mail": 0.9, "mail::send": 0.9}
+    texts = {"mail Bo": similar, "mail bo@a.example": similar}
+    scene = spoken.scene(catalog, {"match": texts, ("tools", "full"): texts})
+    router = PaRag({"rules": planner})
+    lacking, held = router.route("mail Bo", scene), router.route("mail bo@a.example", scene)
+    assert lacking.remarks == {0: "needs to (an e-mail address), which the question does not say"}
+    assert lacking.candidates == held.candidates == (0,)
+    assert stage(lacking, "argument check").note.startswith("mail::send needs to (an e-mail address)")
+    assert held.remarks == {}
+    unchecked = router.route("mail Bo", scene, PaRag.parameters(check_arguments=False))
+    assert unchecked.remarks == {}
+    assert "argument check" not in [shown.name for shown in unchecked.stages]
+    assert why_tool(lacking, 0).endswith("It needs to (an e-mail address), which the question does not say.")
+    assert not why_tool(held, 0).endswith("say.")
+
+
+def test_a_tool_that_the_selector_passed_over_says_so(route) -> None:
+    decision = route("find the news")
+    assert why_tool(decision, decision.tools.ids.index("web::crawl")) == (
+        "Not selected: web::crawl was retrieved with chained relevance 0.600, and others were taken."
+    )

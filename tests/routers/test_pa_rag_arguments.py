@@ -1,0 +1,91 @@
+"""What a question holds for a tool's required arguments, and what it does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.routers.arguments import Said, missing
+
+MAIL = {"type": "string", "format": "email"}
+
+
+def lacking(question, **arguments):
+    schema = {"type": "object", "properties": arguments, "required": list(arguments)}
+    return missing(schema, Said.of(question))
+
+
+@pytest.mark.parametrize(
+    ("argument", "wanted", "holds", "holds_not"),
+    [
+        ({"to": MAIL}, "an e-mail address", "mail bo@a.example.", "mail Bo at example"),
+        ({"url": {"type": "string"}}, "a web page", "read (https://a.example/x).", "read a.example"),
+        ({"page": {"type": "string", "format": "uri"}}, "a web page", "read http://a.example", "read it"),
+        ({"count": {"type": "integer"}}, "a number", "the last 5", "the last ones"),
+        ({"count": {"type": "integer"}}, "a number", "the last five", "the last ones"),
+        ({"amount": {"type": "number"}}, "a number", "12.50 euros", "some euros"),
+        ({"start_date": {"type": "string"}}, "a date or time", "from 3 October on", "from Lisbon on"),
+        ({"when": {"type": "string", "format": "date-time"}}, "a date or time", "tomorrow at noon", "at the harbour"),
+        ({"day": {"type": "string", "format": "date"}}, "a date or time", "next Tuesday", "next door"),
+        ({"day": {"type": "string", "format": "date"}}, "a date or time", "on 2026-05-04", "on 20-5"),
+        ({"path": {"type": "string"}}, "a file", "show notes/today.md", "show it"),
+        ({"path": {"type": "string"}}, "a file", "open '/root/my list'", "open it"),
+        ({"issue_id": {"type": "string"}}, "an identifier", "close HAR-221", "close it"),
+        ({"deal_id": {"type": "string"}}, "an identifier", "close 'Otto'", "close it"),
+        ({"unit": {"enum": ["celsius", "fahrenheit"]}}, 'one of "celsius", "fahrenheit"', "in Celsius", "in Oslo"),
+        ({"size": {"enum": [1, 2, 3, 4, 5]}}, "one of 1, 2, 3, 4, …", "size 4", "large"),
+        ({"mode": {"enum": ["free_busy"]}}, 'one of "free_busy"', "free/busy only", "busy"),
+        ({"emails": {"type": "array", "items": MAIL}}, "an e-mail address", "to bo@a.example", "to Bo"),
+    ],
+)  # fmt: skip
+def test_an_argument_wants_its_kind_of_literal(argument, wanted, holds, holds_not) -> None:
+    (name,) = argument
+    assert lacking(holds, **argument) == ()
+    assert lacking(holds_not, **argument) == (f"{name} ({wanted})",)
+
+
+def test_a_number_that_the_schema_does_not_admit_is_none() -> None:
+    assert lacking("rate it 9", stars={"type": "integer", "minimum": 1, "maximum": 5}) == ("stars (a number)",)
+    assert lacking("rate it 4", stars={"type": "integer", "minimum": 1, "maximum": 5}) == ()
+    assert lacking("half: 0.5", count={"type": "integer"}) == ("count (a number)",)
+
+
+def test_an_identifier_has_to_satisfy_the_pattern() -> None:
+    schema = {"type": "string", "pattern": "^[A-Z]+-[0-9]+$"}
+    assert lacking("close HAR-221", ticket_id=schema) == ()
+    assert lacking("close har_221", ticket_id=schema) == ("ticket_id (an identifier)",)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string"}, {"type": "boolean"}, {"type": "object"}, {"type": ["string", "null"]}, {}, True, 7, None,
+        {"type": "integer", "default": 3}, {"enum": ["a"], "default": "a"}, {"const": 5}, {"anyOf": [{"type": "integer"}]},
+        {"type": "array"}, {"type": "array", "items": 5},
+    ],
+)  # fmt: skip
+def test_what_can_be_made_from_any_question_lacks_nothing(schema) -> None:
+    assert lacking("read it", value=schema) == ()
+
+
+def test_only_required_arguments_are_asked_for() -> None:
+    schema = {"properties": {"to": MAIL, "cc": MAIL}, "required": ["to"]}
+    assert missing(schema, Said.of("mail Bo")) == ("to (an e-mail address)",)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        None, {}, {"required": ["a"]}, {"properties": []}, {"properties": {"a": MAIL}, "required": "a"},
+        {"properties": {"a": MAIL}, "required": 5}, {"properties": {"a": MAIL}, "required": [None, 3, "b"]},
+        {"properties": {"n_id": {"type": "string", "pattern": "("}}, "required": ["n_id"]},
+    ],
+)  # fmt: skip
+def test_a_schema_that_cannot_be_used_asks_for_nothing(schema) -> None:
+    assert missing(schema, Said.of("close HAR-221")) == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "\x00\u202e", "a." * 10_000, "1" * 20_000, "'" * 5_000, "a@" * 9_000, "读取 🗂️"]
+)
+def test_any_text_can_be_read(text) -> None:
+    assert lacking(text, to=MAIL, n={"type": "integer", "maximum": 5}) == ("to (an e-mail address)", "n (a number)")

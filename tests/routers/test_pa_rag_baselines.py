@@ -1,0 +1,159 @@
+"""PA-RAG's baselines: one vector for everything, a context that grows, and a classifier before the two."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.domain.catalog import Server
+from core.index.views import full
+from core.planning.base import Complexity, SubQuery
+from core.routers.adaptive_rag import AdaptiveRag
+from core.routers.agentic_rag import AgenticRag
+from core.routers.naive_rag import NaiveRag
+
+WHOLE = "find the news, mail them to Bo, pay the bill"
+THOUGHTS = (SubQuery("find the news"), SubQuery("mail them to Bo", needs=(0,)), SubQuery("pay the bill"))
+ALONE = {
+    "find the news": {"web::search": 0.7, "web::crawl": 0.6, "mail::send": 0.1},
+    "mail them to Bo": {"mail::send": 0.7, "web::search": 0.1},
+    "pay the bill": {"bank::pay": 0.7, "mail::send": 0.1},
+}
+
+
+class Recording:
+    """A matcher of tables that keeps the texts that were looked up; a text of several lines is as its first line, and a
+    little as its last one: what came first dilutes what comes later."""
+
+    def __init__(self, matcher):
+        self._matcher = matcher
+        self.looked_up = []
+
+    def match(self, subtask, server_hint, parameters):
+        self.looked_up.append(subtask)
+        return self._matcher.match(subtask.splitlines()[0], server_hint, parameters)
+
+    def __getattr__(self, name):
+        return getattr(self._matcher, name)
+
+
+@pytest.fixture
+def scene(worlds, spoken):
+    """Three servers; the whole is as near to the news as its first part, and to nothing else."""
+    catalog = worlds.catalog(
+        Server("web", tools=(worlds.tool("search", description="Finds."), worlds.tool("crawl"))),
+        Server("mail", tools=(worlds.tool("send"),)),
+        Server("bank", tools=(worlds.tool("pay"),)),
+    )
+    texts = ALONE | {WHOLE: ALONE["find the news"]}
+    return spoken.scene(catalog, {"match": texts, ("tools", "full"): texts}, tokens=100)
+
+
+@pytest.fixture
+def planner(spoken):
+    """Takes the whole apart, and calls it complex."""
+
+    class Keen(spoken.Planner):
+        def __init__(self):
+            super().__init__(parts={WHOLE: THOUGHTS})
+            self.judged = []
+
+        def complexity(self, question, servers):
+            self.judged.append((question, tuple(servers)))
+            return Complexity("complex" if question == WHOLE else "simple", 0.5, ())
+
+    return Keen()
+
+
+@pytest.fixture
+def route(scene, planner):
+    """Decide with the hand-made planner, one tool a query unless said; the matcher records."""
+    object.__setattr__(scene, "matcher", Recording(scene.matcher))
+
+    def decide(kind, text, **values):
+        return kind({"rules": planner}).route(text, scene, kind.parameters().replaced({"n": 1} | values))
+
+    return decide
+
+
+def stage(decision, name):
+    return next(stage for stage in decision.stages if stage.name == name)
+
+
+# Naive RAG
+
+
+def test_naive_rag_looks_up_once_and_sees_the_first_intent_only(route, scene, spoken) -> None:
+    decision = route(NaiveRag, WHOLE)
+    assert scene.matcher.looked_up == [WHOLE]
+    assert spoken.names(decision) == ["web::search"]
+    assert decision.steps == ()
+    assert decision.servers.shortlisted.all()
+
+
+def test_naive_rag_puts_m_tools_of_any_server_before_the_selector(route, spoken) -> None:
+    decision = route(NaiveRag, "find the news", m=3, n=9)
+    assert spoken.names(decision) == ["web::search", "web::crawl", "mail::send"]
+    assert spoken.dropped(decision) == {"bank::pay": "not_retrieved"}
+
+
+# Agentic RAG
+
+
+def test_the_context_of_a_step_holds_the_steps_before_and_what_they_found(route, scene) -> None:
+    route(AgenticRag, WHOLE, memory=8)
+    tools = scene.catalog.tools
+    assert scene.matcher.looked_up[0] == "find the news"
+    assert scene.matcher.looked_up[1].splitlines() == ["find the news", full(tools[0]), "mail them to Bo"]
+
+
+def test_a_step_that_brings_nothing_new_ends_the_run_early(route, spoken) -> None:
+    """Contaminated by the first thought the second one takes the same tool again: the third is never come to."""
+    decision = route(AgenticRag, WHOLE, memory=8)
+    assert spoken.names(decision) == ["web::search"]
+    assert (stage(decision, "steps").kept, stage(decision, "steps").of) == (2, 3)
+    assert stage(decision, "steps").note == "An early end: a step brought no new action."
+
+
+def test_without_memory_each_thought_stands_alone(route, scene, spoken) -> None:
+    decision = route(AgenticRag, WHOLE, memory=0)
+    assert scene.matcher.looked_up == [thought.text for thought in THOUGHTS]
+    assert sorted(spoken.names(decision)) == ["bank::pay", "mail::send", "web::search"]
+    assert stage(decision, "steps").note == "All were come to."
+    assert [step.subtask for step in decision.steps] == [thought.text for thought in THOUGHTS]
+
+
+def test_memory_reaches_so_many_steps_back(route, scene, planner) -> None:
+    planner._parts[WHOLE] = tuple(SubQuery(text) for text in ALONE)
+    planner._select = {  # so that no step repeats another
+        "find the news": ("web::search",),
+        "find the news\nweb search: Finds.\nmail them to Bo": ("web::crawl",),
+    }
+    route(AgenticRag, WHOLE, memory=1)
+    assert scene.matcher.looked_up[2].splitlines()[0] == "mail them to Bo"
+
+
+def test_everything_that_came_up_stays_before_the_model(route) -> None:
+    assert route(AgenticRag, WHOLE, memory=0, m=2).exposure.exposed == 400  # two each, of four tools
+    assert route(AgenticRag, "find the news", memory=0, m=2).exposure.exposed == 200
+    assert route(NaiveRag, "find the news", m=2).exposure.exposed == 100
+
+
+# Adaptive RAG
+
+
+def test_adaptive_rag_is_one_of_the_two(route, spoken) -> None:
+    simple, complex_ = "find the news", WHOLE
+    for text, kind in ((simple, NaiveRag), (complex_, AgenticRag)):
+        one, other = (
+            route(AdaptiveRag, text, memory=0),
+            route(kind, text, **({"memory": 0} if kind is AgenticRag else {})),
+        )
+        assert one.candidates == other.candidates
+        assert one.steps == other.steps
+        assert one.exposure == other.exposure
+
+
+def test_adaptive_rag_classifies_by_the_question_alone(route, planner) -> None:
+    decision = route(AdaptiveRag, WHOLE)
+    assert planner.judged == [(WHOLE, ())]
+    assert decision.stages[0].name == "complexity"

@@ -1,0 +1,192 @@
+"""Tool Attention: overlap, threshold, state, the two phases and its event, on a world with overlaps written by hand."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from core.attention.summaries import pool
+from core.domain.catalog import Server
+from core.domain.decision import Drop
+from core.routers.tool_attention import ToolAttention
+from core.routers.why import why_server, why_tool
+
+SEND = ('is_authenticated(scope="mail:write")', 'milestone_reached(name="confirmed")')
+OVERLAPS = {"mail::send": 0.9, "mail::find": 0.6, "files::read": 0.5, "files::list": 0.3, "files::burn": 0.1}
+
+
+@pytest.fixture
+def scene(worlds):
+    """Five tools of falling overlap; sending needs a scope and a milestone, reading a search before it."""
+    mail = Server("mail", tools=(worlds.tool("send", description="Sends.", preconditions=SEND), worlds.tool("find")))
+    read = worlds.tool("read", preconditions=('has_prior_tool_output(prefix="find")',))
+    files = Server("files", tools=(read, worlds.tool("list"), worlds.tool("burn")))
+    catalog = worlds.catalog(mail, files, Server("empty"))
+    return worlds.scene(catalog, {}, OVERLAPS, tokens=[100, 200, 300, 400, 500])
+
+
+def decide(scene, **values):
+    return ToolAttention().route("x", scene, ToolAttention.parameters().replaced(values))
+
+
+def ids(decision):
+    return [decision.tools.ids[row] for row in decision.candidates]
+
+
+def dropped(decision):
+    return {decision.tools.ids[row]: decision.tool_at(row).dropped_by for row in range(len(decision.tools.ids))}
+
+
+def test_all_that_overlap_enough_are_active_best_first(scene):
+    assert ids(decide(scene)) == ["mail::send", "mail::find", "files::read", "files::list"]
+    assert dropped(decide(scene))["files::burn"] is Drop.BELOW_THRESHOLD
+
+
+@pytest.mark.parametrize(("theta", "active"), [(0.0, 5), (0.1, 5), (0.3, 4), (0.31, 3), (0.9, 1), (0.95, 0)])
+def test_the_threshold_is_the_least_overlap_that_counts(scene, theta, active):
+    assert len(ids(decide(scene, theta=theta))) == active
+
+
+def test_the_active_set_has_at_most_k(scene):
+    decision = decide(scene, n=2)
+    assert ids(decision) == ["mail::send", "mail::find"]
+    assert dropped(decision)["files::read"] is Drop.OUTRANKED
+    assert decision.exposure.exposed == 300
+
+
+def test_phase_2_is_the_active_definitions_and_phase_1_all_summaries(scene):
+    decision = decide(scene)
+    assert decision.exposure.exposed == 100 + 200 + 300 + 400
+    assert decision.exposure.cached == pool(scene.catalog.tools).tokens > 0
+    assert decide(scene, theta=0.95).exposure == decision.exposure.__class__(0, decision.exposure.cached)
+
+
+def test_shorter_summaries_make_a_smaller_phase_1(worlds):
+    tool = worlds.tool("x", description="One two three four. " * 8)
+    scene = worlds.scene(worlds.catalog(Server("a", tools=(tool,))), {}, {"a::x": 0.9})
+    assert decide(scene, summary_tokens=20).exposure.cached < decide(scene).exposure.cached
+
+
+def test_a_state_that_nobody_gave_holds_everything(scene):
+    assert decide(scene).remarks == {}
+
+
+@pytest.mark.parametrize(
+    ("state", "held_back"),
+    [
+        ({"scopes": "mail:read"}, {"mail::send": 'it needs is_authenticated(scope="mail:write")'}),
+        ({"scopes": "mail:*"}, {}),
+        ({"milestones": ""}, {"mail::send": 'it needs milestone_reached(name="confirmed")'}),
+        ({"outputs": "none"}, {"files::read": 'it needs has_prior_tool_output(prefix="find")'}),
+        ({"outputs": "mail::find"}, {}),
+        ({"scopes": "none", "milestones": "none"}, {"mail::send": f"it needs {SEND[0]} and {SEND[1]}"}),
+    ],
+)
+def test_the_state_holds_back_what_it_does_not_satisfy_and_each_tool_says_why(scene, state, held_back):
+    decision = decide(scene, **state)
+    assert {decision.tools.ids[row]: said for row, said in decision.remarks.items()} == held_back
+    assert {tool for tool, drop in dropped(decision).items() if drop is Drop.GATED} == set(held_back)
+    for row, said in decision.remarks.items():
+        assert why_tool(decision, row).endswith(f"; {said}.")
+
+
+def test_only_what_overlaps_enough_is_asked_for_its_preconditions(scene):
+    decision = decide(scene, theta=0.7, outputs="none")
+    assert dropped(decision)["files::read"] is Drop.BELOW_THRESHOLD
+    assert decision.remarks == {}
+
+
+def test_a_tool_that_is_held_back_makes_room(scene):
+    assert ids(decide(scene, n=2, scopes="none")) == ["mail::find", "files::read"]
+
+
+def test_without_preconditions_overlap_alone_decides(scene):
+    decision = decide(scene, scopes="none", milestones="none", outputs="none", preconditions=False)
+    assert ids(decision)[0] == "mail::send"
+    assert decision.stages[2].note == "Not checked."
+
+
+def test_without_lazy_loading_no_definition_is_exposed(scene):
+    decision = decide(scene, lazy_loading=False)
+    assert decision.exposure.exposed == 0
+    assert ids(decision) == ids(decide(scene))
+
+
+def test_the_stages_are_the_algorithms(scene):
+    stages = decide(scene, scopes="none", n=2).stages
+    assert [(stage.name, stage.kept, stage.of) for stage in stages] == [
+        ("summaries", 5, 5), ("threshold", 4, 5), ("preconditions", 3, 4), ("active set", 2, 3),
+    ]  # fmt: skip
+    assert stages[2].note == (
+        "State: scopes none; outputs all; milestones all. mail::send is held back: it needs "
+        'is_authenticated(scope="mail:write").'
+    )
+    assert stages[3].note == "Top-2 by ISO, (7). Phase 2: 500 tokens of full definitions."
+
+
+def test_a_server_stands_where_its_best_tool_does(scene):
+    decision = decide(scene, theta=0.55)
+    assert decision.servers.utility.tolist() == [0.9, 0.5, 0.0]
+    assert decision.servers.shortlisted.tolist() == [True, False, False]
+    assert "files ranks 2nd of 3 servers with ISO 0.500" in why_server(decision, 1)
+
+
+def test_where_nothing_overlaps_enough_it_says_what_came_nearest(scene):
+    decision = decide(scene, theta=0.95)
+    assert decision.candidates == ()
+    assert decision.reason == (
+        "No summary reaches the threshold; that of mail::send comes nearest, with ISO 0.900; lower theta."
+    )
+    assert "no server is on the short-list" in why_server(decision, 0)
+    assert "Below the threshold" in why_tool(decision, 0)
+
+
+def test_where_the_state_holds_everything_back_it_says_what_is_missing(scene):
+    decision = decide(scene, theta=0.8, scopes="none")
+    assert decision.reason == (
+        "The agent's state holds back the only tool above the threshold; mail::send: it needs "
+        'is_authenticated(scope="mail:write").'
+    )
+
+
+def test_an_overlap_below_0_is_shown_as_no_similarity(worlds):
+    tools = (worlds.tool("x"), worlds.tool("y"))
+    scene = worlds.scene(worlds.catalog(Server("a", tools=tools)), {}, {"a::x": -0.4, "a::y": 0.3})
+    decision = decide(scene, theta=0.0)
+    assert decision.tools.similarity.tolist() == [0.0, 0.3]
+    assert decision.tools.utility.tolist() == [-0.4, 0.3]
+
+
+def test_its_event_has_what_the_paper_lists(scene):
+    router = ToolAttention()
+    decision = router.route("x", scene, ToolAttention.parameters(n=2, scopes="none"))
+    event = json.loads(json.dumps(router.event(decision), allow_nan=False))
+    assert event.pop("latency_ms") == decision.timings_ms["total"]
+    assert len(event.pop("query_hash")) == 32
+    assert event == {
+        "turn_id": decision.id,
+        "candidates": ["mail::send", "mail::find", "files::read", "files::list"],
+        "scores": {"mail::send": 0.9, "mail::find": 0.6, "files::read": 0.5, "files::list": 0.3},
+        "gated_out_by_state": {"mail::send": f"it needs {SEND[0]}"},
+        "active_set": ["mail::find", "files::read"],
+        "phase1_tokens": decision.exposure.cached,
+        "phase2_tokens": 500,
+    }
+
+
+def test_equal_questions_have_equal_hashes_and_no_event_holds_the_question(scene):
+    router = ToolAttention()
+    events = [router.event(router.route(text, scene)) for text in ("secret plan", "secret plan", "other")]
+    assert events[0]["query_hash"] == events[1]["query_hash"] != events[2]["query_hash"]
+    assert "secret" not in json.dumps(events[0])
+
+
+def test_a_decision_is_linear_in_tools_and_holds_no_python_per_tool_below_the_threshold(worlds):
+    """Preconditions are looked at only where the threshold was reached: broken ones elsewhere do no harm."""
+    tools = tuple(worlds.tool(f"t{n}", preconditions=("broken",)) for n in range(50))
+    scene = worlds.scene(worlds.catalog(Server("a", tools=tools)), {}, {"a::t7": 0.5})
+    decision = decide(scene)
+    assert list(decision.remarks) == [7]
+    assert np.count_nonzero(decision.tools.dropped == list(Drop).index(Drop.BELOW_THRESHOLD)) == 49

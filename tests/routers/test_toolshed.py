@@ -1,0 +1,104 @@
+"""ToolShed: several wordings over enriched documents, merged without doubles, reranked. Hybrid: a request in place of rewriting."""
+
+import pytest
+
+from core.domain.catalog import Server
+from core.index.enriched import enriched
+from core.planning.base import ToolRequest
+from core.routers.hybrid import Hybrid
+from core.routers.toolshed import Toolshed
+
+OFF = {"reranker": "none", "decompose": False}
+
+
+@pytest.fixture
+def catalog(worlds):
+    """Two servers; the descriptions are what a reranker reads."""
+    texts = {"a": ("Send a letter", "Read a letter", "Fold paper"), "b": ("Paint a wall", "Read a wall", "Wash")}
+    return worlds.catalog(
+        *(Server(s, tools=tuple(worlds.tool(f"t{n}", description=d) for n, d in enumerate(texts[s]))) for s in texts)
+    )
+
+
+@pytest.fixture
+def scene(catalog, spoken):
+    """The question's rewriting finds a, its variation finds b."""
+    return spoken.scene(
+        catalog,
+        {
+            "own": {
+                "rewritten": {"a::t0": 0.6, "a::t1": 0.5, "b::t0": 0.1, "b::t1": 0.05},
+                "varied": {"b::t1": 0.7, "a::t0": 0.4, "b::t0": 0.2},
+                "mail: send": {"a::t2": 0.9},
+            }
+        },
+    )
+
+
+@pytest.fixture
+def planner(spoken):
+    """Rewrites, varies and makes a request."""
+    return spoken.Planner(
+        rewrite={"please q": "rewritten"}, expand={"rewritten": ("varied", "rewritten", "unheard of")},
+        request={"please q": ToolRequest("mail", "send")},
+    )  # fmt: skip
+
+
+def shed(planner, scene, **settings):
+    return Toolshed({"rules": planner}).route("please q", scene, Toolshed.parameters(**{**OFF, **settings}))
+
+
+def test_each_wording_brings_up_its_best_and_doubles_are_merged_by_the_best_score(planner, scene, spoken) -> None:
+    decision = shed(planner, scene, k=2, variations=1, n=6)
+    assert spoken.names(decision) == ["b::t1", "a::t0", "a::t1"]
+    scores = dict(zip(decision.tools.ids, decision.tools.utility, strict=True))
+    assert (scores["b::t1"], scores["a::t0"]) == (0.7, 0.6)
+
+
+def test_without_variations_the_rewriting_alone_is_looked_up(planner, scene, spoken) -> None:
+    assert spoken.names(shed(planner, scene, k=2, variations=0, n=6)) == ["a::t0", "a::t1"]
+
+
+def test_a_wording_that_says_the_same_is_looked_up_once(planner, scene) -> None:
+    notes = [stage.note for stage in shed(planner, scene, variations=3).stages]
+    assert any(note.startswith("3 wordings") for note in notes)  # four were made, one of them twice
+
+
+def test_what_is_below_the_threshold_does_not_come_up(planner, scene, spoken) -> None:
+    assert spoken.names(shed(planner, scene, threshold=0.55, n=6)) == ["b::t1", "a::t0"]
+
+
+def test_the_enriched_documents_are_what_is_looked_up(planner, scene, catalog) -> None:
+    shed(planner, scene)
+    assert scene.matcher.own == {tuple(enriched(tool) for tool in catalog.tools)}
+
+
+def test_there_is_no_hierarchy(planner, scene) -> None:
+    decision = shed(planner, scene)
+    assert decision.servers.shortlisted.all()
+
+
+def test_a_server_stands_where_its_best_tool_does(planner, scene) -> None:
+    assert shed(planner, scene).servers.utility.tolist() == [0.6, 0.7]
+
+
+def test_only_the_best_are_reranked(planner, catalog, spoken) -> None:
+    found = {"b::t0": 0.9, "a::t0": 0.8, "a::t1": 0.7}
+    scene = spoken.scene(catalog, {"own": {"read a letter": found}})
+    toolshed = Toolshed({"rules": planner})
+
+    def best(top: int) -> list[str]:
+        settings = {"reranker": "lexical", "rerank_share": 1.0, "k": 3, "rerank_top_k": top}
+        return spoken.names(toolshed.route("read a letter", scene, Toolshed.parameters(**settings)))
+
+    assert best(3)[0] == "a::t1"  # it has the question's words
+    assert best(2) == ["a::t0", "b::t0", "a::t1"]
+
+
+def test_hybrid_looks_the_request_up_flat(planner, scene, spoken) -> None:
+    hybrid = Hybrid({"rules": planner})
+    decision = hybrid.route("please q", scene, Hybrid.parameters(**OFF))
+    assert decision.winner.tool == "a::t2"
+    assert decision.servers.shortlisted.all()
+    hinted = hybrid.route("please q", scene, Hybrid.parameters(**OFF), server_hint="somewhere")
+    assert hinted.tools.utility.max() == 0  # "somewhere: send" is in no table
