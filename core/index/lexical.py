@@ -34,6 +34,8 @@ STOP_WORDS = frozenset([
 # fmt: on
 _CJK = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 _RUNS = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
+_STARTS_CJK = re.compile(rf"[{_CJK}]")
+_HAS_HUMP = re.compile(r"[a-z][A-Z]")
 _HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^A-Za-z\d]+")
 
 
@@ -52,11 +54,11 @@ def terms(text: str) -> list[str]:
 
 
 def _split(run: str) -> Iterator[str]:
-    if re.match(rf"[{_CJK}]", run):
+    if _STARTS_CJK.match(run):
         yield from (run[at : at + 2] for at in range(max(1, len(run) - 1)))
         return
     yield run.casefold()
-    if re.search(r"[a-z][A-Z]", run):
+    if _HAS_HUMP.search(run):
         yield from (part.casefold() for part in _HUMPS.findall(run))
 
 

@@ -24,6 +24,7 @@ SECTIONS = {
     "planning": planning.planning,
     "refusing": refusing.refusing,
     "cascading": cascading.cascading,
+    "wording": cascading.wording,
     "reranking": cascading.reranking,
     "arguments": cascading.arguments,
 }
