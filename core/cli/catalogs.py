@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import textwrap
 from pathlib import Path
 
 import click
@@ -48,7 +49,11 @@ def routers(db: Path | None, as_json: bool) -> None:  # noqa: ARG001 - the same 
             ]
         })  # fmt: skip
         return
-    print_table(("router", "how it decides"), [(r.id, r.summary) for r in ROUTERS.values()])
+    for router in ROUTERS.values():
+        names = ", ".join(knob.name for knob in router.parameters.knobs())
+        click.echo(f"{router.id:<18}{router.title}")
+        for line in (router.summary, f"Paper: {router.paper}.", f"Parameters: {names}."):
+            click.echo(textwrap.fill(line, 110, initial_indent=" " * 18, subsequent_indent=" " * 18))
 
 
 @click.command()

@@ -76,7 +76,12 @@ def test_routers(wayfare: Command) -> None:
     document = wayfare("routers", "--json").json()
     assert [router["id"] for router in document["routers"]] == list(ROUTERS)
     assert all(router.keys() == {"id", "title", "paper", "summary", "parameters"} for router in document["routers"])
-    assert [line.split()[0] for line in wayfare("routers").out.splitlines()] == ["router", *ROUTERS]
+    said = wayfare("routers").out
+    assert [line.split()[0] for line in said.splitlines() if not line.startswith(" ")] == list(ROUTERS)
+    words = " ".join(said.split())
+    for router in ROUTERS.values():
+        assert router.paper in words
+        assert all(knob.name in words for knob in router.parameters.knobs())
 
 
 @pytest.mark.parametrize("router", ROUTERS)
