@@ -95,7 +95,7 @@ class LiteLlmEndpoint:
     def _completed(self, litellm: Any, message: Message, options: dict[str, Any]) -> Reply:
         served = {"custom_llm_provider": "openai", "api_base": self.base_url} if self.base_url else {}
         answer = litellm.completion(
-            model=self._served_name(),
+            model=self.model,
             messages=[{"role": "system", "content": message.system}, {"role": "user", "content": message.user}],
             api_key=self.key or ("none" if self.base_url else None),
             timeout=self.timeout_s,
@@ -117,9 +117,6 @@ class LiteLlmEndpoint:
             whole=choice is None or choice.finish_reason != "length",
         )
 
-    def _served_name(self) -> str:
-        return self.model.removeprefix("openai/") if self.base_url else self.model
-
     def _price(self, litellm: Any, read: int, written: int) -> float | None:
         """By litellm's table; None where the model is not in it or the endpoint does not say how many tokens it took."""
         if not read:
@@ -127,7 +124,7 @@ class LiteLlmEndpoint:
         provider = "openai" if self.base_url else None
         try:
             costs = litellm.cost_per_token(
-                model=self._served_name(), custom_llm_provider=provider, prompt_tokens=read, completion_tokens=written
+                model=self.model, custom_llm_provider=provider, prompt_tokens=read, completion_tokens=written
             )
         except Exception:  # noqa: BLE001  litellm raises what it likes for a model that it does not know
             return None

@@ -1,7 +1,7 @@
 """litellm, loaded when a model is first asked: silent, offline but for the endpoint itself, and with bounded answers.
 
-What litellm does unasked and is kept from: fetching its price table and other lists at import, reading a `.env` file of the
-working directory, printing where to give feedback, and retrying by itself.
+What litellm does unasked and is kept from: fetching its price table and lists of headers, reading a `.env` file of a folder
+around it, printing where to give feedback, and retrying by itself.
 """
 
 # pyright: reportUnknownVariableType=false, reportPrivateImportUsage=false
@@ -21,9 +21,6 @@ QUIET = {
     "LITELLM_MODE": "PRODUCTION",
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
-    "LITELLM_LOCAL_AUTOROUTER_PRESETS": "True",
-    "LITELLM_LOCAL_BLOG_POSTS": "True",
-    "LITELLM_LOCAL_POLICY_TEMPLATES": "True",
 }
 _loading = threading.Lock()
 _loaded: list[Any] = []

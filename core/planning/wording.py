@@ -31,7 +31,7 @@ def rewrite(question: str) -> str:
     for found in _COURTESY.finditer(held):
         if HELD not in found[0]:
             kept, at = kept + text[at : found.start()], found.end()
-    return re.sub(r"[ \t]{2,}", " ", kept + text[at:]).strip(" \t\n,;") or question.strip()
+    return re.sub(r"[ \t]{2,}", " ", kept + text[at:]).strip(",; \t\r\n") or question.strip()
 
 
 def predict_tool(question: str) -> str:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 VARIABLE = "WAYFARE_RERANKER"
 BATCH = 32
-DECIMALS = 6  # where a pair stands in a batch moves its score in the last bits; a tie must stay a tie
 
 
 class CrossEncoderReranker:
@@ -44,9 +43,11 @@ class CrossEncoderReranker:
         from torch.nn import Sigmoid
 
         model: Any = _loaded(self._model)
-        pairs = [(query, text) for text in documents.texts]
+        texts = tuple(dict.fromkeys(documents.texts))  # once each: its place in a batch moves a score in the last bits
+        pairs = [(query, text) for text in texts]
         found = model.predict(pairs, batch_size=BATCH, activation_fn=Sigmoid(), show_progress_bar=False)
-        return np.asarray(found, dtype=np.float64).round(DECIMALS)
+        by_text = dict(zip(texts, np.asarray(found, dtype=np.float64), strict=True))
+        return np.array([by_text[text] for text in documents.texts])
 
 
 @cache

@@ -3,7 +3,7 @@
     score(q, d) = (1 / |q|) * sum over tokens i of q of max over tokens j of d of <e_i, e_j>          clipped at 0
 
 The tokens' vectors are those that the encoder makes anyway before it takes their mean (MiniLM was not trained for this).
-By itself it ranks worse than the mixture of views; as a third of the score it ranks better on every set that was measured
+As half of the score, beside the mixture of views, it finds at least as much on every set that was measured as the mixture does
 (docs/decisions/0008-pa-rag.md). Documents are encoded once and stay in memory.
 """
 
@@ -46,7 +46,7 @@ def max_sim(query: NDArray[Any], documents: Sequence[NDArray[Any]]) -> Scores:
     scores = np.zeros(len(lengths), dtype=np.float64)
     if len(query) and filled.any():
         starts = (np.cumsum(lengths) - lengths)[filled]
-        rows = np.concatenate([rows for rows in documents if len(rows)]).astype(np.float32)
+        rows = np.concatenate([rows for rows in documents if len(rows)], dtype=np.float32)
         nearest = np.maximum.reduceat(rows @ query.astype(np.float32).T, starts, axis=0)
         scores[filled] = np.clip(nearest.mean(axis=1), 0.0, 1.0)
     return scores.round(DECIMALS)

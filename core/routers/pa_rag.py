@@ -38,7 +38,7 @@ class PaRagParameters(CascadeParameters):
         help="adaptive: the complexity decides. simple: one pass (Simple Only). complex: always taken apart (Complex Only).",
     )  # fmt: skip
     budget_tokens: int = knob(
-        8_000, symbol="budget", unit="tokens", low=100, high=200_000, step=100, group=BUDGET,
+        8_000, symbol="budget", unit="tokens", low=100, high=32_000, step=100, group=BUDGET,
         help="Most tokens that the definitions of the chosen tools may take together.",
     )  # fmt: skip
     check_arguments: bool = knob(

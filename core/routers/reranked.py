@@ -18,9 +18,11 @@ from core.economics.utility import ranking
 from core.index.views import full
 from core.reranking import NONE, RERANKERS, Documents
 from core.routers.base import Match, Question, Scene
+from core.routers.per_catalog import PerCatalog
 from core.routers.ranking import Floats
 
 RERANK = "reranking"
+_texts = PerCatalog(lambda catalog, _: tuple(map(full, catalog.tools)))
 
 
 @dataclass(frozen=True)
@@ -49,9 +51,9 @@ def reranked(
     """(K,) scores of the given rows of tools after the second look, from their scores (K,) in [0, 1]."""
     if p.reranker == NONE or not len(rows):
         return scores
-    tools = scene.catalog.tools
+    texts = _texts(scene.catalog)
     documents = Documents(
-        tuple(full(tools[row]) for row in map(int, rows)), {"retrieval": scores, "similarity": match.tools[rows]}
+        tuple(texts[row] for row in map(int, rows)), {"retrieval": scores, "similarity": match.tools[rows]}
     )
     again = RERANKERS[p.reranker](question.tokens).rerank(text, documents)
     return (1 - p.rerank_share) * scores + p.rerank_share * again

@@ -18,7 +18,10 @@ from core.console import Console
 from core.domain.decision import Decision
 from core.domain.task import Task
 from core.lab.levels import node_set_f1, node_set_precision, node_set_recall
+from core.planning.base import SubQuery
+from core.planning.rules import RulesPlanner
 from core.routers.arguments import Said, missing
+from core.routers.pa_rag import PaRag
 from core.shipped import SAMPLE
 from tests.benchmarks.attending import LIVE
 from tests.benchmarks.levelling import Variant, asking, live_questions, opened
@@ -93,6 +96,33 @@ def cascading() -> None:
             f"{name + ', published':<28}"
             + "".join("  P {:5.1f} R {:5.1f} F1 {:5.1f}         ".format(*s) for s in sets)
         )
+
+
+class PlannedParts(RulesPlanner):
+    """Rules, but for the parts of a question: those of its labelled plan, in the words of a model."""
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        self._parts = {_text(task): tuple(SubQuery(step.subtask, step.needs) for step in task.plan) for task in tasks}
+
+    def decompose(self, question: str, limit: int = 8) -> tuple[SubQuery, ...]:
+        """The plan's sub-tasks."""
+        return self._parts[question][:limit]
+
+
+def wording() -> None:
+    """What the cascade finds where the parts are cut and worded as in the labelled plans: what is left to the decomposer."""
+    with opened() as store:
+        console = Console.over(store)
+        scene = console.library.scene(SAMPLE)
+        for one in labelled_sets(console)[:2]:
+            router = PaRag({"rules": PlannedParts(one.tasks)})
+            for settings in ({}, {"hierarchy": False}, {"reranker": "none"}, {"n": 1}):
+                chosen = PaRag.parameters().replaced({"path": "complex", **settings})
+                found = [returned(router.route(_text(task), scene, chosen)) for task in one.tasks]
+                print(
+                    f"parts of the plan, {one.name:<8} {settings or ''!s:<24}{_figures(found, one.tasks)}",
+                    flush=True,
+                )
 
 
 def reranking() -> None:

@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+CHUNKS = 100  # of an answer that goes on
+LATE_S = 5.0
+
 Reaction = Callable[["Handler"], None]
 
 
@@ -92,17 +95,25 @@ class ModelServer(ThreadingHTTPServer):
 
         return react
 
-    def silent(self) -> Reaction:
-        return lambda handler: void(self.over.wait(30))
-
-    def endless(self, chunk: bytes, every_s: float) -> Reaction:
-        """An answer that goes on until the client hangs up."""
+    def late(self) -> Reaction:
+        """A right answer that nobody should wait for."""
 
         def react(handler: Handler) -> None:
-            handler.send(200, b"", length=10**9)
-            while not self.over.wait(every_s):
+            self.over.wait(LATE_S)
+            handler.send(200, completion("{}", "stop", None))
+
+        return react
+
+    def endless(self, chunk: bytes, every_s: float) -> Reaction:
+        """An answer that goes on until the client hangs up; if it does not, it is a right one in the end."""
+        end = completion("{}", "stop", None)
+
+        def react(handler: Handler) -> None:
+            handler.send(200, b"", length=CHUNKS * len(chunk) + len(end))
+            for _ in range(CHUNKS):
+                self.over.wait(every_s)
                 handler.wfile.write(chunk)
-                handler.wfile.flush()
+            handler.wfile.write(end)
 
         return react
 
@@ -118,10 +129,6 @@ def completion(text: str | None, finish: str, tokens: tuple[int, int] | None) ->
             "prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens),
         }  # fmt: skip
     return json.dumps(document).encode()
-
-
-def void(_: object) -> None:
-    pass
 
 
 def serving() -> Iterator[ModelServer]:

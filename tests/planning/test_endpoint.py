@@ -45,6 +45,7 @@ def test_the_question_goes_out_with_model_key_schema_and_without_chance(endpoint
 def test_a_model_of_the_price_table_costs_and_another_has_no_known_price(endpoint, asking):
     endpoint.reactions = [endpoint.answer("{}")]
     assert asking("gpt-4o-mini").ask(MESSAGE).cost_usd == pytest.approx(100 * 0.15e-6 + 20 * 0.6e-6)
+    assert asking("openai/gpt-4o-mini").ask(MESSAGE).cost_usd > 0
     assert asking("small").ask(MESSAGE).cost_usd is None
 
 
@@ -99,13 +100,13 @@ def test_what_has_passed_is_answered(endpoint, asking, waits):
 
 
 def test_an_endpoint_that_says_nothing_is_waited_for_so_long_and_no_longer(endpoint, asking):
-    endpoint.reactions = [endpoint.silent()]
+    endpoint.reactions = [endpoint.late()]
     said = failure_of(asking, timeout_s=0.1)
     assert "did not answer in time after 3 attempts" in said
 
 
 def test_an_answer_that_trickles_ends_with_the_time(endpoint, asking):
-    endpoint.reactions = [endpoint.endless(b" ", every_s=0.02)]
+    endpoint.reactions = [endpoint.endless(b" ", every_s=0.05)]
     assert "did not answer in time" in failure_of(asking, timeout_s=0.15)
 
 

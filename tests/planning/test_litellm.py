@@ -20,13 +20,13 @@ from core.planning.environment import planners
 planner = planners(os.environ)["model"]
 before = "litellm" in sys.modules
 said = planner.rewrite("q")
-print(json.dumps({"before": before, "said": said, "seen": seen}))
+print(json.dumps({"before": before, "said": said, "seen": seen, "read": "WAYFARE_FROM_DOT_ENV" in os.environ}))
 """
 
 
 def test_loading_and_asking_reaches_the_endpoint_alone_and_reads_no_dot_env(endpoint, tmp_path, key):
     endpoint.reactions = [endpoint.answer({"question": "list files"})]
-    (tmp_path / ".env").write_text("WAYFARE_LLM_API_KEY=stolen\nOPENAI_API_KEY=stolen\n")
+    (tmp_path / ".env").write_text("WAYFARE_FROM_DOT_ENV=1\n")
     model = {"WAYFARE_LLM_MODEL": "small", "WAYFARE_LLM_BASE_URL": endpoint.url, "WAYFARE_LLM_API_KEY": key}
     done = subprocess.run(
         [sys.executable, "-c", WATCHED],
@@ -40,6 +40,7 @@ def test_loading_and_asking_reaches_the_endpoint_alone_and_reads_no_dot_env(endp
     assert (done.returncode, done.stderr) == (0, "")
     document = json.loads(done.stdout)
     assert (document["before"], document["said"]) == (False, "list files")
+    assert not document["read"]
     assert document["seen"]
     assert all("127.0.0.1" in address for address in document["seen"]), document["seen"]
     assert endpoint.asked[0].headers["authorization"] == f"Bearer {key}"

@@ -124,6 +124,7 @@ def test_the_kind_of_server_is_named_where_words_point_to_one(question, kind):
     [
         ("Hi there! Could you please list my files? Thanks a lot!", "list my files?"),
         ("Thanks", "Thanks"),
+        ("\r\x00", "\x00"),
         ('translate "could you please" to Dutch', 'translate "could you please" to Dutch'),
         ("list\x00my\x1b[2Jfiles", "list my [2Jfiles"),
         ("They thanked us and asked please", "They thanked us and asked"),

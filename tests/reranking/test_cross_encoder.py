@@ -48,6 +48,12 @@ def test_it_scores_each_document_by_itself(model) -> None:
     assert len(set(together.round(6))) == 3
 
 
+def test_equal_documents_are_equal_wherever_they_stand_in_a_batch(model) -> None:
+    texts = tuple("read a file" if n % 3 else f"list the {'file ' * n}" for n in range(50))
+    scores = CrossEncoderReranker(str(model)).rerank("send", Documents(texts))
+    assert len({score for score, text in zip(scores, texts, strict=True) if text == "read a file"}) == 1
+
+
 def test_the_query_counts(model) -> None:
     documents = Documents(("read a file", "send a mail"))
     one, other = (CrossEncoderReranker(str(model)).rerank(query, documents) for query in ("read", "send the mail"))

@@ -229,6 +229,26 @@ def test_a_part_that_waits_for_one_without_a_tool_is_named(route, planner) -> No
     )
 
 
+def test_a_part_without_a_tool_does_not_wait_as_well(route, planner) -> None:
+    planner._select = {"find the news": (), "mail them to Bo": ()}
+    decision = route(WHOLE, refuse=True)
+    assert stage(decision, "verification").note == "No tool for: find the news; mail them to Bo."
+    assert decision.candidates == ()
+
+
+def test_the_selector_reads_scores_in_proportion_on_the_scale_of_the_cosine(route, planner, scene, monkeypatch) -> None:
+    """The limit of a planner that refuses is set on cosines, while the cascade's scores are its own."""
+    seen = {}
+    select = planner.select
+    monkeypatch.setattr(planner, "select", lambda q, cards, n: seen.update({q: cards}) or select(q, cards, n))
+    scene.matcher._tables["tools", "full"] = {"find the news": {"web::search": 0.26}}
+    route("find the news")
+    assert [(card.id, card.score) for card in seen["find the news"]] == [
+        ("web::search", pytest.approx(0.26)),
+        ("web::crawl", pytest.approx(0.26 * 0.6 / 0.65)),
+    ]
+
+
 def test_where_the_selector_may_not_refuse_the_nearest_stand(route, planner, spoken) -> None:
     planner._select["find the news"] = ()
     decision = route("find the news")

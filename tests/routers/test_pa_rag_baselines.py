@@ -21,16 +21,17 @@ ALONE = {
 
 
 class Recording:
-    """A matcher of tables that keeps the texts that were looked up; a text of several lines is as its first line, and a
-    little as its last one: what came first dilutes what comes later."""
+    """A matcher of tables that keeps the texts that were looked up; a text of several lines is as its first one, or as
+    `line` says."""
 
     def __init__(self, matcher):
         self._matcher = matcher
+        self.line = 0
         self.looked_up = []
 
     def match(self, subtask, server_hint, parameters):
         self.looked_up.append(subtask)
-        return self._matcher.match(subtask.splitlines()[0], server_hint, parameters)
+        return self._matcher.match(subtask.splitlines()[self.line], server_hint, parameters)
 
     def __getattr__(self, name):
         return getattr(self._matcher, name)
@@ -120,6 +121,23 @@ def test_without_memory_each_thought_stands_alone(route, scene, spoken) -> None:
     assert sorted(spoken.names(decision)) == ["bank::pay", "mail::send", "web::search"]
     assert stage(decision, "steps").note == "All were come to."
     assert [step.subtask for step in decision.steps] == [thought.text for thought in THOUGHTS]
+
+
+def test_tools_that_came_up_stay_to_be_chosen_from(route, planner, scene, monkeypatch) -> None:
+    scene.matcher.line = -1
+    offered = []
+    select = planner.select
+    monkeypatch.setattr(
+        planner, "select", lambda q, cards, n: offered.append({card.id for card in cards}) or select(q, cards, n)
+    )
+    planner._parts[WHOLE] = (THOUGHTS[2], SubQuery("find the news"))
+    planner._select["pay the bill"] = ("mail::send",)
+    route(AgenticRag, WHOLE, memory=8, m=2)
+    route(AgenticRag, WHOLE, memory=0, m=2)
+    kept, alone = offered[:2], offered[2:]
+    assert kept[0] == alone[0] == {"bank::pay", "mail::send"}
+    assert kept[1] == kept[0] | alone[1]
+    assert alone[1] == {"web::search", "web::crawl"}
 
 
 def test_memory_reaches_so_many_steps_back(route, scene, planner) -> None:
