@@ -88,6 +88,10 @@ class Planner(Protocol):
         """The question as a structured request (MCP-Zero)."""
         ...
 
+    def summarise(self, server: str) -> str:
+        """What a server is for, from its extracted text (PA-RAG's functional summary); rules leave it as it is."""
+        ...
+
     def select(self, question: str, cards: Sequence[Card], count: int) -> Selection:
         """At most `count` of the cards, best first; none where nothing offered can do it."""
         ...

@@ -22,8 +22,9 @@ from core.planning.usage import Meter, Usage
 QUESTION_CHARACTERS = 8_000
 CARDS_SHOWN, CARD_CHARACTERS = 50, 400
 SERVERS_SHOWN, SERVER_CHARACTERS = 10, 300
+SERVER_SUMMARY_CHARACTERS = 2_000
 LINE_CHARACTERS, PART_CHARACTERS = 300, 1_000
-ANSWERS_KEPT = 512
+ANSWERS_KEPT = 4096  # a summary for each of many servers among them
 
 A = TypeVar("A", bound=Answer)
 
@@ -82,6 +83,11 @@ class ModelPlanner:
         said = self._ask(answers.Wanted, prompts.REQUEST, {"question": _cut(question)})
         server, tool = one_line(said.server, LINE_CHARACTERS), one_line(said.tool, LINE_CHARACTERS)
         return ToolRequest(server or tool or question.strip(), tool or question.strip())
+
+    def summarise(self, server: str) -> str:
+        """See `Planner.summarise`."""
+        said = self._ask(answers.Description, prompts.SUMMARISE, {"server": server[:SERVER_SUMMARY_CHARACTERS]})
+        return one_line(said.description, PART_CHARACTERS) or server
 
     def select(self, question: str, cards: Sequence[Card], count: int) -> Selection:
         """See `Planner.select`. Names that are no card are refused and counted."""

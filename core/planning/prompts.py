@@ -50,6 +50,11 @@ Say which kind of server ("server": the platform or field, at most 12 words) and
 on what, at most 15 words) would answer the question.
 """
 
+SUMMARISE = """\
+Say in at most 60 words what the server is for: what can be done with it, on what, in the words that people who need it use.
+"server" holds its name, its description and its tools' names. Put it into "description".
+"""
+
 SELECT = """\
 Choose at most "count" of the tools that can do what the question asks, best first. Put their "id" into "tools" exactly as given;
 an id that is not listed is worth nothing. Where none of them can do it, give an empty list. Give the "reason" in one sentence.

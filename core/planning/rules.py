@@ -39,6 +39,10 @@ class RulesPlanner:
         """See `Planner.request`."""
         return wording.request(question)
 
+    def summarise(self, server: str) -> str:
+        """See `Planner.summarise`."""
+        return server
+
     def select(self, question: str, cards: Sequence[Card], count: int) -> Selection:
         """See `Planner.select`."""
         return selection.select(question, cards, count)

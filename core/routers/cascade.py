@@ -5,7 +5,7 @@
     P(t | q) = P(S | q)^w P(t | S^, q)                     P(S | q) as a share of the best server's
 
 The paper's: the two layers, both stages, pruning before reranking, k = 3 and m = 10, the chain rule (its sections 3, 4.2, 4.3,
-figures 10 to 12). Ours: the functional summary is extractive, a server's own description and its tools' names, embedded
+figures 10 to 12), a summary that a model writes (`summaries=written`). Ours: by default it is extractive, a server's own description and its tools' names, embedded
 apart so that no window cuts it, with words in common beside them; the reranker reads a server through its best `LINES`
 tools, for a summary hides the one tool that fits; its score counts for `rerank_share` of the whole (1 is the paper's); a
 kept server's score counts with an exponent w (0 where only being kept counts). Without a reranker the first order stands.
@@ -15,7 +15,7 @@ A cascade is a function of its text alone: what it finds for a sub-query does no
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ from core.routers.retrieving import RetrievalParameters
 
 TOOL_POOL = 32  # tools of the kept servers that the reranker reads
 LINES = 3  # tools through which it reads a server
+EXTRACTED, WRITTEN = "extracted", "written"
 SERVER_INDEX_SHARE = 0.25  # of a server's score after reranking
 
 
@@ -63,6 +64,10 @@ class CascadeParameters(RerankingParameters, RetrievalParameters):
     chain: float = knob(
         0.5, symbol="chain", low=0.0, high=1.0, step=0.05, group=SIMILARITY,
         help="Exponent of a server's score in that of its tools. 1: the chain rule as it is; 0: being kept is all that counts.",
+    )  # fmt: skip
+    summaries: str = knob(
+        EXTRACTED, choices=(EXTRACTED, WRITTEN), group=SIMILARITY,
+        help="extracted: a server's description and its tools' names. written: by the planner's model, one answer a server at the first question.",
     )  # fmt: skip
     reranker: str = knob(
         "late", choices=(*RERANKERS, NONE), group=RERANK,
@@ -95,6 +100,8 @@ class Cascade:
         """Stage 1. A sub-query goes without the server hint, which was given for the whole question."""
         p, scene = self._parameters, self._scene
         match = self._question.match(p if text == self._question.text else p.replaced({"hint_weight": 0.0}), text)
+        if p.summaries == WRITTEN:
+            match = replace(match, servers=self._written(text))
         if not p.hierarchy:
             return Pruned(text, match, match.servers, np.ones(len(match.servers), dtype=np.bool_))
         pool = top(match.servers, match.servers, scene.server_order, max(p.pool, p.k))
@@ -112,6 +119,12 @@ class Cascade:
             score *= chain_factor(pruned.score, p.chain)[scene.tool_server]
         best = pool[ranking(score[pool], similarity[pool], scene.tool_order[pool])]
         return Finding(pruned.score, score, pruned.kept, best[: p.m])
+
+    def _written(self, text: str) -> Floats:
+        """(S,) similarity to the functional summaries that the planner writes; it remembers them."""
+        summarise = self._question.planner.summarise
+        texts = tuple(summarise(functional_summary(server)) for server in self._scene.catalog.servers)
+        return np.clip(self._question.cosines_of(texts, text), 0.0, 1.0)
 
     def _reranked_servers(self, text: str, match: Match, pool: Mask) -> Floats:
         """(S,) scores; what was not retrieved stays below what was."""

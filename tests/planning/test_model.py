@@ -17,6 +17,7 @@ CARDS = (Card("mail::send", "Send an e-mail.", 0.4), Card("files::list", "List f
 def test_each_question_is_answered_with_what_the_model_says(endpoint, planner):
     for said, ask, expected in (
         ({"description": "weather forecast"}, lambda p: p.predict_tool("q"), "weather forecast"),
+        ({"description": "reads files"}, lambda p: p.summarise("files: Tools: read"), "reads files"),
         ({"question": "list files"}, lambda p: p.rewrite("q"), "list files"),
         ({"questions": ["a", "q", "a", "b", "c"]}, lambda p: p.expand("q", 2), ("a", "b")),
         ({"server": "weather", "tool": "forecast"}, lambda p: p.request("q"), ToolRequest("weather", "forecast")),

@@ -43,6 +43,9 @@ class Planner:
     def request(self, question):
         return self._request.get(question, ToolRequest(question, question))
 
+    def summarise(self, server):
+        return server
+
     def select(self, question, cards, count):
         """The cards that it was told to take; where it was told nothing of any of them, the first ones."""
         offered = tuple(card.id for card in cards)
@@ -73,7 +76,7 @@ class Matcher:
 
     def cosines_of(self, texts, vector):
         self.own.add(texts)
-        return self._row("tools", "own", vector)
+        return self._row("servers" if len(texts) == len(self._names["servers"]) else "tools", "own", vector)
 
     def bm25(self, layer, text):
         return self._row(layer, ("bm25", layer), text)

@@ -85,6 +85,20 @@ def test_tools_are_looked_for_within_the_servers_that_were_kept(route, spoken) -
     assert [decision.servers.names[row] for row in decision.shortlist()] == ["web"]
 
 
+def test_a_planner_may_write_what_servers_are_for(planner, scene, spoken) -> None:
+    """Each summary is asked for by the server's extracted text, and it alone decides where to look."""
+    asked = []
+    planner.summarise = lambda server: asked.append(server) or f"about {server}"
+    written = {"own": {"find the news": {"bank": 0.9, "web": 0.1}}}
+    scene.matcher._tables |= written
+    chosen = PaRag.parameters().replaced({"k": 1, "reranker": "none", "n": 1, "summaries": "written"})
+    decision = PaRag({"rules": planner}).route("find the news", scene, chosen)
+    assert spoken.names(decision) == ["bank::search"]
+    assert asked[:3] == ["web: A web server. Tools: search, crawl", "mail: A mail server. Tools: send, draft",
+                         "bank: A bank server. Tools: pay, search"]  # fmt: skip
+    assert tuple(f"about {text}" for text in asked[:3]) in scene.matcher.own
+
+
 def test_without_the_hierarchy_the_decoy_wins(route, spoken) -> None:
     decision = route("find the news", hierarchy=False)
     assert spoken.names(decision) == ["bank::search"]
