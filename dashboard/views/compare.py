@@ -14,6 +14,7 @@ from dashboard.session import console, first_catalog
 from dashboard.widgets.compare_cards import card
 from dashboard.widgets.compare_tables import difference, placings_table
 from dashboard.widgets.compare_variants import Variant, choose_variants
+from dashboard.widgets.planner_usage import planner_usage
 from dashboard.widgets.preparing import show_preparing
 from dashboard.widgets.question import Question, examples, question
 from dashboard.widgets.text import escaped
@@ -48,6 +49,7 @@ def page() -> None:
     _compared(opened, tuple(variant for variant, _ in done), decisions, texts)
     st.markdown("##### What each costs in tokens")
     token_meter(opened, state, assumed, names, decisions)
+    planner_usage(opened)
 
 
 def _decision(opened: Console, asked: Question, variant: Variant) -> Decision | None:

@@ -11,6 +11,7 @@ from dashboard.session import console, first_catalog
 from dashboard.widgets.agent_state import agent_state
 from dashboard.widgets.knobs import knob_panel, read_knobs, reset_knobs, start_knobs
 from dashboard.widgets.plan import plan_body, plan_choice, start_plan
+from dashboard.widgets.planner_usage import planner_usage
 from dashboard.widgets.preparing import show_preparing
 from dashboard.widgets.question import Question, examples, question
 from dashboard.widgets.route_steps import curves, steps
@@ -65,6 +66,7 @@ def _story(opened: Console, state: UrlState, asked: Question) -> None:
                 ),
                 texts,
             )
+            planner_usage(opened)
             return
         decision = opened.route(
             asked.subtask, catalog=asked.catalog, router=asked.router, parameters=parameters, server_hint=asked.hint
@@ -78,6 +80,7 @@ def _story(opened: Console, state: UrlState, asked: Question) -> None:
     why_panel(opened, decision, WHY)
     curves(opened, decision)
     folded_meter(opened, state, assumed, decision)
+    planner_usage(opened)
 
 
 def _knobs(asked: Question) -> str:

@@ -10,6 +10,8 @@ from streamlit.testing.v1 import AppTest
 from core.console import Console
 from core.embedding.cached import CachedEncoder
 from core.embedding.onnx import onnx_source
+from core.planning.rules import RulesPlanner
+from core.planning.usage import Usage
 from core.store import Store
 from dashboard import session
 
@@ -91,3 +93,20 @@ def test_an_empty_catalog_says_that_no_step_can_be_done(console: Console) -> Non
     console.desk.import_text('{"servers": [{"name": "bare", "connection": {"command": "none"}}]}', "hollow")
     app = visit(q=TWO, plan="rules", catalog="hollow")
     assert "Nothing can do step 1, 2" in app.warning[0].value
+
+
+def test_what_the_model_has_taken_stands_below_and_a_plan_by_it_is_offered(
+    console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not [caption for caption in visit(q=TWO).caption if "since the start" in caption.value]
+
+    class Model(RulesPlanner):
+        name = "<b>small</b>"
+        usage = Usage("<b>small</b>", calls=2, cost_usd=None)
+
+    monkeypatch.setitem(console._planners, "model", Model())
+    app = visit(q=TWO, plan="model")
+    assert metrics(app)["Steps"] == "2"
+    (line,) = (caption.value for caption in app.caption if "since the start" in caption.value)
+    assert "price not known" in line
+    assert "<b>" not in line
