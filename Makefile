@@ -3,12 +3,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test lint bench catalog clean
+.PHONY: run test coverage lint bench catalog clean
 
 run: $(VENV)/.installed
 	$(BIN)/wayfare up
 
 test: lint
+	$(BIN)/python -m pytest
+
+coverage: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest --cov --cov-report=term
 
 lint: $(VENV)/.installed-dev
