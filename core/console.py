@@ -43,6 +43,7 @@ from core.routers import ROUTERS, Router
 from core.routers.base import Scene
 from core.routers.parameters import LearningParameters
 from core.routers.why import why_server, why_tool
+from core.scenarios import Scenarios
 from core.schemas import argument_problems
 from core.shipped import SAMPLE
 from core.store import Store
@@ -69,6 +70,7 @@ class Console:
         self.middleware = Middleware(self.library, self._pool, self._attended)
         self._calls = Calls(store, self.library, self._caller, rng=np.random.default_rng(seed))
         self._planners = planners(os.environ)
+        self.scenarios = Scenarios(self.library, self._planners)
         self._routers: dict[str, Router] = {name: router(self._planners) for name, router in ROUTERS.items()}
         self._decisions: OrderedDict[str, Decision] = OrderedDict()
         self._asked: OrderedDict[tuple[object, ...], tuple[Scene, Decision]] = OrderedDict()

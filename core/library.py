@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 import sample_catalog
 from core.domain.catalog import Catalog, Server
 from core.domain.events import OutcomeEvent, Override
+from core.domain.outcome import OutcomeKind
 from core.domain.statistics import Statistics
 from core.embedding.base import text_hash
 from core.embedding.cached import CachedEncoder
@@ -23,16 +25,18 @@ from core.errors import CatalogError, UnknownNameError
 from core.importers import read_document, read_files, read_tasks
 from core.importers.checks import name_fault
 from core.index.catalog_index import CatalogIndex
+from core.network.traces import OUTAGE_S, CallHistory
 from core.routers.base import Scene
 from core.routers.matching import IndexMatcher
 from core.routers.parameters import LearningParameters
 from core.shipped import SAMPLE, SHIPPED, shipped_size
-from core.stats.book import Priors, StatisticsBook
+from core.stats.book import Priors, StatisticsBook, teaches
 from core.stats.ema import Rates
 from core.store import Store
 from core.tokens import count_many, definition_text
 
 BOOKS_KEPT = 16  # one book for each combination of priors and rates that somebody looked at lately
+MOMENTS = 100  # in a half-life: within one, figures that fade are read alike and a question has the same answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +69,12 @@ class Shelf:
 class Library:
     """Catalogs by name. Thread-safe: pages of several sessions share it."""
 
-    def __init__(self, store: Store, encoder: CachedEncoder) -> None:
+    def __init__(
+        self, store: Store, encoder: CachedEncoder, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
         self._store = store
         self._encoder = encoder
+        self._now = now
         self._shelves: dict[str, Shelf] = {}
         self._lock = threading.RLock()
 
@@ -147,7 +154,7 @@ class Library:
     def statistics(self, name: str, learning: LearningParameters | None = None) -> Statistics:
         """A snapshot of a catalog's statistics."""
         with self._lock:
-            return self.book(name, learning).snapshot()
+            return self.book(name, learning).snapshot(self._moment(learning))
 
     def scene(self, name: str, learning: LearningParameters | None = None) -> Scene:
         """What a router needs: catalog, statistics, index and token counts. Builds the index where there is none yet."""
@@ -155,14 +162,21 @@ class Library:
             self.prepare(name)
         with self._lock:
             shelf = self._shelf(name)
-            statistics = self.book(name, learning).snapshot()
+            statistics = self.book(name, learning).snapshot(self._moment(learning))
             scene = shelf.scenes.get(id(statistics))
             if scene is None or scene.statistics is not statistics:
                 if shelf.index is None or shelf.tokens is None:
                     raise CatalogError(f"Catalog {name!r} was changed while it was opened; try again.")
-                scene = Scene.of(shelf.catalog, statistics, IndexMatcher(shelf.index, self._encoder), shelf.tokens)
+                matcher = IndexMatcher(shelf.index, self._encoder)
+                scene = Scene.of(shelf.catalog, statistics, matcher, shelf.tokens, _measured_network(shelf))
                 shelf.scenes = {id(statistics): scene}
             return scene
+
+    def _moment(self, learning: LearningParameters | None) -> datetime | None:
+        if learning is None or learning.half_life_s == 0:
+            return None
+        moment_s = learning.half_life_s / MOMENTS
+        return datetime.fromtimestamp(self._now().timestamp() // moment_s * moment_s, UTC)
 
     def prepare(self, name: str, progress: Callable[[int, int], None] | None = None) -> None:
         """Embed and count what has not been yet. `progress` is told how many texts are done, of how many."""
@@ -230,6 +244,19 @@ class Library:
             self._store.vectors.save_token_counts(counted)
             known = {**known, **counted}
         return np.array([known[h] for h in hashes], dtype=np.int64)
+
+
+def _measured_network(shelf: Shelf) -> CallHistory:
+    """The latencies of the real calls so far; one that was never answered counts as an outage."""
+    calls = len(shelf.outcomes)
+    return CallHistory(
+        tuple(server.name for server in shelf.catalog.servers),
+        lambda: ((call.server, _waited_s(call)) for call in shelf.outcomes[:calls] if teaches(call)),
+    )
+
+
+def _waited_s(call: OutcomeEvent) -> float:
+    return max(call.latency_s, OUTAGE_S) if OutcomeKind(call.kind).post_accept_failure else call.latency_s
 
 
 def check_name(name: str) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from dashboard.pages import register
-from dashboard.views import activity, call, catalog, compare, map, route
+from dashboard.views import activity, call, catalog, compare, map, network, route
 
 MARK = str(Path(__file__).parent / "assets" / "wayfare.png")  # a file of ours: named icons are fetched from elsewhere
 
@@ -17,6 +17,7 @@ st.navigation(
         st.Page(compare.page, title="Compare", icon=":material/compare_arrows:", url_path="compare"),
         st.Page(call.page, title="Call", icon=":material/play_arrow:", url_path="call"),
         st.Page(map.page, title="Map", icon=":material/scatter_plot:", url_path="map"),
+        st.Page(network.page, title="Network", icon=":material/network_check:", url_path="network"),
         st.Page(catalog.page, title="Catalog", icon=":material/inventory_2:", url_path="catalog"),
         st.Page(activity.page, title="Activity", icon=":material/timeline:", url_path="activity"),
     ),

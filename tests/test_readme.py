@@ -41,7 +41,7 @@ def test_the_wayfare_lines_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     plain = {"servers": [{"name": "a", "description": "b", "tools": [{"name": "c", "description": "d"}]}]}
     (tmp_path / "catalog.json").write_text(json.dumps(plain))
     commands = [line for line in LINES if line.startswith("wayfare ")]
-    assert len(commands) == 6
+    assert len(commands) == 7
     for line in commands:
         words = re.findall(r'"[^"]*"|\S+', line.split("    #")[0])[1:]
         main([word.strip('"').replace("path/to", str(tmp_path)) for word in words])

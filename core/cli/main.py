@@ -25,6 +25,7 @@ COMMANDS = {  # name: module of core.cli and the command in it; loaded when it i
     "lint": ("linting", "lint"),
     "bench": ("lab", "bench"),
     "calibrate": ("lab", "calibrate"),
+    "scenario": ("scenario", "scenario"),
 }
 
 

@@ -153,12 +153,24 @@ class Exposure:
 
 
 @dataclass(frozen=True, slots=True)
+class Explored:
+    """How a decision took a chance, and the success that the figures alone give: r~ of servers (S,), (1 - pfail) r of tools (T,).
+
+    The traces' `success` is what was gone by instead.
+    """
+
+    how: str
+    server_estimate: Array
+    tool_estimate: Array
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """What a router decided and why. No candidate is a decision too: `candidates` is empty and `reason` says why.
 
     `score` names what tools were ranked by: the traces' `utility` is a utility for EHRR and its like, and the router's
     own score elsewhere. `stages` are the algorithm's steps in order, `steps` the parts of a decomposed question, `remarks`
-    what the router says of single tools, by row.
+    what the router says of single tools, by row. `explored` is None where success is what the figures say.
     """
 
     id: str
@@ -181,6 +193,7 @@ class Decision:
     stages: tuple[Stage, ...] = ()
     steps: tuple[SubDecision, ...] = ()
     remarks: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
+    explored: Explored | None = None
 
     @property
     def winner(self) -> ToolRow | None:

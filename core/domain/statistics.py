@@ -28,7 +28,11 @@ class Source(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ServerFigures:
-    """Per server, shape (S,): s, probabilities, USD. `ask_usd` is NaN where nobody asks. `*_source` hold `Source`."""
+    """Per server, shape (S,): s, probabilities, USD. `ask_usd` is NaN where nobody asks. `*_source` hold `Source`.
+
+    `seen_version` is the version of the statistics after the server's last call, 0 before any; `decayed` and `conn_decayed`
+    are the shares in [0, 1] that time has taken back of what calls and connects taught, 0 with decay off.
+    """
 
     conn_s: Array
     call_s: Array
@@ -43,11 +47,17 @@ class ServerFigures:
     success_source: NDArray[np.int8]
     failure_source: NDArray[np.int8]
     ask_source: NDArray[np.int8]
+    seen_version: NDArray[np.int64]
+    decayed: Array
+    conn_decayed: Array
 
 
 @dataclass(frozen=True, slots=True)
 class ToolFigures:
-    """Per tool, shape (T,): s, probability, USD. `price_usd` is NaN for an unpriced tool. `*_source` hold `Source`."""
+    """Per tool, shape (T,): s, probability, USD. `price_usd` is NaN for an unpriced tool. `*_source` hold `Source`.
+
+    `seen_version` and `decayed` as in `ServerFigures`.
+    """
 
     latency_s: Array
     success: Array
@@ -56,6 +66,8 @@ class ToolFigures:
     latency_source: NDArray[np.int8]
     success_source: NDArray[np.int8]
     price_source: NDArray[np.int8]
+    seen_version: NDArray[np.int64]
+    decayed: Array
 
 
 @dataclass(frozen=True, slots=True)

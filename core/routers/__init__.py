@@ -16,6 +16,7 @@ from core.routers.rag_mcp import RagMcp
 from core.routers.react import React
 from core.routers.rerank_rag import RerankRag
 from core.routers.simple_retrieval import SimpleRetrieval
+from core.routers.sonar import Sonar
 from core.routers.static_pruning import StaticPruning
 from core.routers.tool_attention import ToolAttention
 from core.routers.toolshed import Toolshed
@@ -33,6 +34,7 @@ ROUTERS: dict[str, type[Router]] = {
         RagBm25,
         RerankRag,
         Prag,
+        Sonar,
         PaRag,
         NaiveRag,
         AgenticRag,

@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog
-from core.domain.decision import Decision, Exposure, ServerTrace, Stage, SubDecision, ToolTrace
+from core.domain.decision import Decision, Explored, Exposure, ServerTrace, Stage, SubDecision, ToolTrace
 from core.domain.params import Parameters
 from core.domain.statistics import Statistics
 from core.embedding.base import Vectors
 from core.errors import WayfareError
+from core.network.traces import NetworkView
 from core.planning.base import Planner
 from core.planning.environment import chosen_planner
 from core.planning.rules import RulesPlanner
@@ -71,7 +72,7 @@ class Matcher(Protocol):
 @dataclass(frozen=True, slots=True)
 class Scene:
     """What a router looks at. `tool_tokens` holds the tokens of each tool's definition; `name_order_*` the alphabetical
-    place of each server and tool, for ties."""
+    place of each server and tool, for ties. `network` is what is known of recent latencies; None where nothing is."""
 
     catalog: Catalog
     statistics: Statistics
@@ -82,9 +83,17 @@ class Scene:
     tool_server: NDArray[np.int64]
     tool_order: NDArray[np.int64]
     server_order: NDArray[np.int64]
+    network: NetworkView | None = None
 
     @classmethod
-    def of(cls, catalog: Catalog, statistics: Statistics, matcher: Matcher, tool_tokens: NDArray[np.int64]) -> Scene:
+    def of(
+        cls,
+        catalog: Catalog,
+        statistics: Statistics,
+        matcher: Matcher,
+        tool_tokens: NDArray[np.int64],
+        network: NetworkView | None = None,
+    ) -> Scene:
         """The scene of a catalog: the columns that every decision needs are worked out once."""
         server_names = tuple(server.name for server in catalog.servers)
         tool_ids = tuple(tool.id for tool in catalog.tools)
@@ -98,6 +107,7 @@ class Scene:
             tool_server=np.repeat(np.arange(len(catalog.servers)), [len(s.tools) for s in catalog.servers]),
             tool_order=_order(tool_ids),
             server_order=_order(server_names),
+            network=network,
         )
 
 
@@ -172,6 +182,7 @@ class Verdict:
     steps: tuple[SubDecision, ...] = ()
     exposure: Exposure | None = None
     remarks: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
+    explored: Explored | None = None
 
 
 class Router(ABC):
@@ -229,6 +240,7 @@ class Router(ABC):
             stages=verdict.stages,
             steps=verdict.steps,
             remarks=verdict.remarks,
+            explored=verdict.explored,
         )
 
     def event(self, decision: Decision) -> dict[str, Any]:  # noqa: ARG002 - most routers have nothing to add

@@ -1,18 +1,22 @@
 """EHRR: economics-aware hierarchical retrieval and routing (Algorithm 2 of the paper).
 
 Servers by utility (3) -> top-k -> posted-price auction (4), (5) -> affordable tools of accepted servers by utility (7)
--> top-n (9). Its three ablations are parameters.
+-> top-n (9). Its three ablations are parameters, and so is exploration (ours, `core.routers.exploring`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
-from core.domain.decision import DROPS, KEPT, Drop, ServerTrace, Stage, ToolTrace
+from core.domain.decision import DROPS, KEPT, Decision, Drop, Explored, ServerTrace, Stage, ToolTrace
 from core.domain.params import Parameters
 from core.economics import auction, utility
 from core.economics.time_to_success import Array
 from core.routers.base import Question, Router, Scene, Verdict
+from core.routers.exploring import Beliefs, beliefs, exploration_note
 from core.routers.figures import ServerFigures, ranks, server_figures, tool_figures
 from core.routers.parameters import EhrrParameters
 
@@ -33,12 +37,31 @@ class Ehrr(Router):
         if not isinstance(parameters, EhrrParameters):
             raise TypeError(f"EHRR takes EhrrParameters, not {type(parameters).__name__}")
         match = question.match(parameters)
-        figures = server_figures(scene, l_route_s=parameters.l_route_s, eps=parameters.eps)
+        believed = beliefs(scene.statistics, parameters, rate=parameters.lambda_r)
+        figures = server_figures(scene, l_route_s=parameters.l_route_s, eps=parameters.eps, beliefs=believed)
         servers = self._server_layer(match.servers, figures, scene, parameters)
-        tools, candidates = self._tool_layer(match.tools, servers, figures, scene, parameters)
+        tools, candidates = self._tool_layer(match.tools, servers, figures, believed, scene, parameters)
         return Verdict(
-            servers, tools, candidates, _reason(servers, tools, candidates), _stages(servers, tools, candidates)
+            servers,
+            tools,
+            candidates,
+            _reason(servers, tools, candidates) + exploration_note(parameters),
+            _stages(servers, tools, candidates),
+            explored=None if believed is None else _explored(scene, parameters),
         )
+
+    def event(self, decision: Decision) -> dict[str, Any]:
+        """Where success was explored: what was gone by and what the figures say, for the short-list and its tools."""
+        if decision.explored is None:
+            return {}
+        servers, tools, figures = decision.servers, decision.tools, decision.explored
+        return {
+            "exploration": figures.how,
+            "success": {
+                **_both(servers.names, decision.shortlist(), servers.success, figures.server_estimate),
+                **_both(tools.ids, decision.evaluated_tools(), tools.success, figures.tool_estimate),
+            },
+        }
 
     def _server_layer(self, similarity: Array, figures: ServerFigures, scene: Scene, p: EhrrParameters) -> ServerTrace:
         ask_usd, cost_s = scene.statistics.servers.ask_usd, figures.cost_s
@@ -67,10 +90,18 @@ class Ehrr(Router):
         )
 
     def _tool_layer(
-        self, similarity: Array, servers: ServerTrace, figures: ServerFigures, scene: Scene, p: EhrrParameters
+        self,
+        similarity: Array,
+        servers: ServerTrace,
+        figures: ServerFigures,
+        believed: Beliefs | None,
+        scene: Scene,
+        p: EhrrParameters,
     ) -> tuple[ToolTrace, tuple[int, ...]]:
         server = scene.tool_server
-        known = tool_figures(scene, figures, kappa=p.kappa, per_attempt=p.billing == "per_attempt", eps=p.eps)
+        known = tool_figures(
+            scene, figures, kappa=p.kappa, per_attempt=p.billing == "per_attempt", eps=p.eps, beliefs=believed
+        )
         utilities = utility.utility(
             similarity, known.time_cost_s + known.money_cost_s, alpha=p.alpha_t if p.execution_signals else 0.0
         )
@@ -98,6 +129,15 @@ class Ehrr(Router):
             dropped=_dropped(servers, server, can_pay, rank, p.n),
         )
         return trace, tuple(int(row) for row in best[: p.n])
+
+
+def _both(names: Sequence[str], rows: Sequence[int], used: Array, estimate: Array) -> dict[str, dict[str, float]]:
+    return {names[row]: {"used": float(used[row]), "estimate": float(estimate[row])} for row in rows}
+
+
+def _explored(scene: Scene, p: EhrrParameters) -> Explored:
+    servers = server_figures(scene, l_route_s=p.l_route_s, eps=p.eps)
+    return Explored(p.exploration, servers.success, tool_figures(scene, servers, eps=p.eps).success)
 
 
 def _stages(servers: ServerTrace, tools: ToolTrace, candidates: tuple[int, ...]) -> tuple[Stage, ...]:

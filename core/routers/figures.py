@@ -9,6 +9,7 @@ import numpy as np
 from core.economics import time_to_success, utility
 from core.economics.time_to_success import Array
 from core.routers.base import Scene
+from core.routers.exploring import Beliefs
 
 EPS = 1e-3  # EHRR, Table V
 
@@ -35,23 +36,35 @@ class ToolFigures:
     price_usd: Array
 
 
-def server_figures(scene: Scene, *, l_route_s: float = 0.0, eps: float = EPS) -> ServerFigures:
-    """What a call to each server is expected to take, EHRR (2)."""
+def server_figures(
+    scene: Scene, *, l_route_s: float = 0.0, eps: float = EPS, beliefs: Beliefs | None = None
+) -> ServerFigures:
+    """What a call to each server is expected to take, EHRR (2), by the figures or by what is believed instead."""
     known = scene.statistics.servers
     fixed_s = l_route_s + known.conn_s
-    success = time_to_success.conservative_success(known.success, known.success_variance, eps=eps)
-    cost_s = time_to_success.expected_time_to_success(
-        fixed_s, known.call_s, success, known.post_accept_failure, eps=eps
-    )
-    return ServerFigures(fixed_s, known.call_s, success, known.post_accept_failure, cost_s)
+    if beliefs is None:
+        success = time_to_success.conservative_success(known.success, known.success_variance, eps=eps)
+        failure = known.post_accept_failure
+    else:
+        success, failure = np.maximum(eps, beliefs.server_success), beliefs.post_accept_failure
+    cost_s = time_to_success.expected_time_to_success(fixed_s, known.call_s, success, failure, eps=eps)
+    return ServerFigures(fixed_s, known.call_s, success, failure, cost_s)
 
 
 def tool_figures(
-    scene: Scene, servers: ServerFigures, *, kappa: float = 1.0, per_attempt: bool = False, eps: float = EPS
+    scene: Scene,
+    servers: ServerFigures,
+    *,
+    kappa: float = 1.0,
+    per_attempt: bool = False,
+    eps: float = EPS,
+    beliefs: Beliefs | None = None,
 ) -> ToolFigures:
-    """What a call of each tool is expected to take and cost, EHRR (6)."""
+    """What a call of each tool is expected to take and cost, EHRR (6), by the figures or by what is believed instead."""
     known, server = scene.statistics.tools, scene.tool_server
-    success = time_to_success.attempt_success(known.success, servers.post_accept_failure[server], eps=eps)
+    success = time_to_success.attempt_success(
+        known.success if beliefs is None else beliefs.tool_success, servers.post_accept_failure[server], eps=eps
+    )
     return ToolFigures(
         latency_s=known.latency_s,
         success=success,

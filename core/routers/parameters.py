@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.domain.params import Parameters, knob
+from core.routers.exploring import ExplorationParameters
 from core.stats.book import Priors
 from core.stats.ema import Rates
 
@@ -94,77 +95,44 @@ class LearningParameters(Parameters):
         0.15, symbol="λr", low=0.01, high=0.99, step=0.01, group=LEARNING, help="Smoothing of success, EHRR (8)."
     )
     lambda_var: float = knob(
-        0.15,
-        symbol="λσ",
-        low=0.01,
-        high=0.99,
-        step=0.01,
-        group=LEARNING,
+        0.15, symbol="λσ", low=0.01, high=0.99, step=0.01, group=LEARNING,
         help="Smoothing of the variance of success, EHRR (8).",
-    )
+    )  # fmt: skip
     lambda_p: float = knob(
-        0.15,
-        symbol="λp",
-        low=0.01,
-        high=0.99,
-        step=0.01,
-        group=LEARNING,
+        0.15, symbol="λp", low=0.01, high=0.99, step=0.01, group=LEARNING,
         help="Smoothing of post-accept failure, EHRR (8).",
-    )
+    )  # fmt: skip
     lambda_l: float = knob(
-        0.15,
-        symbol="λl",
-        low=0.01,
-        high=0.99,
-        step=0.01,
-        group=LEARNING,
+        0.15, symbol="λl", low=0.01, high=0.99, step=0.01, group=LEARNING,
         help="Smoothing of call and connection time, EHRR (8).",
-    )
+    )  # fmt: skip
     prior_r: float = knob(
         0.9, symbol="r₀", low=0.01, high=1.0, step=0.01, group=LEARNING, help="Success assumed where nothing is known."
     )
     prior_var: float = knob(
-        0.0,
-        symbol="σ²₀",
-        low=0.0,
-        high=0.25,
-        step=0.01,
-        group=LEARNING,
+        0.0, symbol="σ²₀", low=0.0, high=0.25, step=0.01, group=LEARNING,
         help="Variance of success assumed where nothing is known.",
-    )
+    )  # fmt: skip
     prior_pfail: float = knob(
-        0.02,
-        symbol="pfail₀",
-        low=0.0,
-        high=0.99,
-        step=0.01,
-        group=LEARNING,
+        0.02, symbol="pfail₀", low=0.0, high=0.99, step=0.01, group=LEARNING,
         help="Post-accept failure assumed where nothing is known.",
-    )
+    )  # fmt: skip
     prior_call_s: float = knob(
-        1.0,
-        symbol="Lcall₀",
-        unit="s",
-        low=0.0,
-        high=60.0,
-        step=0.1,
-        group=LEARNING,
+        1.0, symbol="Lcall₀", unit="s", low=0.0, high=60.0, step=0.1, group=LEARNING,
         help="Call time assumed where nothing is known.",
-    )
+    )  # fmt: skip
     prior_conn_s: float = knob(
-        0.3,
-        symbol="Lconn₀",
-        unit="s",
-        low=0.0,
-        high=60.0,
-        step=0.1,
-        group=LEARNING,
+        0.3, symbol="Lconn₀", unit="s", low=0.0, high=60.0, step=0.1, group=LEARNING,
         help="Connection time assumed where nothing is known.",
-    )
+    )  # fmt: skip
+    half_life_s: float = knob(
+        0.0, symbol="t½", unit="s", low=0.0, high=86_400.0, step=60.0, group=LEARNING,
+        help="Time without a call after which a figure is half-way back to its declared or prior value; 0, the paper: never.",
+    )  # fmt: skip
 
     def rates(self) -> Rates:
-        """The smoothing coefficients."""
-        return Rates(self.lambda_r, self.lambda_var, self.lambda_p, self.lambda_l)
+        """The smoothing coefficients and the half-life."""
+        return Rates(self.lambda_r, self.lambda_var, self.lambda_p, self.lambda_l, self.half_life_s)
 
     def priors(self) -> Priors:
         """The assumptions."""
@@ -172,8 +140,8 @@ class LearningParameters(Parameters):
 
 
 @dataclass(frozen=True)
-class EhrrParameters(LearningParameters, MatchingParameters):
-    """EHRR, Table V, and the switches of its ablation study."""
+class EhrrParameters(ExplorationParameters, LearningParameters, MatchingParameters):
+    """EHRR, Table V, the switches of its ablation study, and exploration."""
 
     k: int = knob(
         5, symbol="k", low=1, high=100, step=1, group=SIMILARITY, help="Servers on the short-list, top-k by (3)."

@@ -21,6 +21,7 @@ from core.routers.parameters import SIMILARITY, CandidateParameters, MatchingPar
 from core.routers.ranking import Floats, Mask, Scored, ranked_verdict, top
 
 NO_TOOLS = "The servers that came up have no tools; raise s."
+SHOWN = MatchingParameters()  # the similarity beside the scores
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Retrieval:
 
 def retrieve(question: Question, scene: Scene, text: str, parameters: TwoStageParameters) -> Retrieval:
     """The two stages for a text: the question itself, or what a planner made of it."""
-    match = question.match(MatchingParameters())
+    match = question.match(SHOWN)
     servers, tools = question.bm25("servers", text), question.bm25("tools", text)
     listed = top(servers, match.servers, scene.server_order, parameters.s)
     within = np.flatnonzero(listed[scene.tool_server])

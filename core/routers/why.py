@@ -17,8 +17,29 @@ OTHER_DROPS = {
 
 
 def why_server(decision: Decision, row: int) -> str:
-    """One sentence about a server of a decision."""
-    server = decision.server_at(row)
+    """One sentence about a server of a decision, and one more where its success was explored."""
+    said = _why_server(decision, decision.server_at(row))
+    if decision.explored is None:
+        return said
+    return f"{said} {_explored(decision.explored.how, decision.servers.success[row], decision.explored.server_estimate[row])}"
+
+
+def why_tool(decision: Decision, row: int) -> str:
+    """One sentence about a tool of a decision, and one more where its success was explored."""
+    said = _why_tool(decision, row)
+    if decision.explored is None:
+        return said
+    return (
+        f"{said} {_explored(decision.explored.how, decision.tools.success[row], decision.explored.tool_estimate[row])}"
+    )
+
+
+def _explored(how: str, used: float, estimate: float) -> str:
+    taken = "drawn as" if how == "thompson" else "taken, with a bonus, as"
+    return f"Its success was {taken} {units.share(used)}; the figures alone say {units.share(estimate)}."
+
+
+def _why_server(decision: Decision, server: ServerRow) -> str:
     if not server.shortlisted:
         return _not_shortlisted(decision, server)
     if not server.accepted:
@@ -34,8 +55,7 @@ def why_server(decision: Decision, row: int) -> str:
     return f"{place}; offered {units.price(server.posted_price_usd)} a call it accepts, because {asked}."
 
 
-def why_tool(decision: Decision, row: int) -> str:
-    """One sentence about a tool of a decision."""
+def _why_tool(decision: Decision, row: int) -> str:
     tool = decision.tool_at(row)
     server = decision.server_at(int(decision.tools.server_row[row]))
     match tool.dropped_by:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from core.domain.events import OutcomeEvent, Override
 from core.domain.outcome import OutcomeKind
 from core.domain.statistics import ServerFigures, Source, Statistics, ToolFigures
 from core.stats.ema import Rates, Running
+from core.stats.table import RunningTable
 
 LARGEST_FIGURE = 1e9
 
@@ -30,6 +32,7 @@ class Priors:
 class StatisticsBook:
     """Statistics of one catalog under given priors and rates; `observe` folds one outcome, `snapshot` is immutable.
 
+    With a half-life among the rates, figures fade back to their declared or prior values from the start of the last call on.
     Simulated outcomes and cancelled calls are recorded elsewhere but teach nothing here.
     """
 
@@ -44,12 +47,14 @@ class StatisticsBook:
         self._catalog = catalog
         self._rates = rates or Rates()
         priors = priors or Priors()
-        self._servers = [_server_start(server, priors) for server in catalog.servers]
-        self._tools = [_tool_start(tool, priors) for tool in catalog.tools]
+        half_life_s = self._rates.half_life_s
+        self._servers = RunningTable([_server_start(s, priors) for s in catalog.servers], half_life_s=half_life_s)
+        self._tools = RunningTable([_tool_start(t, priors) for t in catalog.tools], half_life_s=half_life_s)
         self._declared = _declared_sources(catalog)
         self._ask, self._ask_source, self._price, self._price_source = _prices(catalog, overrides)
         self._version = 0
-        self._snapshot: Statistics | None = None
+        self._latest_s = -np.inf
+        self._snapshot: tuple[float, Statistics] | None = None
 
     def observe(self, outcome: OutcomeEvent) -> None:
         """Fold one outcome; one about a server that the catalog no longer has is passed over."""
@@ -57,16 +62,21 @@ class StatisticsBook:
         if row is None or not teaches(outcome):
             return
         tool_row = self._catalog.tool_row.get(f"{outcome.server}::{outcome.tool}")
-        self._servers[row] = self._after(self._servers[row], outcome, outcome.connect_s)
-        if tool_row is not None:
-            self._tools[tool_row] = self._after(self._tools[tool_row], outcome, None)
+        at_s = outcome.at.timestamp()
         self._version += 1
+        server = self._after(self._servers.row(row, at_s), outcome, outcome.connect_s)
+        self._servers.put(row, server, at_s=at_s, version=self._version)
+        if tool_row is not None:
+            tool = self._after(self._tools.row(tool_row, at_s), outcome, None)
+            self._tools.put(tool_row, tool, at_s=at_s, version=self._version)
+        self._latest_s = max(self._latest_s, at_s)
         self._snapshot = None
 
     def after(self, outcome: OutcomeEvent) -> tuple[Running, Running]:
         """The figures of its server and tool as they will be once this outcome is folded; nothing changes yet."""
-        server = self._servers[self._catalog.server_row[outcome.server]]
-        tool = self._tools[self._catalog.tool_row[f"{outcome.server}::{outcome.tool}"]]
+        at_s = outcome.at.timestamp()
+        server = self._servers.row(self._catalog.server_row[outcome.server], at_s)
+        tool = self._tools.row(self._catalog.tool_row[f"{outcome.server}::{outcome.tool}"], at_s)
         if not teaches(outcome):
             return server, tool
         return self._after(server, outcome, outcome.connect_s), self._after(tool, outcome, None)
@@ -83,51 +93,54 @@ class StatisticsBook:
             rates=self._rates,
         )
 
-    def snapshot(self) -> Statistics:
-        """The figures as they stand, as arrays."""
-        if self._snapshot is None:
-            self._snapshot = Statistics(self._server_figures(), self._tool_figures(), self._version)
-        return self._snapshot
+    def snapshot(self, at: datetime | None = None) -> Statistics:
+        """The figures as arrays. With decay they depend on the moment: `at`, or that of the latest outcome."""
+        at_s = self._latest_s if at is None or self._rates.half_life_s == 0 else at.timestamp()
+        if self._snapshot is None or self._snapshot[0] != at_s:
+            self._snapshot = at_s, Statistics(self._server_figures(at_s), self._tool_figures(at_s), self._version)
+        return self._snapshot[1]
 
     def server(self, row: int) -> Running:
-        """The running figures of one server."""
-        return self._servers[row]
+        """The running figures of one server after its last call."""
+        return self._servers.row(row)
 
     def tool(self, row: int) -> Running:
-        """The running figures of one tool."""
-        return self._tools[row]
+        """The running figures of one tool after its last call."""
+        return self._tools.row(row)
 
-    def _server_figures(self) -> ServerFigures:
-        run, declared = self._servers, self._declared
-        calls = np.array([r.calls for r in run], dtype=np.int64)
-        connects = np.array([r.connects for r in run], dtype=np.int64)
+    def _server_figures(self, at_s: float) -> ServerFigures:
+        run, declared = self._servers.columns(at_s), self._declared
         return ServerFigures(
-            conn_s=_column(r.conn_s for r in run),
-            call_s=_column(r.call_s for r in run),
-            success=_column(r.success for r in run),
-            success_variance=_column(r.variance for r in run),
-            post_accept_failure=_column(r.failure for r in run),
+            conn_s=run.conn_s,
+            call_s=run.call_s,
+            success=run.success,
+            success_variance=run.variance,
+            post_accept_failure=run.failure,
             ask_usd=self._ask,
-            calls=calls,
-            connects=connects,
-            conn_source=_source(declared["conn_s"], connects),
-            call_source=_source(declared["call_s"], calls),
-            success_source=_source(declared["success"], calls),
-            failure_source=_source(declared["failure"], calls),
+            calls=run.calls,
+            connects=run.connects,
+            conn_source=_source(declared["conn_s"], run.connects),
+            call_source=_source(declared["call_s"], run.calls),
+            success_source=_source(declared["success"], run.calls),
+            failure_source=_source(declared["failure"], run.calls),
             ask_source=self._ask_source,
+            seen_version=run.seen_version,
+            decayed=run.decayed,
+            conn_decayed=run.conn_decayed,
         )
 
-    def _tool_figures(self) -> ToolFigures:
-        run, declared = self._tools, self._declared
-        calls = np.array([r.calls for r in run], dtype=np.int64)
+    def _tool_figures(self, at_s: float) -> ToolFigures:
+        run, declared = self._tools.columns(at_s), self._declared
         return ToolFigures(
-            latency_s=_column(r.call_s for r in run),
-            success=_column(r.success for r in run),
+            latency_s=run.call_s,
+            success=run.success,
             price_usd=self._price,
-            calls=calls,
-            latency_source=_source(declared["tool_latency"], calls),
-            success_source=_source(declared["tool_success"], calls),
+            calls=run.calls,
+            latency_source=_source(declared["tool_latency"], run.calls),
+            success_source=_source(declared["tool_success"], run.calls),
             price_source=self._price_source,
+            seen_version=run.seen_version,
+            decayed=run.decayed,
         )
 
 
@@ -174,10 +187,6 @@ def _declared_sources(catalog: Catalog) -> dict[str, np.ndarray]:
 
 def _source(declared: np.ndarray, calls: np.ndarray) -> np.ndarray:
     return np.where(calls > 0, Source.MEASURED, declared).astype(np.int8)
-
-
-def _column(values: Iterable[float]) -> np.ndarray:
-    return np.fromiter(values, dtype=np.float64)
 
 
 def _prices(catalog: Catalog, overrides: Iterable[Override]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

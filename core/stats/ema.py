@@ -1,8 +1,12 @@
-"""Online statistics as exponential moving averages: EHRR (8)."""
+"""Online statistics as exponential moving averages, EHRR (8), and how they may fade with time (ours)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+
+import numpy as np
+
+from core.economics.time_to_success import Array
 
 
 def ema(old: float, observed: float, rate: float) -> float:
@@ -14,14 +18,42 @@ def ema(old: float, observed: float, rate: float) -> float:
     return (1.0 - rate) * old + rate * observed
 
 
+def decayed_share(age_s: Array, half_life_s: float) -> Array:
+    """What time has taken back of what was learnt `age_s` ago: 1 - 2^(-age / half-life); nothing without a half-life.
+
+    NaN as an age means that nothing was learnt. Shapes: (N,) each, in s.
+
+    >>> decayed_share(np.array([0.0, 600.0, 1200.0, np.nan]), 600.0).tolist()
+    [0.0, 0.5, 0.75, 0.0]
+    >>> decayed_share(np.array([600.0]), 0.0).tolist()
+    [0.0]
+    """
+    if half_life_s == 0:
+        return np.zeros_like(age_s)
+    return 1.0 - np.exp2(-np.nan_to_num(np.maximum(age_s, 0.0)) / half_life_s)
+
+
+def decayed(figure: Array, start: Array, share: Array) -> Array:
+    """A figure on its way back to where it stood before the first call. Exponential, so that two spans are as one.
+
+    >>> decayed(np.array([0.2]), np.array([0.9]), np.array([0.5])).round(2).tolist()
+    [0.55]
+    """
+    return np.where(share == 0, figure, figure + share * (start - figure))
+
+
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """The smoothing coefficients of (8): success, variance, post-accept failure, latency. Each in (0, 1)."""
+    """The smoothing coefficients of (8): success, variance, post-accept failure, latency. Each in (0, 1).
+
+    `half_life_s` is the time without a call after which a figure is half-way back to its start; 0, the paper's form: never.
+    """
 
     success: float = 0.15
     variance: float = 0.15
     failure: float = 0.15
     latency: float = 0.15
+    half_life_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

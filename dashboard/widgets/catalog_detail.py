@@ -105,31 +105,31 @@ def server_figures(server: Server, statistics: Statistics, row: int) -> list[Fig
         (
             "Connection time",
             units.seconds(known.conn_s[row]),
-            source_word(known.conn_source[row], int(known.connects[row])),
+            source_word(known.conn_source[row], int(known.connects[row]), known.conn_decayed[row]),
             units.seconds(server.conn_s),
         ),
         (
             "Call time",
             units.seconds(known.call_s[row]),
-            source_word(known.call_source[row], calls),
+            source_word(known.call_source[row], calls, known.decayed[row]),
             units.seconds(server.call_s),
         ),
         (
             "Success",
             units.share(known.success[row]),
-            source_word(known.success_source[row], calls),
+            source_word(known.success_source[row], calls, known.decayed[row]),
             units.share(server.success),
         ),
         (
             "Variance of success",
             f"{known.success_variance[row]:.3g}",
-            source_word(known.success_source[row], calls),
+            source_word(known.success_source[row], calls, known.decayed[row]),
             "–" if server.success_variance is None else f"{server.success_variance:.3g}",
         ),
         (
             "Post-accept failure",
             units.share(known.post_accept_failure[row]),
-            source_word(known.failure_source[row], calls),
+            source_word(known.failure_source[row], calls, known.decayed[row]),
             units.share(server.post_accept_failure),
         ),
     ]
@@ -142,13 +142,13 @@ def tool_figures(tool: Tool, statistics: Statistics, row: int) -> list[Figure]:
         (
             "Latency",
             units.seconds(known.latency_s[row]),
-            source_word(known.latency_source[row], calls),
+            source_word(known.latency_source[row], calls, known.decayed[row]),
             units.seconds(tool.latency_s),
         ),
         (
             "Success",
             units.share(known.success[row]),
-            source_word(known.success_source[row], calls),
+            source_word(known.success_source[row], calls, known.decayed[row]),
             units.share(tool.success),
         ),
     ]

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from core import units
 from core.domain.catalog import Catalog, Server, Tool, ToolHints
 from core.domain.statistics import Source, Statistics
 
@@ -20,6 +21,7 @@ M_USD = 1e3
 PERCENT = 1e2
 SHOWN_DESCRIPTION = 160
 NO_HINTS = ToolHints()
+LEAST_SHOWN = 0.005  # less has hardly moved
 NO_COMMAND = "no command"
 LABELS = tuple("median of its tools" if source is Source.MEDIAN else source.label for source in sorted(Source))
 
@@ -68,14 +70,14 @@ def server_frame(catalog: Catalog, statistics: Statistics) -> pd.DataFrame:
             "ask_musd": figures.ask_usd * M_USD,
             "ask_source": price_words(figures.ask_usd, figures.ask_source),
             "connect_s": figures.conn_s,
-            "connect_source": source_words(figures.conn_source, figures.connects),
+            "connect_source": source_words(figures.conn_source, figures.connects, figures.conn_decayed),
             "call_s": figures.call_s,
-            "call_source": source_words(figures.call_source, figures.calls),
+            "call_source": source_words(figures.call_source, figures.calls, figures.decayed),
             "success_percent": figures.success * PERCENT,
-            "success_source": source_words(figures.success_source, figures.calls),
+            "success_source": source_words(figures.success_source, figures.calls, figures.decayed),
             "variance": figures.success_variance,
             "failure_percent": figures.post_accept_failure * PERCENT,
-            "failure_source": source_words(figures.failure_source, figures.calls),
+            "failure_source": source_words(figures.failure_source, figures.calls, figures.decayed),
             "calls": figures.calls,
             "reached_by": [reached_by(server) for server in catalog.servers],
         }
@@ -94,9 +96,9 @@ def tool_frame(catalog: Catalog, statistics: Statistics, tokens: NDArray[np.int6
             "price_source": price_words(figures.price_usd, figures.price_source),
             "tier": [tool.tier for tool in tools],
             "latency_s": figures.latency_s,
-            "latency_source": source_words(figures.latency_source, figures.calls),
+            "latency_source": source_words(figures.latency_source, figures.calls, figures.decayed),
             "success_percent": figures.success * PERCENT,
-            "success_source": source_words(figures.success_source, figures.calls),
+            "success_source": source_words(figures.success_source, figures.calls, figures.decayed),
             "calls": figures.calls,
             "hints": [hint_words(tool.hints) for tool in tools],
             "tokens": np.full(len(tools), np.nan) if tokens is None else tokens,
@@ -104,23 +106,24 @@ def tool_frame(catalog: Catalog, statistics: Statistics, tokens: NDArray[np.int6
     )
 
 
-def source_words(sources: Iterable[int], calls: Iterable[int]) -> list[str]:
-    """Where each figure comes from; a measured one says from how many calls.
+def source_words(sources: Iterable[int], calls: Iterable[int], decayed: Iterable[float]) -> list[str]:
+    """Where each figure comes from; a measured one says from how many calls, and what time has taken back.
 
-    >>> source_words([0, 1, 3, 3], [0, 0, 1, 1200])
-    ['prior', 'declared', 'measured · 1 call', 'measured · 1,200 calls']
+    >>> source_words([0, 1, 3, 3], [0, 0, 1, 1200], [0.0, 0.0, 0.0, 0.25])
+    ['prior', 'declared', 'measured · 1 call', 'measured · 1,200 calls · 25 % decayed']
     """
     return [
-        LABELS[source] if source != Source.MEASURED else source_word(source, count)
-        for source, count in zip(map(int, sources), calls, strict=True)
+        LABELS[source] if source != Source.MEASURED else source_word(source, count, share)
+        for source, count, share in zip(map(int, sources), calls, decayed, strict=True)
     ]
 
 
-def source_word(source: int, calls: int) -> str:
+def source_word(source: int, calls: int, decayed: float) -> str:
     """One figure's source in words."""
-    if source == Source.MEASURED:
-        return f"measured · {calls:,} call{'' if calls == 1 else 's'}"
-    return Source(source).label
+    if source != Source.MEASURED:
+        return Source(source).label
+    faded = f" · {units.share(decayed)} decayed" if decayed >= LEAST_SHOWN else ""
+    return f"measured · {calls:,} call{'' if calls == 1 else 's'}{faded}"
 
 
 def price_words(prices_usd: Sequence[float] | NDArray[np.float64], sources: Iterable[int]) -> list[str]:

@@ -6,7 +6,18 @@ import os
 import platform
 import sys
 
-from tests.benchmarks import attending, browsing, calling, cascading, deciding, levelling, planning, refusing
+from tests.benchmarks import (
+    attending,
+    browsing,
+    calling,
+    cascading,
+    deciding,
+    levelling,
+    planning,
+    recovering,
+    refusing,
+    scenarios,
+)
 
 SECTIONS = {
     "embedding": deciding.embedding,
@@ -27,6 +38,9 @@ SECTIONS = {
     "wording": cascading.wording,
     "reranking": cascading.reranking,
     "arguments": cascading.arguments,
+    "simulating": scenarios.simulating,
+    "scenarios": scenarios.scenarios,
+    "recovering": recovering.recovering,
 }
 
 

@@ -13,15 +13,24 @@ from core.domain.decision import SubDecision
 from core.routers.simple_retrieval import SimpleRetrieval
 
 
-@pytest.fixture(scope="session")
-def worlds():
-    """Catalogs, scenes and a matcher written by hand."""
-    path = Path(__file__).parents[1] / "routers" / "worlds.py"
-    spec = importlib.util.spec_from_file_location("wayfare_tests_worlds_of_lab", path)
+def _helper(path: Path):
+    spec = importlib.util.spec_from_file_location(f"wayfare_tests_{path.stem}_of_lab", path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="session")
+def worlds():
+    """Catalogs, scenes and a matcher written by hand."""
+    return _helper(Path(__file__).parents[1] / "routers" / "worlds.py")
+
+
+@pytest.fixture(scope="session")
+def searching():
+    """Five search servers that words alone find, among others."""
+    return _helper(Path(__file__).with_name("search_world.py"))
 
 
 @pytest.fixture(scope="session")

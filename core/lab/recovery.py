@@ -1,0 +1,235 @@
+"""Does a router come back to a server after its outage? Small seeded worlds, regret against the best server in hindsight.
+
+Two to five servers can do the same thing. The one that is best is down for a while and comes back. At each step EHRR itself
+decides over the statistics of the calls so far, the server that it chose is called, and the outcome is drawn; every cure
+has the same luck. The value of a call is what it gives less the time that it takes, in the unit of utility:
+
+    v = Sim * success - alpha_t * time
+
+Regret is the value of the server that was best at that step less that of the one called, in expectation, added up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.domain.catalog import Catalog, Server, Tool
+from core.domain.events import OutcomeEvent
+from core.domain.outcome import OutcomeKind
+from core.planning.rules import RulesPlanner
+from core.routers.base import Match, Question, Scene
+from core.routers.ehrr import Ehrr
+from core.routers.parameters import EhrrParameters
+from core.stats.book import StatisticsBook
+
+Floats = NDArray[np.float64]
+Claims = Literal["true", "none", "boast"]
+START = datetime(2026, 1, 1, tzinfo=UTC)
+STEP_S = 10.0
+RETURN_WINDOW = 20  # steps: it is back where at least half of so many calls go to it
+NEVER = -1
+CURES: Mapping[str, Mapping[str, object]] = MappingProxyType({
+    "paper": {},
+    "decay": {"half_life_s": 600.0},
+    "thompson": {"exploration": "thompson"},
+    "optimism": {"exploration": "optimism"},
+    "decay + thompson": {"half_life_s": 600.0, "exploration": "thompson"},
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Servers (N,) that do the same thing: similarity, success, seconds a call. Server 0 is down in [down_from, down_to).
+
+    A call to it then ends as `outage` says, after `outage_s` seconds. What the catalog declares is how they are when they are
+    up (`true`), nothing (`none`: priors stand), or perfection (`boast`).
+    """
+
+    similarity: Floats
+    success: Floats
+    latency_s: Floats
+    down_from: int
+    down_to: int
+    steps: int
+    outage: OutcomeKind = OutcomeKind.CRASH
+    outage_s: float = 0.1
+    claims: Claims = "true"
+
+    def values(self, alpha_t: float) -> Floats:
+        """(steps, N) expected value of a call to each server at each step."""
+        value = np.tile(self.similarity * self.success - alpha_t * self.latency_s, (self.steps, 1))
+        value[self.down_from : self.down_to, 0] = -alpha_t * self.outage_s
+        return value
+
+    def catalog(self) -> Catalog:
+        """The servers as a catalog of what they claim, one tool each."""
+        truth = zip(self.latency_s.tolist(), self.success.tolist(), strict=True)
+        claim = {"none": (None, None), "boast": (0.1, 1.0)}
+        declared = [claim.get(self.claims, figures) for figures in truth]
+        return Catalog("recovery", tuple(
+            Server(f"s{row}", conn_s=0.0, call_s=latency_s, success=success, post_accept_failure=0.0,
+                   tools=(Tool(f"s{row}", "do", latency_s=latency_s, success=success),))
+            for row, (latency_s, success) in enumerate(declared)
+        ))  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One world under one cure: regret so far at each step (steps,), calls to the server while it was down, and how many
+    steps after its outage it was called again and was back; `NEVER` where it was not."""
+
+    regret: Floats
+    wasted: int
+    tried_after: int
+    back_after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A cure over many seeds: means with standard errors; times only over the seeds where it happened (NaN: none)."""
+
+    cure: str
+    seeds: int
+    regret: float
+    regret_error: float
+    wasted: float
+    tried_share: float
+    back_share: float
+    back_after: float
+    back_error: float
+
+
+def drawn_world(seed: int, *, steps: int = 1000, rivals: tuple[float, float] = (0.9, 0.99), **fields: Any) -> World:
+    """Two to five servers; success of the rivals is drawn from a range. The best one, server 0, is down for 5 to 20 % of the
+    time from about a third on.
+
+    >>> world = drawn_world(1)
+    >>> len(world.success), bool(np.all(world.values(0.25)[0].argmax() == 0)), world.down_to - world.down_from
+    (3, True, 130)
+    """
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(2, 6))
+    down_from = int(steps * rng.uniform(0.25, 0.35))
+    world = World(
+        similarity=rng.uniform(0.75, 0.85, count),
+        success=rng.uniform(*rivals, count),
+        latency_s=rng.uniform(0.3, 1.2, count),
+        down_from=down_from,
+        down_to=down_from + int(steps * rng.uniform(0.05, 0.2)),
+        steps=steps,
+        **fields,
+    )
+    order = np.argsort(-world.values(0.25)[0], kind="stable")  # the best first, and by a margin that one can tell
+    latency_s = world.latency_s[order]
+    latency_s[0] = max(0.1, latency_s[0] - 0.2)
+    return replace(world, similarity=world.similarity[order], success=world.success[order], latency_s=latency_s)
+
+
+def recover(world: World, parameters: EhrrParameters, *, seed: int) -> Run:
+    """Decide, call and learn, step by step."""
+    luck = np.random.default_rng([seed, 1]).random((world.steps, len(world.success)))
+    book = StatisticsBook(world.catalog(), priors=parameters.priors(), rates=parameters.rates())
+    matcher = _Alike(world.similarity)
+    scene = Scene.of(world.catalog(), book.snapshot(), matcher, np.zeros(len(world.success), dtype=np.int64))
+    router, question = Ehrr(), Question("the same thing", "", matcher, RulesPlanner())
+    chosen = np.zeros(world.steps, dtype=np.int64)
+    for step in range(world.steps):
+        at = START + timedelta(seconds=STEP_S * step)
+        verdict = router.decide(question, replace(scene, statistics=book.snapshot(at)), parameters)
+        chosen[step] = verdict.candidates[0]
+        book.observe(_called(world, int(chosen[step]), step, float(luck[step, chosen[step]]), at))
+    return _judged(world, chosen, parameters.alpha_t)
+
+
+def compare(
+    worlds: Sequence[World], cures: Mapping[str, Mapping[str, object]] = CURES, *, base: EhrrParameters | None = None
+) -> tuple[Summary, ...]:
+    """Each cure over the same worlds and the same luck; the seed of a world is its place."""
+    start = base or EhrrParameters()
+    return tuple(
+        summary(name, [recover(world, start.replaced({**cure, "explore_seed": seed}), seed=seed) for seed, world in enumerate(worlds)])
+        for name, cure in cures.items()
+    )  # fmt: skip
+
+
+def summary(cure: str, runs: Sequence[Run]) -> Summary:
+    """Means and standard errors over runs."""
+    regret, regret_error = _mean([float(run.regret[-1]) for run in runs])
+    back, back_error = _mean([run.back_after for run in runs if run.back_after != NEVER])
+    return Summary(
+        cure=cure,
+        seeds=len(runs),
+        regret=regret,
+        regret_error=regret_error,
+        wasted=_mean([run.wasted for run in runs])[0],
+        tried_share=_mean([run.tried_after != NEVER for run in runs])[0],
+        back_share=_mean([run.back_after != NEVER for run in runs])[0],
+        back_after=back,
+        back_error=back_error,
+    )
+
+
+def _judged(world: World, chosen: NDArray[np.int64], alpha_t: float) -> Run:
+    values = world.values(alpha_t)
+    lost = values.max(axis=1) - values[np.arange(world.steps), chosen]
+    called = chosen == 0
+    after = called[world.down_to :]
+    if len(after) >= RETURN_WINDOW:
+        busy = np.lib.stride_tricks.sliding_window_view(after, RETURN_WINDOW).mean(axis=1) >= 0.5
+    else:
+        busy = np.zeros(0, dtype=np.bool_)
+    return Run(
+        regret=np.cumsum(lost),
+        wasted=int(called[world.down_from : world.down_to].sum()),
+        tried_after=int(after.argmax()) if after.any() else NEVER,
+        back_after=int(busy.argmax()) if busy.any() else NEVER,
+    )
+
+
+def _called(world: World, row: int, step: int, luck: float, at: datetime) -> OutcomeEvent:
+    down = row == 0 and world.down_from <= step < world.down_to
+    if down:
+        kind, latency_s = world.outage, world.outage_s
+    else:
+        kind = OutcomeKind.OK if luck < world.success[row] else OutcomeKind.TOOL_ERROR
+        latency_s = float(world.latency_s[row])
+    return OutcomeEvent(
+        id=str(step), at=at, decision_id=None, catalog="recovery", server=f"s{row}", tool="do", kind=kind.value,
+        latency_s=latency_s, connect_s=None, attempts=1, price_usd=None, simulated=False, error="", origin="lab",
+    )  # fmt: skip
+
+
+def _mean(values: Sequence[float]) -> tuple[float, float]:
+    if not values:
+        return math.nan, math.nan
+    spread = float(np.std(values, ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+    return float(np.mean(values)), spread
+
+
+class _Alike:
+    """A matcher for servers of one tool each whose similarities are given, whatever is asked: there are no texts here."""
+
+    def __init__(self, similarity: Floats) -> None:
+        self._match = Match(similarity, similarity)
+
+    def match(self, *_: object, **__: object) -> Match:
+        return self._match
+
+    def embed(self, *_: object, **__: object) -> NDArray[np.float32]:
+        return np.zeros(1, dtype=np.float32)
+
+    def cosines(self, *_: object, **__: object) -> Floats:
+        return self._match.tools
+
+    cosines_of = bm25 = cosines
+
+    def tokens(self, *_: object, **__: object) -> list[Floats]:
+        return []

@@ -1,0 +1,64 @@
+"""Intermittent outage: now and then the server is down for a while (NetMCP, state 2).
+
+At each step that is up an outage starts with probability `start`; it lasts `shortest` to `longest` steps, each length
+as likely; while it lasts the latency is at least `down_ms`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.domain.params import knob
+from core.errors import ParameterError
+from core.network.base import OUTAGE_MS, Effect, State, base_knob, noise, spread_knob
+
+
+@dataclass(frozen=True)
+class Outage(State):
+    """Crashes, partitions, a region that is gone. Down for start * mean / (1 + start * mean) of the time, about."""
+
+    id = "outage"
+    title = "Intermittent outage"
+    summary = "Fast, and now and then not there."
+
+    base_ms: float = base_knob(30.0)
+    spread_ms: float = spread_knob(5.0)
+    start: float = knob(
+        0.02, low=0.0, high=1.0, step=0.01, group="network", help="Chance at each step that an outage begins."
+    )
+    shortest: int = knob(3, unit="steps", low=1, high=10_000, step=1, group="network", help="Shortest outage.")
+    longest: int = knob(30, unit="steps", low=1, high=10_000, step=1, group="network", help="Longest outage.")
+    down_ms: float = knob(
+        OUTAGE_MS, unit="ms", low=OUTAGE_MS, high=60_000.0, step=100.0, group="network", help="Latency while down."
+    )
+
+    def __post_init__(self) -> None:
+        State.__post_init__(self)
+        if self.longest < self.shortest:
+            raise ParameterError(f"longest = {self.longest} is below shortest = {self.shortest}; raise it.")
+
+    def effect(self, steps: int, step_s: float, rng: np.random.Generator) -> Effect:  # noqa: ARG002
+        """See `State.effect`."""
+        calm, starts, lengths = rng.spawn(3)
+        span = self.longest - self.shortest + 1
+        length = self.shortest + np.floor(span * lengths.random(steps)).astype(np.int64)
+        down = down_steps(starts.random(steps) < self.start, length)
+        return Effect(noise(self.base_ms, self.spread_ms, steps, calm), np.where(down, self.down_ms, 0.0))
+
+
+def down_steps(begins: NDArray[np.bool_], length: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """(N,) whether each step is down: an outage begins where `begins` says so, unless one is under way.
+
+    >>> down_steps(np.array([0, 1, 1, 0, 0, 1], dtype=bool), np.array([9, 3, 9, 9, 9, 9])).astype(int).tolist()
+    [0, 1, 1, 1, 0, 1]
+    """
+    down = np.zeros(len(begins), dtype=np.bool_)
+    up_again = 0
+    for step in np.flatnonzero(begins).tolist():
+        if step >= up_again:
+            up_again = step + int(length[step])
+            down[step:up_again] = True
+    return down

@@ -1,0 +1,186 @@
+"""Profiles: which server is in which network state; by hand, by rule, at random, or as all others. Kept as JSON.
+
+    {"name": "mine", "about": "...", "servers": {"web-search": ["outage", {"state": "high_jitter", "base_ms": 100}]},
+     "rules": [{"category": "mail", "name": "corp-*", "cycle": ["ideal", "high_latency"]}],
+     "random": ["ideal", "packet_loss"], "default": "ideal"}
+
+A server's states are those given by hand, else those of the first rule that it meets (servers that meet one take the
+entries of its cycle in turn, in the order of their names), else one entry of `random`, drawn by the seed and its name, else
+the default. An entry is a state, or a list of states that act together.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, cast
+
+import numpy as np
+
+from core.domain.catalog import Server
+from core.errors import CatalogError, ParameterError, UnknownNameError
+from core.network import STATES
+from core.network.base import STEP_S, State
+from core.network.ideal import Ideal
+from core.network.traces import Traces
+
+Entry = tuple[State, ...]
+SHIPPED_DIR = Path(__file__).with_name("shipped")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Servers of a category (any where empty) whose name fits a pattern take the entries in turn."""
+
+    cycle: tuple[Entry, ...]
+    category: str = ""
+    name: str = "*"
+
+    def meets(self, server: Server) -> bool:
+        """Whether the rule is about this server."""
+        return self.category in {"", server.category} and fnmatchcase(server.name, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Network states for the servers of any catalog."""
+
+    name: str
+    about: str = ""
+    servers: Mapping[str, Entry] = field(default_factory=lambda: MappingProxyType({}))
+    rules: tuple[Rule, ...] = ()
+    random: tuple[Entry, ...] = ()
+    default: Entry = (Ideal(),)
+
+    def assign(self, servers: Iterable[Server], seed: int = 0) -> dict[str, Entry]:
+        """The states of each server, in the order given.
+
+        >>> calm, slow = (Ideal(),), (Ideal(base_ms=300),)
+        >>> profile = Profile("p", servers={"b": slow}, rules=(Rule((slow, calm), name="c*"),))
+        >>> found = profile.assign([Server("a"), Server("b"), Server("c2"), Server("c1")])
+        >>> [states[0].base_ms for states in found.values()]
+        [20.0, 300.0, 20.0, 300.0]
+        """
+        all_servers = list(servers)
+        found = dict.fromkeys((server.name for server in all_servers), self.default)
+        if self.random:
+            found = {name: self.random[_draw(seed, name, len(self.random))] for name in found}
+        for rule in reversed(self.rules):
+            met = sorted(server.name for server in all_servers if rule.meets(server))
+            found |= {name: rule.cycle[place % len(rule.cycle)] for place, name in enumerate(met)}
+        return found | {name: states for name, states in self.servers.items() if name in found}
+
+    def traces(self, servers: Iterable[Server], steps: int, *, seed: int = 0, step_s: float = STEP_S) -> Traces:
+        """The latencies of these servers under the profile."""
+        return Traces.of(self.assign(servers, seed), steps, seed=seed, step_s=step_s)
+
+    def to_json(self) -> dict[str, Any]:
+        """The profile as it is kept."""
+        rules = [
+            {**({"category": rule.category} if rule.category else {}), "name": rule.name, "cycle": _entries(rule.cycle)}
+            for rule in self.rules
+        ]
+        return {
+            "name": self.name,
+            "about": self.about,
+            "servers": {name: _entry(states) for name, states in self.servers.items()},
+            "rules": rules,
+            "random": _entries(self.random),
+            "default": _entry(self.default),
+        }
+
+    def save(self, path: Path) -> None:
+        """Keep it in a file."""
+        path.write_text(json.dumps(self.to_json(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def load_profile(name_or_path: str) -> Profile:
+    """A shipped profile by name, or one from a JSON file. Raises UnknownNameError, CatalogError."""
+    shipped = shipped_profiles()
+    if name_or_path in shipped:
+        path = SHIPPED_DIR / f"{name_or_path}.json"
+    elif name_or_path.endswith(".json"):
+        path = Path(name_or_path)
+    else:
+        known = ", ".join(shipped)
+        raise UnknownNameError(f"There is no network profile {name_or_path!r}; choose {known}, or give a .json file.")
+    try:
+        return parse_profile(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        said = error.strerror if isinstance(error, OSError) else str(error)
+        raise CatalogError(f"{path}: it cannot be read as a profile ({said}); give a JSON file of one.") from None
+    except (CatalogError, ParameterError) as error:
+        raise CatalogError(f"{path}: {error}") from None
+
+
+def shipped_profiles() -> tuple[str, ...]:
+    """The names of those that come with Wayfare."""
+    return tuple(sorted(path.stem for path in SHIPPED_DIR.glob("*.json")))
+
+
+def parse_profile(document: Any) -> Profile:
+    """A profile from its JSON. Raises CatalogError that says what is wrong, ParameterError for a figure out of range."""
+    raw = _mapping(document, "the profile")
+    unknown = set(raw) - {"name", "about", "servers", "rules", "random", "default"}
+    if unknown or not str(raw.get("name", "")).strip():
+        raise CatalogError(f"a profile has a name, and no key {sorted(unknown)}; correct it." if unknown else "a profile needs a name; give it one.")  # fmt: skip
+    return Profile(
+        name=str(raw["name"]),
+        about=str(raw.get("about", "")),
+        servers={name: _parse_entry(entry) for name, entry in _mapping(raw.get("servers", {}), "servers").items()},
+        rules=tuple(map(_parse_rule, _sequence(raw.get("rules", []), "rules"))),
+        random=tuple(map(_parse_entry, _sequence(raw.get("random", []), "random"))),
+        default=_parse_entry(raw.get("default", "ideal")),
+    )
+
+
+def _parse_rule(document: Any) -> Rule:
+    raw = _mapping(document, "a rule")
+    cycle = tuple(map(_parse_entry, _sequence(raw.get("cycle"), "the cycle of a rule")))
+    if not cycle or set(raw) - {"category", "name", "cycle"}:
+        raise CatalogError("a rule has a cycle of states, and may have a category and a name pattern; correct it.")
+    return Rule(cycle, str(raw.get("category", "")), str(raw.get("name", "*")))
+
+
+def _parse_entry(document: Any) -> Entry:
+    several = cast(Sequence[Any], document) if isinstance(document, list) else [document]
+    if not several:
+        raise CatalogError("a server has no state; give one, such as ideal.")
+    return tuple(map(_parse_state, several))
+
+
+def _parse_state(document: Any) -> State:
+    raw = {"state": document} if isinstance(document, str) else dict(_mapping(document, "a state"))
+    name = raw.pop("state", None)
+    if name not in STATES:
+        raise CatalogError(f"there is no network state {name!r}; choose one of: {', '.join(STATES)}.")
+    return STATES[name]().replaced(raw)
+
+
+def _entry(states: Entry) -> Any:
+    return states[0].to_json() if len(states) == 1 else [state.to_json() for state in states]
+
+
+def _entries(entries: Iterable[Entry]) -> list[Any]:
+    return [_entry(states) for states in entries]
+
+
+def _mapping(document: Any, what: str) -> Mapping[str, Any]:
+    if not isinstance(document, Mapping):
+        raise CatalogError(f"{what} should be a JSON object; correct it.")
+    return cast(Mapping[str, Any], document)
+
+
+def _sequence(document: Any, what: str) -> Sequence[Any]:
+    if not isinstance(document, list):
+        raise CatalogError(f"{what} should be a JSON list; correct it.")
+    return cast(Sequence[Any], document)
+
+
+def _draw(seed: int, name: str, count: int) -> int:
+    return int(np.random.default_rng([seed, zlib.crc32(name.encode()), 1]).integers(count))

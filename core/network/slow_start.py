@@ -1,0 +1,40 @@
+"""Slow start: cold at first, warm after a while. Ours, not NetMCP's.
+
+latency[k] = base + spread * z + extra * exp(-t / settles),     t = seconds since the last start
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.domain.params import knob
+from core.network.base import Effect, State, base_knob, noise, spread_knob
+
+
+@dataclass(frozen=True)
+class SlowStart(State):
+    """Empty caches, a container that was scaled to zero; started anew every `restarts_s`, or once."""
+
+    id = "slow_start"
+    title = "Slow start"
+    summary = "Slow at first, then fast."
+
+    base_ms: float = base_knob(20.0)
+    spread_ms: float = spread_knob(2.0)
+    extra_ms: float = base_knob(800.0, "On top of it right after a start.")
+    settles_s: float = knob(
+        300.0, unit="s", low=1.0, high=86_400.0, step=10.0, group="network", help="Time in which it falls to a third."
+    )
+    restarts_s: float | None = knob(
+        None, unit="s", low=10.0, high=86_400.0, step=60.0, group="network", kind=float,
+        help="Time from one start to the next; off where empty: it starts once.",
+    )  # fmt: skip
+
+    def effect(self, steps: int, step_s: float, rng: np.random.Generator) -> Effect:
+        """See `State.effect`."""
+        time_s = np.arange(steps) * step_s
+        since_s = time_s if self.restarts_s is None else time_s % self.restarts_s
+        cold = self.extra_ms * np.exp(-since_s / self.settles_s)
+        return Effect(noise(self.base_ms, self.spread_ms, steps, rng) + cold)

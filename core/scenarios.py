@@ -1,0 +1,153 @@
+"""Network scenarios over the catalogs at hand: which network, which queries, which routers; how far it is; what came out."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import sample_catalog
+from core.domain.params import Parameters
+from core.domain.task import Task
+from core.errors import CatalogError, ParameterError, UnknownNameError
+from core.importers import read_tasks
+from core.lab.scenario import LEAD_IN, STEPS, Step, World, walk
+from core.lab.scenario_measures import SETTINGS, ScenarioRun, Setting, measured, parameters_under
+from core.library import Library
+from core.network.profiles import load_profile
+from core.planning.base import Planner
+from core.routers import ROUTERS
+from core.shipped import SAMPLE
+from sample_catalog import testbeds
+
+TESTBED = "search-15"
+TASKS = {
+    TESTBED: testbeds.SEARCH_TASKS,
+    "attention-120": testbeds.ATTENTION_TASKS,
+    SAMPLE: sample_catalog.TASKS_DIR / "subtasks.jsonl",
+}
+REPORTED_EVERY = 64
+
+Progress = Callable[[int, int], None]  # steps done, steps to do
+
+
+class Cancelled(Exception):
+    """The run was stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One run to make."""
+
+    router: str
+    setting: Setting
+    parameters: Parameters
+
+
+class Scenarios:
+    """Runs scenarios; nothing is called and nothing recorded."""
+
+    def __init__(self, library: Library, planners: Mapping[str, Planner]) -> None:
+        self._library = library
+        self._planners = planners
+
+    def world(
+        self,
+        profile: str,
+        *,
+        catalog: str = TESTBED,
+        tasks: Sequence[Task] | None = None,
+        steps: int = STEPS,
+        seed: int = 0,
+        lead_in: int = LEAD_IN,
+        predicted: str = "",
+        raw_questions: bool = False,
+    ) -> World:
+        """The world of a scenario: a profile by name or file, over a catalog and its labelled tasks.
+
+        `predicted` is what tool prediction says of every query; without it the planner is asked. Raises WayfareError.
+        """
+        network = load_profile(profile)
+        asked = [task for task in (tasks if tasks is not None else self._tasks(catalog)) if task.relevant]
+        if not asked:
+            raise CatalogError(f"No task says what is right for it in catalog {catalog!r}; give tasks with `relevant`.")
+        scene = self._library.scene(self._library.open(catalog).name)
+        scene.matcher.embed("warm up")  # the first text opens the encoder, which is no part of a selection
+        return World.of(
+            scene,
+            network.traces(scene.catalog.servers, lead_in + steps, seed=seed),
+            asked,
+            self._planners,
+            seed=seed,
+            lead_in=lead_in,
+            predicted=predicted,
+            raw_questions=raw_questions,
+        )
+
+    def run(
+        self,
+        world: World,
+        plan: Sequence[Entry],
+        *,
+        progress: Progress | None = None,
+        cancel: threading.Event | None = None,
+    ) -> tuple[ScenarioRun, ...]:
+        """One run for each entry of a plan. Raises Cancelled where `cancel` is set meanwhile."""
+        runs: list[ScenarioRun] = []
+        for number, entry in enumerate(plan):
+            steps = _watched(world, entry, number, len(plan), progress, cancel)
+            runs.append(measured(world, entry.router, entry.setting, entry.parameters.values(), steps))
+        return tuple(runs)
+
+    def _tasks(self, catalog: str) -> tuple[Task, ...]:
+        if catalog not in TASKS:
+            raise CatalogError(f"No labelled tasks come with catalog {catalog!r}; give a file of them with --tasks.")
+        return read_tasks(TASKS[catalog].read_bytes(), source=TASKS[catalog].name)
+
+
+def planned(
+    routers: Sequence[str], settings: Sequence[Setting] = SETTINGS, values: Mapping[str, object] | None = None
+) -> tuple[Entry, ...]:
+    """Every router under every setting; `values` are for the routers that have such a parameter.
+
+    Raises UnknownNameError, ParameterError.
+
+    >>> [(entry.router, entry.setting.name) for entry in planned(["sonar", "ehrr"], SETTINGS[:1], {"a": 0.3})]
+    [('sonar', 's3t6'), ('ehrr', 's3t6')]
+    """
+    chosen = dict(values or {})
+    for router in routers:
+        if router not in ROUTERS:
+            raise UnknownNameError(f"There is no router {router!r}; choose one of: {', '.join(ROUTERS)}.")
+    knobs = {router: {knob.name for knob in ROUTERS[router].parameters.knobs()} for router in routers}
+    for name in chosen.keys() - set[str]().union(*knobs.values()):
+        raise ParameterError(
+            f"None of these routers has a parameter {name!r}; `wayfare parameters` lists what there is."
+        )
+    return tuple(
+        Entry(router, setting, _parameters(router, setting, {n: v for n, v in chosen.items() if n in knobs[router]}))
+        for router in routers
+        for setting in settings
+    )
+
+
+def _parameters(router: str, setting: Setting, values: Mapping[str, object]) -> Parameters:
+    parameters = ROUTERS[router].parameters()
+    names = [knob.name for knob in parameters.knobs()]
+    return parameters.replaced({**parameters_under(setting, names), **values})
+
+
+def _watched(
+    world: World, entry: Entry, number: int, of: int, progress: Progress | None, cancel: threading.Event | None
+) -> Iterator[Step]:
+    """The steps of a run; every now and then it is told how far all runs are, and asked whether to go on."""
+    steps = len(world.order)
+    for done, step in enumerate(walk(world, entry.router, entry.parameters)):
+        if done % REPORTED_EVERY == 0:
+            if cancel is not None and cancel.is_set():
+                raise Cancelled
+            if progress is not None:
+                progress(number * steps + done, of * steps)
+        yield step
+    if progress is not None:
+        progress((number + 1) * steps, of * steps)

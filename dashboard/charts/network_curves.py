@@ -1,0 +1,103 @@
+"""Latency over time of the servers that matter, when they were down, and where both routers go at the chosen step."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from core.lab.scenario_story import Curve
+from core.network.traces import OUTAGE_S
+from dashboard.charts.base import figure, label
+from dashboard.charts.network_base import FIXED, ROUTER_LOOKS, SMALL, Story, boxes, moment, server_look, step_axis
+from dashboard.theme import MUTED
+
+ROOM = 1.25
+
+
+def latency_curves(story: Story, at: int, *, logarithmic: bool = True, height: int = 360) -> go.Figure:
+    """One line a server in ms, shaded while it is down (at 1,000 ms or more), with the moment as a dotted line.
+
+    The marks on it are the servers that the routers call at step `at`.
+    """
+    low, high = _reach(story, logarithmic)
+    traces: list[dict[str, Any]] = []
+    for place, curve in enumerate(story.curves):
+        traces += [_shade(story, curve, place, low, high), _line(story, curve, place)]
+    traces += [mark for place in range(len(story.runs)) if (mark := _mark(story, place, at)) is not None]
+    axis = [math.log10(low), math.log10(high)] if logarithmic else [low, high]
+    drawn = figure(
+        traces,
+        title="Simulated latency of the servers that matter",
+        height=height,
+        showlegend=True,
+        hovermode="x unified",
+        margin={"l": 8, "r": 8, "t": 74, "b": 8},
+        shapes=[moment(at), _limit()],
+        xaxis=step_axis(story),
+        yaxis={
+            "title": {"text": "network latency (ms)", "font": SMALL},
+            "type": "log" if logarithmic else "linear",
+            "range": axis,
+            "hoverformat": ",.3~r",
+            **({"dtick": 1} if logarithmic else {}),
+            "ticksuffix": " ms",
+            **FIXED,
+        },
+    )
+    return drawn.update_layout(title_y=1, title_yanchor="top", title_pad_t=6, legend_itemsizing="constant")
+
+
+def _reach(story: Story, logarithmic: bool) -> tuple[float, float]:
+    """What the axis spans, in ms; the same at every step, so that nothing jumps while time runs."""
+    lowest = min((float(curve.latency_s.min()) for curve in story.curves), default=0.01)
+    highest = max((float(curve.latency_s.max()) for curve in story.curves), default=1.0)
+    return (lowest * 1e3 / ROOM if logarithmic else 0.0), highest * 1e3 * ROOM
+
+
+def _line(story: Story, curve: Curve, place: int) -> dict[str, Any]:
+    look = server_look(place)
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": label(curve.server, 24),
+        "x": (curve.time_s / story.step_s - story.lead_in).astype(np.int32),
+        "y": (curve.latency_s * 1e3).astype(np.float32),
+        "line": {**look, "width": 1.4},
+        "hoverinfo": "x+y+name",
+    }
+
+
+def _shade(story: Story, curve: Curve, place: int, low: float, high: float) -> dict[str, Any]:
+    xs, ys = boxes(story.outages(curve), low, high)
+    return {
+        "type": "scatter", "mode": "lines", "x": xs, "y": ys, "fill": "toself", "line": {"width": 0},
+        "fillcolor": server_look(place)["color"], "opacity": 0.13, "hoverinfo": "skip", "showlegend": False,
+    }  # fmt: skip
+
+
+def _mark(story: Story, place: int, at: int) -> dict[str, Any] | None:
+    """Where a router's call went; nothing where it went nowhere."""
+    run, (colour, symbol, _) = story.runs[place], ROUTER_LOOKS[place]
+    if run.server[at] < 0:
+        return None
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": f"{label(story.titles[place], 24)} calls",
+        "x": [at],
+        "y": [float(run.network_s[at]) * 1e3],
+        "marker": {
+            "symbol": f"{symbol}-open", "color": colour, "size": 12 + 6 * place, "line": {"width": 2.5, "color": colour}
+        },
+        "hoverinfo": "skip",
+    }  # fmt: skip
+
+
+def _limit() -> dict[str, Any]:
+    return {
+        "type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": OUTAGE_S * 1e3, "y1": OUTAGE_S * 1e3,
+        "line": {"color": MUTED, "dash": "dash", "width": 1},
+    }  # fmt: skip

@@ -1,0 +1,111 @@
+"""The event strip on the page's time axis: whom each router calls, when it changes its mind, and when servers are down."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import plotly.graph_objects as go
+
+from core.lab.scenario_story import Change, Curve
+from dashboard.charts.base import figure, label
+from dashboard.charts.network_base import FIXED, ROUTER_LOOKS, Story, boxes, moment, server_look, step_axis
+from dashboard.theme import MUTED
+
+LANE_PX, AROUND_PX = 24, 84
+THICK = 0.32
+FAINT = 0.25
+NOWHERE = "nowhere"
+
+
+def event_strip(story: Story, at: int) -> go.Figure:
+    """Two rows a router (calls in their servers' colours, changes of mind), one for each shown server that goes down.
+
+    What comes after step `at` is faint.
+    """
+    failing = [(place, curve) for place, curve in enumerate(story.curves) if story.outages(curve)]
+    lanes = 2 * len(story.runs) + len(failing)
+    traces: list[dict[str, Any]] = []
+    names: list[str] = []
+    for place, title in enumerate(story.titles):
+        row = lanes - 1 - 2 * place
+        names += [f"{label(title, 20)} calls", f"{label(title, 20)} changes"]
+        traces += _calls(story, place, row, at)
+        past = [change for change in story.changes[place] if change.step <= at]
+        coming = [change for change in story.changes[place] if change.step > at]
+        traces += [_changes(past, place, row - 1, 1.0), _changes(coming, place, row - 1, FAINT)]
+    for lane, (place, curve) in enumerate(failing):
+        names.append(f"{label(curve.server, 20)} down")
+        traces += _outages(story, curve, place, len(failing) - 1 - lane, at)
+    return figure(
+        traces,
+        title="What happened when, simulated",
+        height=AROUND_PX + LANE_PX * lanes,
+        hovermode="closest",
+        shapes=[moment(at)],
+        xaxis=step_axis(story),
+        yaxis={
+            "tickvals": [lanes - 1 - number for number in range(lanes)], "ticktext": names,
+            "range": [-0.6, lanes - 0.4], "zeroline": False, "showgrid": False, **FIXED,
+        },
+    )  # fmt: skip
+
+
+def _calls(story: Story, place: int, row: int, at: int) -> list[dict[str, Any]]:
+    """A stroke a call in its server's colour, grey where the server is not shown; a cross where it had no success."""
+    colours = {curve.server: server_look(number)["color"] for number, curve in enumerate(story.curves)}
+    run = story.runs[place]
+    names = [story.servers[server] if server >= 0 else NOWHERE for server in run.server.tolist()]
+    traces: list[dict[str, Any]] = []
+    for steps, opacity in ((range(at + 1), 1.0), (range(at + 1, story.steps), FAINT)):
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "x": list(steps),
+                "y": [row] * len(steps),
+                "marker": {
+                    "symbol": ["line-ns-open" if run.ok[step] else "x-thin-open" for step in steps],
+                    "color": [colours.get(names[step], MUTED) for step in steps],
+                    "size": [10 if run.ok[step] else 7 for step in steps],
+                    "line": {"width": 2},
+                    "opacity": opacity,
+                },
+                "hovertext": [
+                    f"step {step}: {label(names[step], 30)}{'' if run.ok[step] else ', no success'}" for step in steps
+                ],
+                "hoverinfo": "text",
+            }
+        )
+    return traces
+
+
+def _changes(changes: list[Change], place: int, row: int, opacity: float) -> dict[str, Any]:
+    colour, symbol, _ = ROUTER_LOOKS[place]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [change.step for change in changes],
+        "y": [row] * len(changes),
+        "marker": {"symbol": symbol, "color": colour, "size": 8, "opacity": opacity},
+        "hovertext": [
+            f"step {change.step}: {label(change.left, 30)} → {label(change.chosen, 30)}<br>{label(change.why, 120)}"
+            for change in changes
+        ],
+        "hoverinfo": "text",
+    }
+
+
+def _outages(story: Story, curve: Curve, place: int, row: int, at: int) -> list[dict[str, Any]]:
+    """What has happened of the outages, and what is still to come."""
+    spans = story.outages(curve)
+    past = [(begin, min(end, at + 1)) for begin, end in spans if begin <= at]
+    coming = [(max(begin, at + 1), end) for begin, end in spans if end > at + 1]
+    return [_bars(past, place, row, 0.85), _bars(coming, place, row, FAINT)]
+
+
+def _bars(spans: list[tuple[float, float]], place: int, row: int, opacity: float) -> dict[str, Any]:
+    xs, ys = boxes(spans, row - THICK, row + THICK)
+    return {
+        "type": "scatter", "mode": "lines", "x": xs, "y": ys, "fill": "toself", "line": {"width": 0},
+        "fillcolor": server_look(place)["color"], "opacity": opacity, "hoverinfo": "skip",
+    }  # fmt: skip

@@ -1,0 +1,85 @@
+"""From a simulation to the story that the page tells, and the events in it."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from core import units
+from core.console import Console
+from core.lab.scenario import World
+from core.lab.scenario_measures import ScenarioRun
+from core.lab.scenario_story import changes, curves
+from core.network.profiles import load_profile
+from core.scenarios import planned
+from dashboard.charts.network_base import Story
+from dashboard.widgets.network_choice import Choice
+
+MOST_CURVES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened at a step. `subtask` is empty for a server's."""
+
+    step: int
+    who: str
+    what: str
+    subtask: str = ""
+
+
+def tell(console: Console, chosen: Choice, progress: Callable[[int, int], None], cancel: threading.Event) -> Story:
+    """Run both routers. Raises WayfareError, Cancelled."""
+    world = console.scenarios.world(chosen.profile, catalog=chosen.catalog, steps=chosen.steps, seed=chosen.seed)
+    plan = planned(chosen.routers, [chosen.setting])
+    runs = console.scenarios.run(world, plan, progress=progress, cancel=cancel)
+    catalog = world.scene.catalog
+    states = load_profile(chosen.profile).assign(catalog.servers, chosen.seed)
+    right, names = _right(world), tuple(world.scene.server_names)
+    return Story(
+        titles=chosen.titles,
+        runs=runs,
+        changes=tuple(changes(world, run) for run in runs),
+        curves=curves(world.traces, states, matter(runs, right, names)),
+        subtasks=tuple(world.text(task) for task in world.tasks),
+        right=right,
+        servers=names,
+        tools=tuple(tool.name for tool in catalog.tools),
+        steps=chosen.steps,
+        lead_in=world.lead_in,
+        step_s=world.traces.step_s,
+    )
+
+
+def matter(runs: tuple[ScenarioRun, ...], right: tuple[frozenset[int], ...], names: tuple[str, ...]) -> tuple[str, ...]:
+    """The servers to show: those that were called and the experts of what was asked, the most frequent first."""
+    seen = Counter(int(server) for run in runs for server in run.server if server >= 0)
+    seen.update(server for task in runs[0].task for server in right[int(task)])
+    return tuple(names[row] for row, _ in seen.most_common(MOST_CURVES))
+
+
+def events(story: Story) -> list[Event]:
+    """What happened, in the order of time."""
+    found: list[Event] = []
+    for curve in story.curves:
+        for begin, end in story.outages(curve):
+            found.append(Event(int(begin), curve.server, "goes down"))
+            if end < story.steps:
+                lasted = units.seconds((end - begin) * story.step_s)
+                found.append(Event(int(end), curve.server, f"is up again, after {lasted}"))
+    for title, of_router in zip(story.titles, story.changes, strict=True):
+        found += [
+            Event(c.step, title, f"leaves {c.left} for {c.chosen}: {c.why}", story.subtasks[c.task]) for c in of_router
+        ]
+    return sorted(found, key=lambda event: event.step)
+
+
+def _right(world: World) -> tuple[frozenset[int], ...]:
+    """Rows of the servers that can do each task."""
+    row = world.scene.catalog.server_row
+    return tuple(
+        frozenset(row[name] for tool in task.relevant if (name := tool.partition("::")[0]) in row)
+        for task in world.tasks
+    )

@@ -1,0 +1,78 @@
+"""The tables of the Network page: measures of the whole run, and the newest events."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+from streamlit.column_config import NumberColumn, TextColumn
+
+from core import units
+from dashboard.charts.network_base import Story
+from dashboard.widgets.call_text import visible
+from dashboard.widgets.network_story import Event
+
+NEWEST = 8
+
+MEASURES = {
+    "router": TextColumn("router", width=130),
+    "ssr": NumberColumn("SSR", format="%.1f %%", help="Share of queries that went to a server with a tool that can do them."),
+    "ee": NumberColumn("EE", format="%.3f", help="Mean expertise C of the chosen tools, SONAR (5), in [0, 1]."),
+    "al_ms": NumberColumn("AL", format="%.1f ms", help="Mean network latency of the calls."),
+    "sl_ms": NumberColumn("SL", format="%.2f ms", help="Mean time of a selection, with embedding, as it took on this machine."),
+    "fr": NumberColumn("FR", format="%.1f %%", help="Share of calls that met an outage: 1,000 ms or more."),
+    "cost": TextColumn("cost", help="Sum of what the calls cost by the catalog's prices."),
+    "utility": NumberColumn("utility", format="%.3f", help="Mean utility of the chosen tools, EHRR (7). Empty: the router does not rank by it."),
+}  # fmt: skip
+
+EVENTS = {
+    "step": NumberColumn("step", width=60),
+    "who": TextColumn("who", width=120),
+    "what": TextColumn("what happened", width=430),
+    "subtask": TextColumn("sub-task", width=430, help="What was asked. Empty for what happened to a server."),
+}
+
+
+def measures_frame(story: Story) -> pd.DataFrame:
+    """One row a router; shares in percent."""
+    return pd.DataFrame(
+        {
+            "router": story.titles,
+            "ssr": [run.ssr * 100 for run in story.runs],
+            "ee": [run.ee for run in story.runs],
+            "al_ms": [run.al_ms for run in story.runs],
+            "sl_ms": [run.sl_ms for run in story.runs],
+            "fr": [run.fr * 100 for run in story.runs],
+            "cost": [units.price(run.cost_usd) for run in story.runs],
+            "utility": pd.array([run.utility for run in story.runs], dtype="Float64"),
+        }
+    )
+
+
+def events_frame(found: list[Event], at: int) -> pd.DataFrame:
+    """The newest events up to a step, the newest first."""
+    past = [event for event in found if event.step <= at][-NEWEST:][::-1]
+    return pd.DataFrame(
+        {
+            "step": [event.step for event in past],
+            "who": [visible(event.who) for event in past],
+            "what": [visible(event.what) for event in past],
+            "subtask": [visible(event.subtask) for event in past],
+        }
+    )
+
+
+def measures_table(story: Story) -> None:
+    """The measures of the whole run."""
+    st.markdown(f"**The whole run, {story.steps:,} steps**")
+    st.dataframe(
+        measures_frame(story), hide_index=True, column_config=MEASURES, key="network:measures", placeholder="–"
+    )
+
+
+def events_table(found: list[Event], at: int) -> None:
+    """The newest events, or that there are none yet."""
+    frame = events_frame(found, at)
+    if frame.empty:
+        st.caption("Nothing has happened yet: no server went down, and no router went elsewhere than before.")
+        return
+    st.dataframe(frame, hide_index=True, column_config=EVENTS, key="network:events")

@@ -1,0 +1,63 @@
+"""Simulated steps per second, and NetMCP's scenarios beside the published figures."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from core.console import Console
+from core.lab.scenario import walk
+from core.lab.scenario_measures import SETTINGS, ScenarioRun, measured
+from core.scenarios import planned
+from tests.benchmarks.measuring import report
+
+PUBLISHED = {  # PRAG, SONAR: SSR %, AL ms, FR %; NetMCP, Tables II and III
+    "hybrid": {"s3t6": ((94.2, 909, 96.3), (93.5, 22.4, 0)), "s6t12": ((98.0, 896, 91.0), (96.5, 21.3, 0))},
+    "fluctuating": {"s3t6": ((92.2, 161, 0), (93.5, 97.4, 0)), "s6t12": ((98.8, 166, 0), (93.8, 4.0, 0))},
+}
+
+
+def simulating() -> None:
+    """Steps per second with every decision made in full; similarities and vectors are looked up before."""
+    with Console.open(":memory:") as console:
+        for catalog, reach in (("search-15", "5,000"), ("sample", "2,000")):
+            world = console.scenarios.world("hybrid", catalog=catalog, steps=2000)
+            for router in ("ehrr", "sonar", "prag"):
+                (entry,) = planned([router], SETTINGS[:1])
+                rates: list[float] = []
+                for _ in range(4):  # the first of them fills the memory
+                    started = time.perf_counter()
+                    measured(world, router, entry.setting, {}, walk(world, router, entry.parameters))
+                    rates.append(len(world.order) / (time.perf_counter() - started))
+                size = len(world.scene.server_names)
+                report(
+                    f"simulate {router} among {size} servers",
+                    {"": float(np.max(rates))},
+                    "steps/s",
+                    reach if router == "ehrr" else "",
+                )
+
+
+def scenarios() -> None:
+    """Every router over five seeds, and what NetMCP published."""
+    with Console.open(":memory:") as console:
+        for name in ("ideal", "hybrid", "hybrid_default", "fluctuating", "fluctuating_default"):
+            plan = planned(("prag", "sonar", "ehrr"), (SETTINGS[0], SETTINGS[3]))
+            runs = [
+                console.scenarios.run(console.scenarios.world(name, steps=1000, seed=seed), plan) for seed in range(5)
+            ]
+            for number, entry in enumerate(plan):
+                _show(name, [of_seed[number] for of_seed in runs])
+                pair = PUBLISHED.get(name, {}).get(entry.setting.name)
+                if pair is not None and entry.router in {"prag", "sonar"}:
+                    ssr, al, fr = pair[entry.router == "sonar"]
+                    print(f"{'':<40} published: SSR {ssr} %, AL {al} ms, FR {fr} %", flush=True)
+
+
+def _show(name: str, runs: list[ScenarioRun]) -> None:
+    mean = {key: float(np.mean([getattr(run, key) for run in runs])) for key in ("ssr", "ee", "al_ms", "fr")}
+    print(
+        f"{name:<20} {runs[0].router:<6} {runs[0].setting:<6} SSR {mean['ssr']:6.1%}  EE {mean['ee']:6.1%}  AL {mean['al_ms']:6.1f} ms  FR {mean['fr']:6.2%}",
+        flush=True,
+    )

@@ -1,0 +1,67 @@
+"""Scenarios over the catalogs at hand: progress, cancelling, what is recorded."""
+
+import threading
+
+import pytest
+
+from core.domain.catalog import Catalog
+from core.domain.task import Task
+from core.errors import CatalogError, ParameterError
+from core.lab.scenario_measures import SETTINGS
+from core.scenarios import Cancelled, planned
+
+SEARCH = "web search"
+
+
+@pytest.fixture
+def searching(console):
+    """A console with one server that searches, and a scenario over it."""
+    from core.domain.catalog import Server, Tool
+
+    catalog = Catalog("mine", (Server("web", tools=(Tool("web", "search", "Search the web."),)),))
+    console.library.save(catalog, "test")
+    return lambda **settings: console.scenarios.world(
+        "ideal", catalog="mine", tasks=[Task("t", SEARCH, relevant=("web::search",))], **settings
+    )
+
+
+def test_progress_is_told_up_to_the_end_over_all_runs(console, searching) -> None:
+    told = []
+    plan = planned(["prag", "sonar"], SETTINGS[:1])
+    runs = console.scenarios.run(searching(steps=100), plan, progress=lambda done, of: told.append((done, of)))
+    assert [run.router for run in runs] == ["prag", "sonar"]
+    assert told == [(0, 200), (64, 200), (100, 200), (100, 200), (164, 200), (200, 200)]
+    assert console.store.activity.latest_sequence() == 0
+
+
+def test_a_run_can_be_stopped(console, searching) -> None:
+    stop, told = threading.Event(), []
+
+    def progress(done, of):
+        told.append(done)
+        stop.set()
+
+    with pytest.raises(Cancelled):
+        console.scenarios.run(searching(steps=1000), planned(["prag"]), progress=progress, cancel=stop)
+    assert told == [0]
+
+
+def test_a_plan_is_every_router_under_every_setting() -> None:
+    plan = planned(["sonar", "ehrr", "naive_rag"], SETTINGS[:2], {"a": "0.25", "k": "9"})
+    assert [(entry.router, entry.setting.name) for entry in plan][:3] == [
+        ("sonar", "s3t6"),
+        ("sonar", "s4t8"),
+        ("ehrr", "s3t6"),
+    ]
+    sonar, _, ehrr = plan[0].parameters, plan[1], plan[2].parameters
+    assert (sonar.s, sonar.t, sonar.a, ehrr.k) == (3, 6, 0.25, 9)  # what is set comes before the setting
+    assert planned(["ehrr"])[3].parameters.k == 6
+    with pytest.raises(ParameterError, match="None of these routers"):
+        planned(["prag"], SETTINGS, {"alpha_t": 1})
+
+
+def test_without_a_labelled_task_there_is_nothing_to_measure(console, searching) -> None:
+    with pytest.raises(CatalogError, match="relevant"):
+        console.scenarios.world("ideal", catalog="mine", tasks=[Task("t", SEARCH)])
+    with pytest.raises(CatalogError, match="--tasks"):
+        console.scenarios.world("ideal", catalog="mine")

@@ -1,0 +1,93 @@
+"""Five servers that search the web in five wordings of the same few words, three that do not, and a matcher by words alone.
+
+As NetMCP built its testbed (section V-A): one text, rephrased, so that words find all five. Reached through the fixture
+`searching` (see conftest.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from core.domain.catalog import Catalog, Server, Tool
+from core.domain.task import Task
+from core.index.lexical import LexicalIndex
+from core.index.views import full, profile
+from core.routers.base import Match, Scene
+from core.stats.book import StatisticsBook
+
+FIGURES = {"conn_s": 0.3, "call_s": 0.9, "success": 0.95, "success_variance": 0.0, "post_accept_failure": 0.0}
+SEARCH = ("alpha", "bravo", "carol", "delta", "echo")
+TEXTS = (
+    "Web search over the whole web, fresh results for any question.",
+    "Runs a web search and returns fresh results for a question.",
+    "Fresh results of a web search for any question that you ask.",
+    "Any question gets a web search with fresh results.",
+    "A web search that returns results for any question.",
+)
+OTHERS = {
+    "mailbox": "Send a letter to a colleague.",
+    "ledger": "Add up the invoices of a month.",
+    "easel": "Draw a picture of a house.",
+}
+
+
+def catalog() -> Catalog:
+    """The servers, each with one tool, all of the same figures."""
+    texts = dict(zip(SEARCH, TEXTS, strict=True)) | OTHERS
+    return Catalog(
+        "searching",
+        tuple(
+            Server(
+                name, text, category="search" if name in SEARCH else "", ask_usd=0.001, **FIGURES,
+                tools=(Tool(name, "run", text, price_usd=0.001, latency_s=0.5, success=1.0),),
+            )
+            for name, text in texts.items()
+        ),
+    )  # fmt: skip
+
+
+class Words:
+    """Compares by words in common alone; keeps every text that it was asked about."""
+
+    def __init__(self, of: Catalog) -> None:
+        self._indices = {
+            "servers": LexicalIndex([profile(server) for server in of.servers]),
+            "tools": LexicalIndex([full(tool) for tool in of.tools]),
+        }
+        self.asked: list[str] = []
+
+    def match(self, subtask, server_hint, parameters):
+        return Match(self._indices["servers"].coverage(subtask), self._indices["tools"].coverage(subtask))
+
+    def embed(self, text):
+        return np.zeros(2, dtype=np.float32)
+
+    def bm25(self, layer, text):
+        self.asked.append(text)
+        return self._indices[layer].scores(text).astype(np.float64)
+
+    def cosines(self, layer, view, vector):
+        raise NotImplementedError
+
+    def cosines_of(self, texts, vector):
+        raise NotImplementedError
+
+    def tokens(self, texts: Sequence[str]):
+        raise NotImplementedError
+
+
+def scene() -> Scene:
+    """The scene of the catalog."""
+    of = catalog()
+    return Scene.of(of, StatisticsBook(of).snapshot(), Words(of), np.full(len(of.tools), 10))
+
+
+def tasks(count: int = 6) -> list[Task]:
+    """Questions that each of the five can answer."""
+    right = tuple(f"{name}::run" for name in SEARCH)
+    return [
+        Task(f"t{n}", "web search for fresh results", question=f"who was number {n}", relevant=right)
+        for n in range(count)
+    ]

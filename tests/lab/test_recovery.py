@@ -1,0 +1,110 @@
+"""Recovery after an outage: the paper's form stays away, each cure comes back."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.domain.outcome import OutcomeKind
+from core.lab.recovery import CURES, NEVER, Run, compare, drawn_world, recover, summary
+from core.routers.parameters import EhrrParameters
+
+SEEDS = 20
+SURE = (1.0, 1.0)  # rivals that never fail: luck gives the paper's form no second look
+
+
+def worlds(steps: int, count: int = SEEDS, **fields):
+    return [drawn_world(seed, steps=steps, rivals=SURE, **fields) for seed in range(count)]
+
+
+def only(name: str, made, **parameters):
+    (found,) = compare(made, {name: CURES[name]}, base=EhrrParameters(**parameters))
+    return found
+
+
+def test_in_the_papers_form_a_server_that_failed_is_never_tried_again():
+    paper = only("paper", worlds(250))
+    assert paper.seeds == SEEDS
+    assert paper.wasted > 0
+    assert (paper.tried_share, paper.back_share) == (0.0, 0.0)
+    assert np.isnan(paper.back_after)
+
+
+@pytest.mark.parametrize(("cure", "steps"), [("decay", 250), ("decay + thompson", 250), ("optimism", 400)])
+def test_each_cure_comes_back_in_every_seed(cure, steps):
+    found = only(cure, worlds(steps))
+    assert (found.seeds, found.tried_share, found.back_share) == (SEEDS, 1.0, 1.0)
+    assert found.back_after < steps / 4
+
+
+def test_thompson_alone_comes_back_in_nearly_every_seed():
+    found = only("thompson", worlds(500))
+    assert found.back_share >= 0.85  # 19 of 20 within these steps, all within 1,000
+
+
+def test_what_the_papers_form_loses_grows_with_the_time_after_the_outage_and_a_cures_does_not():
+    made = worlds(400, 4)
+    lost = {
+        name: np.mean(
+            [
+                recover(world, EhrrParameters().replaced(CURES[name]), seed=seed).regret[[world.down_to + 50, -1]]
+                for seed, world in enumerate(made)
+            ],
+            axis=0,
+        )
+        for name in ("paper", "decay")
+    }
+    late = {name: after - before for name, (before, after) in lost.items()}
+    assert late["paper"] > 10 * late["decay"]
+
+
+def test_where_the_outage_shows_as_long_time_outs_exploring_success_alone_is_no_cure():
+    made = worlds(300, 8, outage=OutcomeKind.TIMEOUT, outage_s=5.0)
+    found = {summary.cure: summary for summary in compare(made, {name: CURES[name] for name in ("optimism", "decay")})}
+    assert found["optimism"].back_share < 0.5
+    assert found["decay"].back_share == 1.0
+
+
+@pytest.mark.parametrize("cure", CURES)
+def test_the_same_seed_gives_the_same_run(cure):
+    world = drawn_world(3, steps=80)
+    one, other = (recover(world, EhrrParameters().replaced(CURES[cure]), seed=3) for _ in range(2))
+    assert np.array_equal(one.regret, other.regret)
+    assert (one.wasted, one.tried_after, one.back_after) == (other.wasted, other.tried_after, other.back_after)
+
+
+def test_a_drawn_world_has_two_to_five_servers_and_the_best_one_is_down_for_a_while():
+    for seed in range(40):
+        world = drawn_world(seed)
+        assert 2 <= len(world.success) <= 5
+        assert 0.2 * world.steps < world.down_from < world.down_to < 0.6 * world.steps
+        values = world.values(0.25)
+        assert values[0].argmax() == values[-1].argmax() == 0
+        assert np.all(values[world.down_from : world.down_to].argmax(axis=1) != 0)
+        assert np.array_equal(world.success, drawn_world(seed).success)
+
+
+def test_values_and_regret_by_hand():
+    world = replace(
+        drawn_world(0, steps=10),
+        similarity=np.array([0.8, 0.8]), success=np.array([1.0, 0.5]), latency_s=np.array([0.4, 1.2]),
+        down_from=4, down_to=6, outage_s=2.0,
+    )  # fmt: skip
+    values = world.values(0.25)
+    assert values[0] == pytest.approx([0.8 - 0.1, 0.4 - 0.3])
+    assert values[4] == pytest.approx([-0.5, 0.1])
+    run = recover(world, EhrrParameters(), seed=0)
+    gaps = np.diff(run.regret, prepend=0.0)
+    assert gaps[:4] == pytest.approx(0.0)  # the best is called until it fails
+    assert gaps[4] == pytest.approx(0.6)
+    assert np.all(np.isclose(gaps, 0.0) | np.isclose(gaps, 0.6))
+    assert run.wasted >= 1
+
+
+def test_a_summary_is_means_and_standard_errors_over_the_seeds_where_it_happened():
+    runs = [Run(np.array([0.0, regret]), 2, tried, back) for regret, tried, back in ((4.0, 1, 10), (8.0, 3, NEVER), (6.0, NEVER, 20))]  # fmt: skip
+    found = summary("x", runs)
+    assert (found.regret, found.wasted) == (6.0, 2.0)
+    assert found.regret_error == pytest.approx(2.0 / np.sqrt(3))
+    assert (found.tried_share, found.back_share) == (pytest.approx(2 / 3), pytest.approx(2 / 3))
+    assert (found.back_after, found.back_error) == (15.0, pytest.approx(5.0))
