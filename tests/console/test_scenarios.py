@@ -1,10 +1,13 @@
 """Scenarios over the catalogs at hand: progress, cancelling, what is recorded."""
 
 import threading
+from datetime import UTC, datetime
 
+import numpy as np
 import pytest
 
-from core.domain.catalog import Catalog
+from core.domain.catalog import Catalog, Server, Tool
+from core.domain.events import OutcomeEvent
 from core.domain.task import Task
 from core.errors import CatalogError, ParameterError
 from core.lab.scenario_measures import SETTINGS
@@ -16,8 +19,6 @@ SEARCH = "web search"
 @pytest.fixture
 def searching(console):
     """A console with one server that searches, and a scenario over it."""
-    from core.domain.catalog import Server, Tool
-
     catalog = Catalog("mine", (Server("web", tools=(Tool("web", "search", "Search the web."),)),))
     console.library.save(catalog, "test")
     return lambda **settings: console.scenarios.world(
@@ -65,3 +66,29 @@ def test_without_a_labelled_task_there_is_nothing_to_measure(console, searching)
         console.scenarios.world("ideal", catalog="mine", tasks=[Task("t", SEARCH)])
     with pytest.raises(CatalogError, match="--tasks"):
         console.scenarios.world("ideal", catalog="mine")
+
+
+def called(server, kind, latency_s, *, simulated=False):
+    """The event of a call to a server of the catalog `pair`."""
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    return OutcomeEvent(
+        "", moment, None, "pair", server, "search", kind, latency_s, None, 1, None, simulated, "", "test"
+    )
+
+
+def test_without_a_profile_sonar_reads_the_latencies_of_real_calls(console) -> None:
+    servers = (Server(name, tools=(Tool(name, "search", "Search the web."),)) for name in ("a", "b"))
+    console.library.save(Catalog("pair", tuple(servers)), "test")
+
+    def decided():
+        return console.route(SEARCH, catalog="pair", router="sonar", record=False)
+
+    assert (decided().winner.server, "No latency is known for 2 of 2" in decided().stages[3].note) == ("a", True)
+    console.library.observe(called("a", "ok", 5.0, simulated=True))
+    assert decided().winner.server == "a"  # what was simulated says nothing
+    console.library.observe(called("b", "ok", 0.02))
+    console.library.observe(called("a", "crash", 0.1))
+    recent_s = console.library.scene("pair").network.recent_s(2)
+    assert recent_s[:, 1].tolist() == [1.0, 0.02]  # it never answered: an outage, however soon that was clear
+    assert np.isnan(recent_s[:, 0]).all()
+    assert decided().winner.server == "b"
