@@ -114,7 +114,8 @@ class CachedEncoder:
         distinct = dict(zip(hashes, texts, strict=True))
         with self._building:
             known = self._stored(list(distinct))
-            missing = [key for key in distinct if key not in known]
+            # texts of like length together: a batch is as wide as its longest
+            missing = sorted((key for key in distinct if key not in known), key=lambda key: -len(distinct[key]))
             for start in range(0, len(missing), self._batch):
                 keys = missing[start : start + self._batch]
                 found = dict(zip(keys, self.encoder().encode([distinct[key] for key in keys]), strict=True))

@@ -67,9 +67,17 @@ def test_progress_is_told_and_finished_batches_survive_a_failure() -> None:
     store, told = MemoryVectorStore(), list[tuple[int, int]]()
     encoder = CachedEncoder(EncoderSource.of(Failing()), store, batch=2)
     with pytest.raises(EncoderError, match="out of memory"):
-        encoder.embed(["a", "b", "c", "d", "bad"], lambda done, total: told.append((done, total)))
+        encoder.embed(["aaaa", "bad", "bbbb", "cccc", "dddd"], lambda done, total: told.append((done, total)))
     assert told == [(2, 5), (4, 5)]
-    assert encoder.embed(["a", "b", "c", "d"]).embedded == 0
+    assert encoder.embed(["aaaa", "bbbb", "cccc", "dddd"]).embedded == 0
+
+
+def test_texts_of_like_length_share_a_batch() -> None:
+    inner = WordEncoder()
+    texts = ["a", "a long text of many words", "b", "another text of many words"]
+    report = CachedEncoder(EncoderSource.of(inner), MemoryVectorStore(), batch=2).embed(texts)
+    assert [{len(text) > 1 for text in inner.seen[start : start + 2]} for start in (0, 2)] == [{True}, {False}]
+    np.testing.assert_array_equal(report.vectors, WordEncoder().encode(texts))
 
 
 def test_queries_come_from_memory_up_to_its_size_and_cannot_be_changed() -> None:
