@@ -91,11 +91,17 @@ class Scenarios:
         *,
         progress: Progress | None = None,
         cancel: threading.Event | None = None,
+        watch: Callable[[int, Step], None] | None = None,
     ) -> tuple[ScenarioRun, ...]:
-        """One run for each entry of a plan. Raises Cancelled where `cancel` is set meanwhile."""
+        """One run for each entry of a plan. `watch` is given each step, with the position of its entry.
+
+        Raises Cancelled where `cancel` is set meanwhile.
+        """
         runs: list[ScenarioRun] = []
         for number, entry in enumerate(plan):
             steps = _watched(world, entry, number, len(plan), progress, cancel)
+            if watch is not None:
+                steps = _shown(steps, number, watch)
             runs.append(measured(world, entry.router, entry.setting, entry.parameters.values(), steps))
         return tuple(runs)
 
@@ -151,3 +157,9 @@ def _watched(
         yield step
     if progress is not None:
         progress((number + 1) * steps, of * steps)
+
+
+def _shown(steps: Iterator[Step], number: int, watch: Callable[[int, Step], None]) -> Iterator[Step]:
+    for step in steps:
+        watch(number, step)
+        yield step

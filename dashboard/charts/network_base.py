@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.lab.scenario_measures import ScenarioRun
+from core.lab.scenario_standing import Standing
 from core.lab.scenario_story import Change, Curve
 from dashboard.theme import CHOSEN, GROUPS, LOOKED_AT, SIMILARITY
 
 SMALL = {"size": 11}
 FIXED = {"fixedrange": True}
+LEFT_PX = 128  # of every chart as wide as the page: what lies below one another happens at the same step
 ROUTER_LOOKS = (
     (CHOSEN, "circle", "solid"),
     (SIMILARITY, "diamond", "dash"),
@@ -29,6 +31,7 @@ class Story:
 
     titles: tuple[str, ...]
     runs: tuple[ScenarioRun, ...]
+    standings: tuple[Standing, ...]
     changes: tuple[tuple[Change, ...], ...]
     curves: tuple[Curve, ...]
     subtasks: tuple[str, ...]

@@ -11,10 +11,21 @@ import plotly.graph_objects as go
 from core.lab.scenario_story import Curve
 from core.network.traces import OUTAGE_S
 from dashboard.charts.base import figure, label
-from dashboard.charts.network_base import FIXED, ROUTER_LOOKS, SMALL, Story, boxes, moment, server_look, step_axis
+from dashboard.charts.network_base import (
+    FIXED,
+    LEFT_PX,
+    ROUTER_LOOKS,
+    SMALL,
+    Story,
+    boxes,
+    moment,
+    server_look,
+    step_axis,
+)
 from dashboard.theme import MUTED
 
 ROOM = 1.25
+TEN_MS = 10.0
 
 
 def latency_curves(story: Story, at: int, *, logarithmic: bool = True, height: int = 360) -> go.Figure:
@@ -34,7 +45,7 @@ def latency_curves(story: Story, at: int, *, logarithmic: bool = True, height: i
         height=height,
         showlegend=True,
         hovermode="x unified",
-        margin={"l": 8, "r": 8, "t": 74, "b": 8},
+        margin={"l": LEFT_PX, "r": 8, "t": 74, "b": 8},
         shapes=[moment(at), _limit()],
         xaxis=step_axis(story),
         yaxis={
@@ -44,6 +55,7 @@ def latency_curves(story: Story, at: int, *, logarithmic: bool = True, height: i
             "hoverformat": ",.3~r",
             **({"dtick": 1} if logarithmic else {}),
             "ticksuffix": " ms",
+            "automargin": False,
             **FIXED,
         },
     )
@@ -51,10 +63,12 @@ def latency_curves(story: Story, at: int, *, logarithmic: bool = True, height: i
 
 
 def _reach(story: Story, logarithmic: bool) -> tuple[float, float]:
-    """What the axis spans, in ms; the same at every step, so that nothing jumps while time runs."""
+    """What the axis spans, in ms; the same at every step, so that nothing jumps while time runs. Decades reach the limit."""
     lowest = min((float(curve.latency_s.min()) for curve in story.curves), default=0.01)
     highest = max((float(curve.latency_s.max()) for curve in story.curves), default=1.0)
-    return (lowest * 1e3 / ROOM if logarithmic else 0.0), highest * 1e3 * ROOM
+    if logarithmic:
+        return min(lowest * 1e3, TEN_MS) / ROOM, max(highest, OUTAGE_S) * 1e3 * ROOM
+    return 0.0, highest * 1e3 * ROOM
 
 
 def _line(story: Story, curve: Curve, place: int) -> dict[str, Any]:

@@ -8,12 +8,13 @@ import plotly.graph_objects as go
 
 from core.lab.scenario_story import Change, Curve
 from dashboard.charts.base import figure, label
-from dashboard.charts.network_base import FIXED, ROUTER_LOOKS, Story, boxes, moment, server_look, step_axis
+from dashboard.charts.network_base import FIXED, LEFT_PX, ROUTER_LOOKS, Story, boxes, moment, server_look, step_axis
 from dashboard.theme import MUTED
 
 LANE_PX, AROUND_PX = 24, 84
 THICK = 0.32
 FAINT = 0.25
+NAME = 13
 NOWHERE = "nowhere"
 
 
@@ -28,24 +29,25 @@ def event_strip(story: Story, at: int) -> go.Figure:
     names: list[str] = []
     for place, title in enumerate(story.titles):
         row = lanes - 1 - 2 * place
-        names += [f"{label(title, 20)} calls", f"{label(title, 20)} changes"]
+        names += [f"{label(title, NAME)} calls", f"{label(title, NAME)} changes"]
         traces += _calls(story, place, row, at)
         past = [change for change in story.changes[place] if change.step <= at]
         coming = [change for change in story.changes[place] if change.step > at]
         traces += [_changes(past, place, row - 1, 1.0), _changes(coming, place, row - 1, FAINT)]
     for lane, (place, curve) in enumerate(failing):
-        names.append(f"{label(curve.server, 20)} down")
+        names.append(f"{label(curve.server, NAME)} down")
         traces += _outages(story, curve, place, len(failing) - 1 - lane, at)
     return figure(
         traces,
         title="What happened when, simulated",
         height=AROUND_PX + LANE_PX * lanes,
         hovermode="closest",
+        margin={"l": LEFT_PX, "r": 8, "t": 34, "b": 8},
         shapes=[moment(at)],
         xaxis=step_axis(story),
         yaxis={
             "tickvals": [lanes - 1 - number for number in range(lanes)], "ticktext": names,
-            "range": [-0.6, lanes - 0.4], "zeroline": False, "showgrid": False, **FIXED,
+            "range": [-0.6, lanes - 0.4], "zeroline": False, "showgrid": False, "automargin": False, **FIXED,
         },
     )  # fmt: skip
 

@@ -20,7 +20,7 @@ def cards(story: Story, at: int) -> None:
     """What was asked, and a card a router."""
     asked = story.subtasks[int(story.runs[0].task[at])]
     passed = timedelta(seconds=at * story.step_s)
-    st.markdown(f":gray[Step {at:,}, {passed} h after the first query, asks:] **{escaped(asked, 300)}**")
+    st.markdown(f":gray[Step {at:,}, {passed} after the first query, asks:] **{escaped(asked, 300)}**")
     grid = st.grid(len(story.runs), min_column_width=340, gap="small")
     for place in range(len(story.runs)):
         with grid.cell(), st.container(border=True, gap="xsmall", height="stretch"):
@@ -42,6 +42,18 @@ def _card(story: Story, place: int, at: int) -> None:
         + (":green[✓ an expert server]" if able else ":orange[✗ not a server that can do this]")
     )
     st.caption(mind(story, place, at))
+    st.caption(ranking(story, place, at))
+
+
+def ranking(story: Story, place: int, at: int) -> str:
+    """Markdown: the best tools of a step by the router's own score."""
+    standing = story.standings[place]
+    best = [
+        f"{escaped(story.tools[int(tool)], 60)} **{score:.3f}**"
+        for tool, score in zip(standing.ranked[at], standing.scores[at], strict=True)
+        if tool >= 0
+    ]
+    return f"By {standing.score}: {' · '.join(best)}"
 
 
 def outcome(run: ScenarioRun, at: int) -> str:

@@ -14,6 +14,7 @@ from dashboard.charts.base import CONFIG
 from dashboard.charts.network_base import Story
 from dashboard.charts.network_curves import latency_curves
 from dashboard.charts.network_events import event_strip
+from dashboard.charts.network_standing import held
 from dashboard.charts.network_totals import TOTALS, accumulated
 from dashboard.widgets.network_cards import SIGNS, cards
 from dashboard.widgets.network_choice import whole_number
@@ -61,6 +62,7 @@ def _moment(state: UrlState, story: Story, texts: dict[str, str]) -> None:
         "at 1,000 ms or more (dashed). Dotted: the chosen step; the rings are the servers that the routers call there."
     )
     cards(story, at)
+    _held(story, at)
     _sums(story, at)
     _chart(event_strip(story, at), "events")
     st.caption(
@@ -95,13 +97,24 @@ def _play_or_pause(last: int) -> None:
     st.rerun()  # the whole page: only there a clock begins or ends
 
 
+def _held(story: Story, at: int) -> None:
+    """What moves each router's mind; a sentence for one that the network does not reach."""
+    for place, standing in enumerate(story.standings):
+        if standing.held is not None:
+            _chart(held(story, place, at), f"held:{place}")
+        else:
+            st.caption(
+                f"{escaped(story.titles[place], 60)} goes by words: nothing that happens in the network reaches it."
+            )
+
+
 def _sums(story: Story, at: int) -> None:
     names = "  ·  ".join(
         f"{sign} {escaped(title, 60)}{' (dashed)' if place else ''}"
         for place, (sign, title) in enumerate(zip(SIGNS, story.titles, strict=True))
     )
     st.markdown(f"**Up to this step**  {names}")
-    grid = st.grid(len(TOTALS), min_column_width=250, gap="small")
+    grid = st.grid(len(TOTALS), min_column_width=225, gap="small")
     for name in TOTALS:
         with grid.cell():
             _chart(accumulated(story, name, at), name)

@@ -11,6 +11,7 @@ from core import units
 from core.console import Console
 from core.lab.scenario import World
 from core.lab.scenario_measures import ScenarioRun
+from core.lab.scenario_standing import Standings
 from core.lab.scenario_story import changes, curves
 from core.network.profiles import load_profile
 from core.scenarios import planned
@@ -34,13 +35,17 @@ def tell(console: Console, chosen: Choice, progress: Callable[[int, int], None],
     """Run both routers. Raises WayfareError, Cancelled."""
     world = console.scenarios.world(chosen.profile, catalog=chosen.catalog, steps=chosen.steps, seed=chosen.seed)
     plan = planned(chosen.routers, [chosen.setting])
-    runs = console.scenarios.run(world, plan, progress=progress, cancel=cancel)
+    standings = [Standings(entry.router, entry.parameters.values()) for entry in plan]
+    runs = console.scenarios.run(
+        world, plan, progress=progress, cancel=cancel, watch=lambda number, step: standings[number].add(step)
+    )
     catalog = world.scene.catalog
     states = load_profile(chosen.profile).assign(catalog.servers, chosen.seed)
     right, names = _right(world), tuple(world.scene.server_names)
     return Story(
         titles=chosen.titles,
         runs=runs,
+        standings=tuple(found.standing(world) for found in standings),
         changes=tuple(changes(world, run) for run in runs),
         curves=curves(world.traces, states, matter(runs, right, names)),
         subtasks=tuple(world.text(task) for task in world.tasks),

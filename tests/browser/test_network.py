@@ -1,0 +1,78 @@
+"""The network in a real browser: an outage is played, the charts move with it, and nothing is simulated twice."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from .conftest import Visitor
+from .pages import LIMIT_MS, Visit
+from .serving import ConsoleProgram
+
+pytestmark = pytest.mark.browser
+
+BEFORE, STEPS = 11, 180  # web-finder is down from step 13 to 35
+
+
+def chart(visit: Visit, title: str) -> Locator:
+    return visit.main.locator(".js-plotly-plot").filter(has_text=title)
+
+
+def moment(visit: Visit, title: str) -> int:
+    """The step at which a chart has its vertical line."""
+    return chart(visit, title).evaluate("chart => chart.layout.shapes.find(shape => shape.x0 === shape.x1).x0")
+
+
+def test_an_outage_comes_and_goes_while_it_plays(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console)
+    visit.open("network", steps=STEPS, step=BEFORE)
+    visit.see("simulated")
+    visit.see("Nothing has happened yet")
+    slider = visit.page.get_by_role("slider", name="Step")
+    expect(slider).to_have_value(str(BEFORE), timeout=LIMIT_MS)
+
+    visit.press("Play")
+    table = visit.main.get_by_test_id("stDataFrame").filter(has_text="what happened")
+    for happened in ("goes down", "is up again, after 220 s"):
+        expect(table.locator("table[role=grid]")).to_contain_text(happened, timeout=LIMIT_MS)
+    visit.press("Pause")
+    expect(visit.page.get_by_role("button", name="Play", exact=True)).to_be_visible(timeout=LIMIT_MS)
+    visit.settled()
+
+    at = int(slider.input_value())
+    assert at >= 35
+    visit.until_query(step=str(at))
+    for title in ("Simulated latency", "What happened when"):
+        expect(chart(visit, title)).to_be_visible(timeout=LIMIT_MS)
+        assert moment(visit, title) == at
+    visit.see(f"Step {at}")
+    assert visit.too_wide() == []
+
+    # a link is the same page
+    rows = visit.table("what happened")
+    visit.page.goto(visit.page.url, wait_until="domcontentloaded")
+    visit.settled()
+    expect(slider).to_have_value(str(at), timeout=LIMIT_MS)
+    expect(table).to_be_visible(timeout=LIMIT_MS)
+    assert visit.table("what happened") == rows
+
+
+def test_a_long_simulation_can_be_stopped(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console, width=800)
+    long = urlencode({"steps": 2000, "routers": "adaptive_rag,toolshed", "catalog": "attention-120", "seed": 5})
+    visit.page.goto(f"{visit.url}/network?{long}", wait_until="domcontentloaded")  # it is stopped before it has settled
+    visit.press("Stop")
+    visit.see("The simulation was stopped.")
+    visit.press("Run it again")
+    visit.see("of 4,000 decisions")
+    visit.press("Stop")
+    visit.see("The simulation was stopped.")
+
+
+def test_the_page_fits_a_narrow_window(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console, width=800)
+    visit.open("network", steps=60, step=30)
+    visit.see("The whole run, 60 steps")
+    assert visit.too_wide() == []

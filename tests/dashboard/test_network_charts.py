@@ -1,0 +1,189 @@
+"""The charts of the Network page: valid for Plotly, what happened where it happened, and strangers' text as text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from core.lab.scenario_measures import ScenarioRun
+from core.lab.scenario_standing import Standing
+from core.lab.scenario_story import Change, Curve
+from dashboard.charts.network_base import ROUTER_LOOKS, SERVER_COLOURS, Story, server_look
+from dashboard.charts.network_curves import latency_curves
+from dashboard.charts.network_events import FAINT, NOWHERE, event_strip
+from dashboard.charts.network_standing import held
+from dashboard.charts.network_totals import TOTALS, accumulated
+from dashboard.theme import LOOKED_AT, MUTED
+
+HOSTILE = "<img src=x onerror=alert(1)> %{y} <b>&amp;</b> $a$\n\x00"
+OUR_TAGS = re.compile(r"<br>")
+LEAD_IN, STEPS, STEP_S = 2, 6, 10.0
+
+
+def run(router: str, servers: list[int], network_s: list[float], ok: list[bool], price_usd: float = 0.5) -> ScenarioRun:
+    of = np.array(servers)
+    prices = np.where(of >= 0, price_usd, 0.0)
+    return ScenarioRun(
+        router, "s3t6", {}, 0.5, 0.25, 100.0, 1.0, 0.1, float(prices.sum()), None,
+        at=np.arange(STEPS) + LEAD_IN, task=np.array([0, 1, 0, 1, 0, 1]), server=of, tool=of,
+        network_s=np.array(network_s), price_usd=prices, ok=np.array(ok),
+    )  # fmt: skip
+
+
+def story(name: str = "alpha") -> Story:
+    """Six steps: alpha is down at steps 1 to 3; the first router stays with it, the other leaves; bravo is not drawn."""
+    time_s = np.arange(LEAD_IN + STEPS) * STEP_S
+    down = np.array([0.02, 0.02, 0.02, 1.0, 1.0, 1.0, 0.02, 0.02])
+    return Story(
+        titles=(name, f"other {name}"),
+        runs=(
+            run("a", [0] * 6, [0.02, 1.0, 1.0, 1.0, 0.02, 0.02], [True, False, False, False, True, True]),
+            run("b", [0, 1, 1, 1, -1, 0], [0.02, 0.3, 0.3, 0.3, np.nan, 0.02], [True, True, True, True, False, True]),
+        ),
+        standings=(
+            Standing(
+                np.array([[0, 1, -1]] * STEPS), np.array([[0.5, 0.25, np.nan]] * STEPS), "utility", "chance",
+                np.linspace(1.0, 0.0, STEPS * 2, dtype=np.float32).reshape(STEPS, 2),
+            ),
+            Standing(np.full((STEPS, 3), -1), np.full((STEPS, 3), np.nan), "BM25 score", "", None),
+        ),
+        changes=((), (Change("b", 2, 40.0, 0, name, "bravo", f"{name} is down."),)),
+        curves=(Curve(name, ("x",), time_s, down, ((30.0, 60.0),)),),
+        subtasks=("one", "two"),
+        right=(frozenset({0}), frozenset({0})),
+        servers=(name, "bravo"),
+        tools=("run", "go"),
+        steps=STEPS,
+        lead_in=LEAD_IN,
+        step_s=STEP_S,
+    )  # fmt: skip
+
+
+def texts(part: Any) -> Iterator[str]:
+    """Every text that Plotly may draw."""
+    if isinstance(part, str):
+        yield part
+    elif isinstance(part, dict):
+        for value in part.values():
+            yield from texts(value)
+    elif isinstance(part, list | tuple):
+        for value in part:
+            yield from texts(value)
+
+
+def drawn(name: str = "alpha", at: int = 2) -> list[go.Figure]:
+    told = story(name)
+    return [
+        latency_curves(told, at),
+        latency_curves(told, at, logarithmic=False),
+        event_strip(told, at),
+        held(told, 0, at),
+        *(accumulated(told, total, at) for total in TOTALS),
+    ]
+
+
+@pytest.mark.parametrize("at", [0, 4, STEPS - 1])
+@pytest.mark.parametrize("name", ["alpha", HOSTILE, "x" * 300])
+def test_plotly_takes_them_names_are_text_and_the_moment_is_marked(name: str, at: int) -> None:
+    for figure in drawn(name, at):
+        made = figure.to_dict()
+        assert "imulated" in go.Figure(**made).layout.title.text
+        for text in texts({"data": made["data"], "layout": made["layout"]}):
+            assert "<" not in OUR_TAGS.sub("", text), text
+            assert text.isprintable()
+            assert len(text) < 500
+        (line,) = [shape for shape in figure.layout.shapes if shape.line.color == LOOKED_AT]
+        assert (line.x0, line.x1) == (at, at)
+        for trace in made["data"]:
+            assert not {"hovertemplate", "texttemplate"} & set(trace)
+
+
+def test_a_curve_is_in_ms_and_its_first_query_at_step_0() -> None:
+    curve = next(trace for trace in latency_curves(story(), 2).data if trace.name == "alpha")
+    assert list(curve.x) == [-2, -1, 0, 1, 2, 3, 4, 5]
+    np.testing.assert_allclose(curve.y, [20, 20, 20, 1000, 1000, 1000, 20, 20])
+
+
+def test_an_outage_is_shaded_from_its_first_step_to_the_first_that_is_up() -> None:
+    shade = next(trace for trace in latency_curves(story(), 0).data if trace.fill == "toself")
+    assert [x for x in shade.x if x is not None] == [1, 4, 4, 1]
+    assert shade.fillcolor == server_look(0)["color"]
+
+
+def test_the_marks_are_where_the_routers_call_and_nowhere_where_they_do_not() -> None:
+    def marks(at: int) -> dict[str, tuple[float, float]]:
+        return {
+            t.marker.color: (t.x[0], round(t.y[0], 6)) for t in latency_curves(story(), at).data if t.mode == "markers"
+        }
+
+    first, other = (look[0] for look in ROUTER_LOOKS)
+    assert marks(1) == {first: (1, 1000.0), other: (1, 300.0)}
+    assert set(marks(4)) == {first}
+
+
+def test_what_accumulates_is_drawn_up_to_the_moment_on_axes_of_the_whole_run() -> None:
+    failures, other = accumulated(story(), "failures", 3).data
+    assert list(failures.y) == [0, 1, 2, 3]
+    assert list(other.y) == [0, 0, 0, 0]
+    assert list(accumulated(story(), "failures", 5).data[1].y) == [0, 0, 0, 0, 1, 1]
+    latency = accumulated(story(), "latency", 4).data[1]
+    np.testing.assert_allclose(latency.y, [20, 160, 620 / 3, 230, 230], rtol=1e-6)
+    cost = accumulated(story(), "cost", 1)
+    assert cost.layout.title.text == "Cost of the calls ($), simulated"
+    assert list(cost.data[0].y) == [0.5, 1.0]
+    ranges = [accumulated(story(), name, at).layout.yaxis.range for name in TOTALS for at in (0, 5)]
+    assert ranges[0::2] == ranges[1::2]
+
+
+def test_what_a_router_holds_of_a_server_is_drawn_up_to_the_moment_in_the_servers_colour() -> None:
+    (line,) = held(story(), 0, 3).data
+    np.testing.assert_allclose(line.y, story().standings[0].held[:4, 0])
+    assert line.line.color == server_look(0)["color"]
+    with pytest.raises(ValueError, match="holds nothing"):
+        held(story(), 1, 3)
+
+
+def test_the_decades_of_the_curves_always_reach_from_10_ms_to_the_limit() -> None:
+    low, high = latency_curves(story(), 0).layout.yaxis.range
+    assert low < 1.0
+    assert high > 3.0
+
+
+def test_the_strip_tells_what_has_happened_from_what_is_to_come() -> None:
+    figure = event_strip(story(), 2)
+    assert list(figure.layout.yaxis.ticktext) == [
+        "alpha calls", "alpha changes", "other alpha calls", "other alpha changes", "alpha down",
+    ]  # fmt: skip
+    bars = [trace for trace in figure.data if trace.fill == "toself"]
+    assert [([x for x in trace.x if x is not None], trace.opacity) for trace in bars] == [
+        ([1, 3, 3, 1], 0.85),
+        ([3, 4, 4, 3], FAINT),
+    ]
+    (change,) = [t for t in figure.data if t.fill is None and t.hovertext and "→" in t.hovertext[0]]
+    assert list(change.x) == [2]
+    assert change.hovertext[0] == "step 2: alpha → bravo<br>alpha is down."
+    assert change.marker.opacity == 1.0
+    before = event_strip(story(), 1)
+    (faint,) = [t for t in before.data if t.fill is None and t.hovertext and "→" in t.hovertext[0]]
+    assert faint.marker.opacity == FAINT
+
+
+def test_a_call_has_its_servers_colour_and_a_cross_where_it_had_no_success() -> None:
+    first, _, _, _, other, coming = event_strip(story(), 3).data[:6]
+    own = server_look(0)["color"]
+    assert list(first.marker.color) == [own] * 4
+    assert [symbol.startswith("x") for symbol in first.marker.symbol] == [False, True, True, True]
+    assert list(other.marker.color) == [own, MUTED, MUTED, MUTED]
+    assert coming.hovertext[0] == f"step 4: {NOWHERE}, no success"
+    assert coming.marker.opacity == FAINT
+
+
+def test_more_servers_than_colours_differ_in_stroke_and_none_looks_like_a_router() -> None:
+    looks = [tuple(server_look(place).values()) for place in range(8)]
+    assert len(set(looks)) == 8
+    assert not set(SERVER_COLOURS) & {look[0] for look in ROUTER_LOOKS}
