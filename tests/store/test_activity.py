@@ -59,6 +59,11 @@ def test_calls_newest_first_with_their_decision(filled: Store) -> None:
     assert ids(filled.activity.calls(limit=3, offset=5)) == ["c1", "c7"]
 
 
+def named(value: dict[str, Any] | set[str]) -> str:
+    """A case's name, the same in every process."""
+    return str(sorted(value)) if isinstance(value, set) else str(value)
+
+
 CALLS: list[tuple[dict[str, Any], set[str]]] = [
     ({}, {"c1", "c2", "c3", "c4", "c5", "c6", "c7"}),
     ({"catalog": "other"}, {"c6"}),
@@ -78,7 +83,7 @@ CALLS: list[tuple[dict[str, Any], set[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("fields", "expected"), CALLS, ids=str)
+@pytest.mark.parametrize(("fields", "expected"), CALLS, ids=named)
 def test_filtered_calls(filled: Store, fields: dict[str, Any], expected: set[str]) -> None:
     where = ActivityFilter(**fields)
     assert set(ids(filled.activity.calls(where))) == expected
@@ -100,7 +105,7 @@ DECISIONS: list[tuple[dict[str, Any], set[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("fields", "expected"), DECISIONS, ids=str)
+@pytest.mark.parametrize(("fields", "expected"), DECISIONS, ids=named)
 def test_filtered_decisions(filled: Store, fields: dict[str, Any], expected: set[str]) -> None:
     where = ActivityFilter(**fields)
     assert set(ids(filled.activity.decisions(where))) == expected
