@@ -9,7 +9,7 @@ run: $(VENV)/.installed
 	$(BIN)/wayfare up
 
 test: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 coverage: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest --cov --cov-report=term
