@@ -13,7 +13,7 @@ import numpy as np
 
 from core.domain.catalog import Server, Tool
 from core.domain.events import OutcomeEvent, StatisticsEvent
-from core.domain.outcome import CallMode, Outcome, OutcomeKind, ToolCall
+from core.domain.outcome import CallMode, Outcome, ToolCall
 from core.errors import UnknownNameError
 from core.execution.base import Progress, ToolCaller
 from core.execution.simulated import simulated_outcome
@@ -21,8 +21,6 @@ from core.library import Library
 from core.stats.ema import Running
 from core.store import Store
 from core.virtual.launch import virtual_connection
-
-BILLED = frozenset({OutcomeKind.OK, OutcomeKind.TOOL_ERROR})  # the tool did its work and answered
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +151,8 @@ class Calls:
             except UnknownNameError:
                 before = None  # the catalog was removed or replaced meanwhile: the call happened all the same
             price = (before or begun).price_usd
-            outcome = replace(outcome, id=uuid.uuid4().hex, price_usd=_billed(outcome.kind, price))
-            event = _event(outcome, origin)
+            outcome = replace(outcome, id=uuid.uuid4().hex, price_usd=outcome.kind.charged_usd(price))
+            event = OutcomeEvent.of(outcome, origin)
             if before is None:
                 self._store.events.append(event)
                 return CallReport(outcome, begun.server, begun.server, begun.tool, begun.tool)
@@ -182,33 +180,6 @@ def find_tool(library: Library, call: ToolCall) -> tuple[Server, Tool]:
         known = ", ".join(t.name for t in server.tools[:8])
         raise UnknownNameError(f"Server {call.server!r} has no tool {call.tool!r}; it has: {known or 'none'}.")
     return server, tool
-
-
-def _billed(kind: OutcomeKind, price_usd: float) -> float | None:
-    """The declared price where the tool answered, 0 where it was never reached, None for an unpriced tool."""
-    if np.isnan(price_usd):
-        return None
-    return price_usd if kind in BILLED else 0.0
-
-
-def _event(outcome: Outcome, origin: str) -> OutcomeEvent:
-    call = outcome.call
-    return OutcomeEvent(
-        id=outcome.id,
-        at=outcome.started_at,
-        decision_id=call.decision_id,
-        catalog=call.catalog,
-        server=call.server,
-        tool=call.tool,
-        kind=outcome.kind.value,
-        latency_s=outcome.latency_s,
-        connect_s=outcome.connect_s,
-        attempts=outcome.attempts,
-        price_usd=outcome.price_usd,
-        simulated=outcome.simulated,
-        error=outcome.error[:2000],
-        origin=origin,
-    )
 
 
 def _statistics(event: OutcomeEvent, server: Running, tool: Running) -> StatisticsEvent:

@@ -70,7 +70,9 @@ class Console:
         self.middleware = Middleware(self.library, self._pool, self._attended)
         self._calls = Calls(store, self.library, self._caller, rng=np.random.default_rng(seed))
         self._planners = planners(os.environ)
-        self.scenarios = Scenarios(self.library, self._planners)
+        self.scenarios = Scenarios(
+            self.library, self._planners, store.scenario_runs, vault=self.vault, record=store.events.append_later
+        )
         self._routers: dict[str, Router] = {name: router(self._planners) for name, router in ROUTERS.items()}
         self._decisions: OrderedDict[str, Decision] = OrderedDict()
         self._asked: OrderedDict[tuple[object, ...], tuple[Scene, Decision]] = OrderedDict()

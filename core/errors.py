@@ -21,5 +21,9 @@ class StoreError(WayfareError):
     """The store cannot be opened or written."""
 
 
+class StoreBusyError(StoreError):
+    """The store is there, and not for us to write: another process has it, or it may only be read."""
+
+
 class PlannerError(WayfareError):
     """The planner that was chosen cannot answer: no model is set, or it gave no usable answer in time."""

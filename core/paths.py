@@ -17,3 +17,12 @@ def default_db() -> Path:
     """`WAYFARE_DB`, or a file in the user's data directory."""
     chosen = os.environ.get("WAYFARE_DB")
     return Path(chosen) if chosen else Path(platformdirs.user_data_dir("wayfare")) / "wayfare.duckdb"
+
+
+def networks_folder(db: Path | None = None) -> Path:
+    """Where the networks that somebody saved are: beside the store (None: `default_db()`)."""
+    file = default_db() if db is None else db
+    in_memory = str(file) == ":memory:"
+    return (
+        Path(platformdirs.user_data_dir("wayfare")) if in_memory else file.expanduser().absolute().parent
+    ) / "networks"

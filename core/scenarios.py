@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
 
 import sample_catalog
+from core.domain.events import OutcomeEvent
 from core.domain.params import Parameters
+from core.domain.scenario_run import LIVE, KeptRun
 from core.domain.task import Task
-from core.errors import CatalogError, ParameterError, UnknownNameError
+from core.errors import CatalogError, ParameterError, StoreError, UnknownNameError
 from core.importers import read_tasks
-from core.lab.scenario import LEAD_IN, STEPS, Step, World, walk
+from core.lab.scenario import LEAD_IN, STEPS, Call, Step, World, walk
+from core.lab.scenario_keeping import conditions_of, storable
 from core.lab.scenario_measures import SETTINGS, ScenarioRun, Setting, measured, parameters_under
 from core.library import Library
+from core.mcp_bridge.secrets import SecretVault
 from core.network.profiles import load_profile
 from core.planning.base import Planner
 from core.routers import ROUTERS
 from core.shipped import SAMPLE
+from core.store import ScenarioRuns
 from sample_catalog import testbeds
 
 TESTBED = "search-15"
@@ -45,11 +53,25 @@ class Entry:
 
 
 class Scenarios:
-    """Runs scenarios; nothing is called and nothing recorded."""
+    """Runs scenarios. Simulated ones call nothing and record no event; the calls of live ones are given to `record`, and
+    secrets come from `vault`. Runs are stored where they are given to `keep`."""
 
-    def __init__(self, library: Library, planners: Mapping[str, Planner]) -> None:
+    def __init__(
+        self,
+        library: Library,
+        planners: Mapping[str, Planner],
+        store: ScenarioRuns,
+        *,
+        vault: SecretVault | None = None,
+        record: Callable[[OutcomeEvent], None] = lambda _: None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
         self._library = library
         self._planners = planners
+        self._store = store
+        self._vault = vault
+        self._record = record
+        self._now = now
 
     def world(
         self,
@@ -57,23 +79,26 @@ class Scenarios:
         *,
         catalog: str = TESTBED,
         tasks: Sequence[Task] | None = None,
+        source: str = "",
         steps: int = STEPS,
         seed: int = 0,
         lead_in: int = LEAD_IN,
         predicted: str = "",
         raw_questions: bool = False,
+        networks: Path | None = None,
     ) -> World:
         """The world of a scenario: a profile by name or file, over a catalog and its labelled tasks.
 
-        `predicted` is what tool prediction says of every query; without it the planner is asked. Raises WayfareError.
+        `source` says where `tasks` came from. `predicted` is what tool prediction says of every query; without it the planner
+        is asked. `networks` is the folder of saved profiles (None: the user's). Raises WayfareError.
         """
-        network = load_profile(profile)
+        network = load_profile(profile, networks)
         asked = [task for task in (tasks if tasks is not None else self._tasks(catalog)) if task.relevant]
         if not asked:
             raise CatalogError(f"No task says what is right for it in catalog {catalog!r}; give tasks with `relevant`.")
         scene = self._library.scene(self._library.open(catalog).name)
         scene.matcher.embed("warm up")  # the first text opens the encoder, which is no part of a selection
-        return World.of(
+        world = World.of(
             scene,
             network.traces(scene.catalog.servers, lead_in + steps, seed=seed),
             asked,
@@ -83,27 +108,48 @@ class Scenarios:
             predicted=predicted,
             raw_questions=raw_questions,
         )
+        named = source if tasks is not None else catalog
+        return replace(world, conditions=conditions_of(world, network, named, seed=seed, predicted=predicted))
 
     def run(
         self,
         world: World,
         plan: Sequence[Entry],
         *,
+        live: bool = False,
         progress: Progress | None = None,
         cancel: threading.Event | None = None,
         watch: Callable[[int, Step], None] | None = None,
     ) -> tuple[ScenarioRun, ...]:
-        """One run for each entry of a plan. `watch` is given each step, with the position of its entry.
+        """One run for each entry of a plan; `live` ones make their calls, see `core.lab.scenario_live`. `watch` is given each
+        step, with the position of its entry.
 
         Raises Cancelled where `cancel` is set meanwhile.
         """
         runs: list[ScenarioRun] = []
         for number, entry in enumerate(plan):
-            steps = _watched(world, entry, number, len(plan), progress, cancel)
-            if watch is not None:
-                steps = _shown(steps, number, watch)
-            runs.append(measured(world, entry.router, entry.setting, entry.parameters.values(), steps))
+            with self._calls(world, cancel) if live else nullcontext() as call:
+                steps = _watched(world, entry, number, len(plan), progress, cancel, call)
+                if watch is not None:
+                    steps = _shown(steps, number, watch)
+                run = measured(world, entry.router, entry.setting, entry.parameters.values(), steps)
+            runs.append(replace(run, mode=LIVE) if live else run)
         return tuple(runs)
+
+    def _calls(self, world: World, cancel: threading.Event | None) -> AbstractContextManager[Call]:
+        from core.lab.scenario_live import LiveCalls
+
+        seed = world.conditions.seed if world.conditions is not None else 0
+        return LiveCalls(world, seed=seed, vault=self._vault, record=self._record, cancel=cancel)
+
+    def keep(self, world: World, runs: Sequence[ScenarioRun]) -> tuple[KeptRun, ...]:
+        """Store runs of a world that `world` made; a run with the same inputs is replaced. Raises StoreError."""
+        if world.conditions is None:
+            raise StoreError("This world has no name to keep its runs under; make it with `Scenarios.world`.")
+        at = self._now()
+        rows = [storable(world.conditions, world.scene, run, at) for run in runs]
+        self._store.save(rows)
+        return tuple(row for row, _ in rows)
 
     def _tasks(self, catalog: str) -> tuple[Task, ...]:
         if catalog not in TASKS:
@@ -144,12 +190,19 @@ def _parameters(router: str, setting: Setting, values: Mapping[str, object]) -> 
 
 
 def _watched(
-    world: World, entry: Entry, number: int, of: int, progress: Progress | None, cancel: threading.Event | None
+    world: World,
+    entry: Entry,
+    number: int,
+    of: int,
+    progress: Progress | None,
+    cancel: threading.Event | None,
+    call: Call | None,
 ) -> Iterator[Step]:
-    """The steps of a run; every now and then it is told how far all runs are, and asked whether to go on."""
-    steps = len(world.order)
-    for done, step in enumerate(walk(world, entry.router, entry.parameters)):
-        if done % REPORTED_EVERY == 0:
+    """The steps of a run; every now and then, and after every call that is made, it is told how far all runs are, and asked
+    whether to go on."""
+    steps, every = len(world.order), 1 if call is not None else REPORTED_EVERY
+    for done, step in enumerate(walk(world, entry.router, entry.parameters, call)):
+        if done % every == 0:
             if cancel is not None and cancel.is_set():
                 raise Cancelled
             if progress is not None:

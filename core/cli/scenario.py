@@ -1,8 +1,10 @@
-"""`wayfare scenario`: routers in a simulated network."""
+"""`wayfare scenario`: routers in a network, simulated or injected into real calls."""
 
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -10,12 +12,15 @@ import click
 from core import units
 from core.cli.options import common, print_json, print_table, set_option, settings_of
 from core.console import Console
-from core.errors import ParameterError
-from core.lab.scenario import STEPS
+from core.errors import ParameterError, StoreBusyError, StoreError
+from core.lab.scenario import STEPS, World
 from core.lab.scenario_measures import SETTINGS, ScenarioRun, Setting
-from core.scenarios import TESTBED, planned
+from core.paths import networks_folder
+from core.scenarios import TESTBED, Entry, planned
 
 MOST_STEPS = 1_000_000
+LIVE_STEPS = 60  # a call takes up to a second
+SAID = "Live: every call was made over MCP, with the network injected. AL and FR are measured; virtual servers' results are simulated."
 
 
 @click.command()
@@ -24,12 +29,17 @@ MOST_STEPS = 1_000_000
     "--router", "routers", multiple=True, default=("prag", "sonar", "ehrr"), show_default=True, help="May be repeated."
 )
 @click.option(
-    "--setting", "kept", multiple=True, default=tuple(s.name for s in SETTINGS), show_default=True,
-    help="Servers and tools kept, as in s3t6; may be repeated.",
+    "--setting", "kept", multiple=True, help="Servers and tools kept, as in s3t6; may be repeated. "
+    f"[default: {', '.join(s.name for s in SETTINGS)}; with --live {SETTINGS[0].name}]",
 )  # fmt: skip
 @click.option(
-    "--steps", type=click.IntRange(1, MOST_STEPS), default=STEPS, show_default=True, help="Queries, one a step."
-)
+    "--steps", type=click.IntRange(1, MOST_STEPS),
+    help=f"Queries, one a step. [default: {STEPS}; with --live {LIVE_STEPS}]",
+)  # fmt: skip
+@click.option(
+    "--live", is_flag=True,
+    help="Really call the tools over MCP, with the network injected: delays, time-outs of 1 s, dropped connections.",
+)  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of traces, order and luck.")
 @click.option(
     "--tasks", type=click.Path(path_type=Path), help="Labelled tasks, JSON Lines (default: the catalog's own)."
@@ -37,43 +47,75 @@ MOST_STEPS = 1_000_000
 @click.option("--predict", default="", help="What tool prediction says of every query, in the planner's place.")
 @click.option("--question", is_flag=True, help="Ask what a person wrote instead of the sub-task that a model writes.")
 @click.option("--catalog", default=TESTBED, show_default=True, help="A catalog by name, or a catalog file.")
+@click.option("--store/--no-store", default=True, show_default=True, help="Store the runs for the Network page.")
 @set_option
 @common
 def scenario(
     name: str,
     routers: tuple[str, ...],
     kept: tuple[str, ...],
-    steps: int,
+    steps: int | None,
+    live: bool,
     seed: int,
     tasks: Path | None,
     predict: str,
     question: bool,
     catalog: str,
+    store: bool,
     settings: tuple[str, ...],
     db: Path | None,
     as_json: bool,
 ) -> None:
-    """Run routers through a network scenario. Nothing is called. NAME is a profile (ideal, hybrid, fluctuating, chaos_monday,
-    ...) or a JSON file of one.
+    """Run routers through a network scenario. Nothing is called without --live. NAME is a profile (ideal, hybrid, fluctuating, chaos_monday,
+    ...), one saved on the Network page, or a JSON file of one. The Network page lists the runs and compares them.
 
     Example: wayfare scenario hybrid --router prag --router sonar --steps 500
     """
-    plan = planned(routers, [_setting(text) for text in kept], settings_of(settings))
-    with Console.open(db) as console:
+    usual, most = (SETTINGS[:1], LIVE_STEPS) if live else (SETTINGS, STEPS)
+    plan = planned(routers, [_setting(text) for text in kept] or usual, settings_of(settings))
+    with _opened(db) as console:
         world = console.scenarios.world(
             name,
             catalog=catalog,
             tasks=None if tasks is None else console.read_tasks(tasks),
-            steps=steps,
+            source="" if tasks is None else tasks.name,
+            steps=most if steps is None else steps,
             seed=seed,
             predicted=predict,
             raw_questions=question,
+            networks=networks_folder(db),
         )
-        runs = console.scenarios.run(world, plan)
+        runs = _live(console, world, plan) if live else console.scenarios.run(world, plan)
+        if store and console.store.path is not None:
+            _keep(console, world, runs)
     if as_json:
         print_json({"runs": [run.to_json() for run in runs]})
         return
+    if live:
+        click.echo(SAID)
     print_table(("router", "setting", "SSR", "EE", "AL ms", "SL ms", "FR", "cost", "utility"), list(map(_row, runs)))
+
+
+def _opened(db: Path | None) -> Console:
+    """A store that another process has, such as the console's, is no reason not to measure."""
+    try:
+        return Console.open(db)
+    except StoreBusyError as error:
+        click.echo(f"The runs are not stored. {error}", err=True)
+        return Console.open(":memory:")
+
+
+def _live(console: Console, world: World, plan: Sequence[Entry]) -> tuple[ScenarioRun, ...]:
+    """Make the calls; how far they are is told on standard error."""
+    with click.progressbar(length=len(plan) * len(world.order), label="Calling", file=sys.stderr) as bar:
+        return console.scenarios.run(world, plan, live=True, progress=lambda done, _: bar.update(done - bar.pos))
+
+
+def _keep(console: Console, world: World, runs: Sequence[ScenarioRun]) -> None:
+    try:
+        console.scenarios.keep(world, runs)
+    except StoreError as error:
+        click.echo(f"The runs are not stored. {error}", err=True)
 
 
 def _row(run: ScenarioRun) -> tuple[str, ...]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from core.domain.outcome import Outcome
+
 
 @dataclass(frozen=True, slots=True)
 class DecisionEvent:
@@ -36,7 +38,10 @@ class DecisionEvent:
 
 @dataclass(frozen=True, slots=True)
 class OutcomeEvent:
-    """One call's outcome. Arguments and results are not kept: they may hold what nobody wants stored."""
+    """One call's outcome. Arguments and results are not kept: they may hold what nobody wants stored.
+
+    `injected` says what an injected network did to the call; empty where there was none.
+    """
 
     id: str
     at: datetime
@@ -52,6 +57,29 @@ class OutcomeEvent:
     simulated: bool
     error: str
     origin: str
+    injected: str = ""
+
+    @classmethod
+    def of(cls, outcome: Outcome, origin: str) -> OutcomeEvent:
+        """What is kept of an outcome."""
+        call = outcome.call
+        return cls(
+            id=outcome.id,
+            at=outcome.started_at,
+            decision_id=call.decision_id,
+            catalog=call.catalog,
+            server=call.server,
+            tool=call.tool,
+            kind=outcome.kind.value,
+            latency_s=outcome.latency_s,
+            connect_s=outcome.connect_s,
+            attempts=outcome.attempts,
+            price_usd=outcome.price_usd,
+            simulated=outcome.simulated,
+            error=outcome.error[:2000],
+            origin=origin,
+            injected=outcome.injected,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -46,6 +47,16 @@ class OutcomeKind(StrEnum):
         """Whether statistics learn from it. A call that the operator cancelled says nothing about the tool."""
         return self is not OutcomeKind.CANCELLED
 
+    def charged_usd(self, price_usd: float) -> float | None:
+        """What a call costs by its declared price: nothing where no tool answered; None where nothing is declared (NaN).
+
+        >>> OutcomeKind.TOOL_ERROR.charged_usd(0.002), OutcomeKind.TIMEOUT.charged_usd(0.002)
+        (0.002, 0.0)
+        """
+        if math.isnan(price_usd):
+            return None
+        return price_usd if self in {OutcomeKind.OK, OutcomeKind.TOOL_ERROR} else 0.0
+
 
 @dataclass(frozen=True, slots=True)
 class ContentBlock:
@@ -78,7 +89,8 @@ class ToolCall:
 class Outcome:
     """What a call gave: kind, content, times in seconds, and where the figures come from.
 
-    `connect_s` is None where a kept session was used. `latency_s` is the tool call alone.
+    `connect_s` is None where a kept session was used. `latency_s` is the tool call alone. `injected` says what an injected
+    network did to the call, in plain words; empty where there was none.
     """
 
     call: ToolCall
@@ -94,6 +106,7 @@ class Outcome:
     mode: CallMode = CallMode.REAL
     price_usd: float | None = None
     id: str = ""
+    injected: str = ""
 
     @property
     def simulated(self) -> bool:

@@ -153,7 +153,7 @@ class Parameters:
 
     def values(self) -> dict[str, Value]:
         """All values by name."""
-        return {info.name: getattr(self, info.name) for info in self.knobs()}
+        return dict(vars(self))  # every field is a knob
 
     def changed(self) -> dict[str, Value]:
         """The values that differ from their defaults: what a shared link has to carry."""

@@ -24,7 +24,7 @@ def posted_price(
     >>> posted_price(similarity, cost_s, p_bs=0.0025, p_ofs=0.0225, l0_s=1.0, budget_usd=0.03).round(4)
     array([0.0249, 0.03  ])
     """
-    if np.any(cost_s < 0):
+    if (cost_s < 0).any():
         raise ValueError("a cost is negative")
     offered = p_bs * similarity + p_ofs * np.log1p(cost_s / l0_s)
     return offered if budget_usd is None else np.minimum(offered, budget_usd)

@@ -18,7 +18,7 @@ def conservative_success(success: Array, variance: Array, *, eps: float) -> Arra
     >>> conservative_success(np.array([0.9]), np.array([0.01]), eps=1e-3).round(3)
     array([0.8])
     """
-    if np.any(variance < 0):
+    if (variance < 0).any():
         raise ValueError("a variance is negative")
     return np.maximum(eps, success - np.sqrt(variance))
 
@@ -38,7 +38,7 @@ def expected_time_to_success(
     >>> expected_time_to_success(g, call, r, pfail, eps=1e-3).round(2)      # Table I
     array([1.78, 3.33])
     """
-    if np.any(fixed_s < 0) or np.any(call_s < 0):
+    if (fixed_s < 0).any() or (call_s < 0).any():
         raise ValueError("a time is negative")
     return (fixed_s + call_s) / attempt_success(success, post_accept_failure, eps=eps)
 

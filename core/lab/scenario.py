@@ -1,7 +1,8 @@
-"""NetMCP's experiment as a simulation: a router, a network, one query a step. Nothing is called.
+"""NetMCP's experiment: a router, a network, one query a step. As a simulation nothing is called.
 
 At step k the router sees the network's history up to and with step k and, if it learns, its statistics; the tool that it names
-is "called": the latency is the trace's at step k, and what comes back is drawn from the catalog's figures.
+is called. In the simulation the latency is the trace's at step k, and what comes back is drawn from the catalog's figures; what
+else may make the call gives what it measured.
 
     latency >= 1000 ms: an outage, y = 0, fail = 1      else a crash with pfail, else success with r, else the tool's own error
     call time = the tool's declared time + network latency, connection time = the server's declared one + network latency
@@ -11,9 +12,10 @@ Before the first step every server is watched for `lead_in` steps: SONAR's histo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +24,7 @@ from core.domain.decision import Decision
 from core.domain.events import OutcomeEvent
 from core.domain.outcome import OutcomeKind
 from core.domain.params import Parameters
+from core.domain.scenario_run import Conditions
 from core.domain.task import Task
 from core.lab.scenario_memory import Memory, RememberingMatcher, remembering
 from core.network.traces import OUTAGE_S, Traces, TraceView
@@ -38,7 +41,10 @@ STEPS = 2130  # with the lead-in the six hours of a trace
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One query: the moment's number, the decision, where it went (rows, -1: nowhere) and what became of it."""
+    """One query: the moment's number, the decision, where it went (rows, -1: nowhere) and what became of it.
+
+    `injected` says what an injected network did to a real call.
+    """
 
     at: int
     task: int
@@ -49,13 +55,15 @@ class Step:
     network_s: float
     price_usd: float
     select_ms: float
+    injected: str = ""
 
 
 @dataclass(frozen=True)
 class World:
     """What all routers of a scenario share: a catalog's scene, the traces, the queries in their order, the luck.
 
-    `order` (N,) are positions of tasks; `luck` (N, 2) uniform numbers, the same for every router.
+    `order` (N,) are positions of tasks; `luck` (N, 2) uniform numbers, the same for every router. `conditions` name the world
+    where its runs are to be kept.
     """
 
     scene: Scene
@@ -67,6 +75,7 @@ class World:
     memory: Memory
     planners: Mapping[str, Planner]
     raw_questions: bool = False
+    conditions: Conditions | None = None
 
     @classmethod
     def of(
@@ -104,8 +113,20 @@ class World:
         return (task.question if self.raw_questions else "") or task.subtask
 
 
-def walk(world: World, router: str, parameters: Parameters) -> Iterator[Step]:
-    """One router through the world, step by step."""
+class Answer(NamedTuple):
+    """What a call gave. `network_s` is what the network took of it; `whole` says that the tool's own time is in there too."""
+
+    kind: OutcomeKind
+    network_s: float
+    whole: bool = False
+    injected: str = ""
+
+
+Call = Callable[[World, int, int, int], Answer]  # world, step, row of the server, row of the tool
+
+
+def walk(world: World, router: str, parameters: Parameters, call: Call | None = None) -> Iterator[Step]:
+    """One router through the world, step by step. Without a `call` nothing is called: see `drawn`."""
     scene, traces, book = world.scene, world.traces, _book(world, parameters)
     view = TraceView(traces)
     scene = replace(scene, network=view)
@@ -123,12 +144,12 @@ def walk(world: World, router: str, parameters: Parameters) -> Iterator[Step]:
             continue
         tool = decision.candidates[0]
         server = int(scene.tool_server[tool])
-        network_s = float(traces.latency_s[server, view.at])
-        kind = _drawn(world, server, tool, network_s, world.luck[step])
+        answer = (call or drawn)(world, step, server, tool)
         if book is not None:
-            book.observe(_event(world, server, tool, kind, network_s, view.at))
-        price = float(np.nan_to_num(decision.tools.price_usd[tool])) if kind in _BILLED else 0.0
-        yield Step(view.at, task_row, decision, server, tool, kind, network_s, price, select_ms)
+            book.observe(_event(world, server, tool, answer, view.at))
+        price = answer.kind.charged_usd(float(decision.tools.price_usd[tool])) or 0.0
+        kind, network_s, _, injected = answer
+        yield Step(view.at, task_row, decision, server, tool, kind, network_s, price, select_ms, injected)
 
 
 def _book(world: World, parameters: Parameters) -> StatisticsBook | None:
@@ -139,30 +160,31 @@ def _book(world: World, parameters: Parameters) -> StatisticsBook | None:
     for at in range(world.lead_in):
         for server, network_s in enumerate(world.traces.latency_s[:, at].tolist()):
             kind = OutcomeKind.TIMEOUT if network_s >= OUTAGE_S else OutcomeKind.OK
-            book.observe(_event(world, server, None, kind, network_s, at))
+            book.observe(_event(world, server, None, Answer(kind, network_s), at))
     return book
 
 
-_BILLED = frozenset({OutcomeKind.OK, OutcomeKind.TOOL_ERROR})
-
-
-def _drawn(world: World, server: int, tool: int, network_s: float, luck: NDArray[np.float64]) -> OutcomeKind:
+def drawn(world: World, step: int, server: int, tool: int) -> Answer:
+    """The simulated call: the trace's latency, and an outcome from the catalog's figures and the step's luck."""
+    network_s, luck = float(world.traces.latency_s[server, world.lead_in + step]), world.luck[step]
     if network_s >= OUTAGE_S:
-        return OutcomeKind.TIMEOUT
+        return Answer(OutcomeKind.TIMEOUT, network_s)
     catalog = world.scene.catalog
     failure, success = catalog.servers[server].post_accept_failure, catalog.tools[tool].success
     if known(failure) and luck[0] < (failure or 0.0):
-        return OutcomeKind.CRASH
-    return OutcomeKind.TOOL_ERROR if known(success) and luck[1] >= (success or 0.0) else OutcomeKind.OK
+        return Answer(OutcomeKind.CRASH, network_s)
+    failed = known(success) and luck[1] >= (success or 0.0)
+    return Answer(OutcomeKind.TOOL_ERROR if failed else OutcomeKind.OK, network_s)
 
 
-def _event(world: World, server: int, tool: int | None, kind: OutcomeKind, network_s: float, at: int) -> OutcomeEvent:
-    """The outcome as statistics take it. It lives in the simulation's own book: there it is what happened."""
+def _event(world: World, server: int, tool: int | None, answer: Answer, at: int) -> OutcomeEvent:
+    """The outcome as statistics take it. It lives in the scenario's own book: there it is what happened."""
     catalog = world.scene.catalog
     of_server = catalog.servers[server]
     called = catalog.tools[tool] if tool is not None else None
     declared_s = called.latency_s if called is not None else of_server.call_s
-    outage = kind is OutcomeKind.TIMEOUT
+    kind, network_s, whole, _ = answer
+    outage = network_s >= OUTAGE_S
     return OutcomeEvent(
         id="",
         at=_moment(at, world.traces),
@@ -171,7 +193,7 @@ def _event(world: World, server: int, tool: int | None, kind: OutcomeKind, netwo
         server=of_server.name,
         tool=called.name if called is not None else "",
         kind=kind,
-        latency_s=network_s + (0.0 if outage else _or_zero(declared_s)),
+        latency_s=network_s + (0.0 if outage or whole else _or_zero(declared_s)),
         connect_s=None if outage else network_s + _or_zero(of_server.conn_s),
         attempts=1,
         price_usd=None,

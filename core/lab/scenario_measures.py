@@ -1,4 +1,4 @@
-"""NetMCP's measures over a simulated run (section III-A), and what a run cost.
+"""NetMCP's measures over a run (section III-A), and what it cost. In a live run latencies are measured ones.
 
     SSR = share of queries that went to a server with a tool that can do them       EE = mean expertise C of the chosen tools
     AL  = mean network latency of the calls, ms     SL = mean time of a selection, ms     FR = share of calls at >= 1000 ms
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from core.domain.outcome import OutcomeKind
 from core.domain.params import Value
+from core.domain.scenario_run import LIVE, SIMULATED
 from core.lab.scenario import Step, World
 from core.network.traces import OUTAGE_S
 from core.routers.base import Question
@@ -52,6 +53,7 @@ class ScenarioRun:
     """One router under one setting. Columns are by step, (N,): rows of servers and tools (-1: nowhere), s, USD.
 
     `cost_usd` is the sum of what the calls cost, `utility` the mean of the chosen tools, None where none is ranked by.
+    `injected` (N,) says of a live run what the network did to each call.
     """
 
     router: str
@@ -71,9 +73,11 @@ class ScenarioRun:
     network_s: Floats
     price_usd: Floats
     ok: NDArray[np.bool_]
+    injected: tuple[str, ...] = ()
+    mode: str = SIMULATED
 
     def to_json(self) -> dict[str, object]:
-        """One entry of `wayfare scenario --json`; cost and utility where a router goes by utility."""
+        """One entry of `wayfare scenario --json`; cost and utility where a router goes by utility, mode where it is live."""
         measures: dict[str, object] = {
             "router": self.router,
             "setting": self.setting,
@@ -83,6 +87,8 @@ class ScenarioRun:
             "sl_ms": round(self.sl_ms, 3),
             "fr": round(self.fr, 4),
         }
+        if self.mode == LIVE:
+            measures["mode"] = LIVE
         if self.utility is None:
             return measures
         return measures | {"cost_usd": round(self.cost_usd, 6), "utility": round(self.utility, 4)}
@@ -125,6 +131,7 @@ def measured(
         network_s=network_s,
         price_usd=np.array(columns.price_usd, dtype=np.float64),
         ok=np.array(columns.ok, dtype=np.bool_),
+        injected=tuple(columns.injected),
     )
 
 
@@ -137,6 +144,7 @@ class _Columns:
         self.network_s: list[float] = []
         self.price_usd: list[float] = []
         self.ok: list[bool] = []
+        self.injected: list[str] = []
 
     def add(self, step: Step) -> None:
         self.at.append(step.at)
@@ -146,6 +154,7 @@ class _Columns:
         self.network_s.append(step.network_s)
         self.price_usd.append(step.price_usd)
         self.ok.append(step.kind is OutcomeKind.OK)
+        self.injected.append(step.injected)
 
 
 class Judge:

@@ -36,6 +36,7 @@ class _Ending:
     connect_s: float | None = None
     protocol_version: str = ""
     mode: CallMode = CallMode.REAL
+    injected: str = ""
 
 
 class McpCaller:
@@ -71,6 +72,7 @@ class McpCaller:
         if problem := not_json(call.arguments):
             return self._outcome(call, started_at, _Ending(OutcomeKind.INVALID_ARGUMENTS, problem), 1)
         attempts = 1
+        fault = self._pool.injection and self._pool.injection.fault(call.server)
         ending = self._attempt(call, tool, connection, on_progress, cancel)
         if ending.lost and tool is not None and tool.hints.retry_safe:
             attempts = 2
@@ -78,6 +80,8 @@ class McpCaller:
             ending = self._attempt(call, tool, connection, on_progress, cancel)
             if ending.connect_s is None:
                 ending = replace(ending, connect_s=first_connect_s)
+        if fault is not None:
+            ending = replace(ending, injected=str(fault))
         return self._outcome(call, started_at, ending, attempts)
 
     def _unreachable(self, call: ToolCall, connection: Connection | None) -> str:
@@ -139,6 +143,7 @@ class McpCaller:
             attempts=attempts,
             protocol_version=ending.protocol_version,
             mode=ending.mode,
+            injected=ending.injected,
         )
 
     def _content(self, ending: _Ending) -> tuple[tuple[ContentBlock, ...], object]:

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ from core.domain.catalog import Connection
 from core.mcp_bridge.answers import RefusedError, translated
 from core.mcp_bridge.asking import bounded
 from core.mcp_bridge.errors import CancelledCallError, LimitError, NotConnectedError
+from core.mcp_bridge.injected import injected
 from core.mcp_bridge.loop_thread import LoopThread
 from core.mcp_bridge.secrets import SecretVault
 from core.mcp_bridge.session import Work
@@ -25,6 +26,7 @@ from core.mcp_bridge.slot import Slot, SlotConfig
 from core.mcp_bridge.state import ConnectionState
 from core.mcp_bridge.transports import OpenTarget, open_target, quiet_sdk_log
 from core.mcp_bridge.waiting import Inbox
+from core.network.injection import Injection
 
 CLOSE_S = 10.0
 T = TypeVar("T")
@@ -49,7 +51,8 @@ class SessionPool:
     """Keeps a session per server and connection, opened at first use; one background event loop serves all threads.
 
     What one server does (crash, hang, stop, rubbish on its output) ends its own calls alone, and its next call opens a
-    new session. `close` ends every session and child process; it also runs when the interpreter ends.
+    new session. `close` ends every session and child process; it also runs when the interpreter ends. With an
+    injection, all that is sent to a server meets the faults of that network.
     """
 
     def __init__(
@@ -58,11 +61,13 @@ class SessionPool:
         config: PoolConfig | None = None,
         *,
         open_target: OpenTarget = open_target,
+        injection: Injection | None = None,
         clock: Callable[[], float] = time.perf_counter,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.vault = SecretVault() if vault is None else vault
         self.config = PoolConfig() if config is None else config
+        self.injection = injection
         self._slots: dict[Key, Slot] = {}
         self._loop = LoopThread("mcp-sessions")
         self._closed = False
@@ -161,8 +166,14 @@ class SessionPool:
         key = _key(server, connection)
         slot = self._slots.get(key)
         if slot is None:
-            slot = self._slots[key] = Slot(server, connection, self._slot_config)
+            slot = self._slots[key] = Slot(server, connection, self._config_for(server))
         return slot
+
+    def _config_for(self, server: str) -> SlotConfig:
+        config = self._slot_config
+        if self.injection is None:
+            return config
+        return replace(config, open_target=injected(config.open_target, self.injection, server))
 
     def _make_room(self) -> None:
         """Close the session that was idle longest where one more would be too many.

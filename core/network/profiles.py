@@ -12,9 +12,10 @@ the default. An entry is a state, or a list of states that act together.
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import MappingProxyType
@@ -28,9 +29,12 @@ from core.network import STATES
 from core.network.base import STEP_S, State
 from core.network.ideal import Ideal
 from core.network.traces import Traces
+from core.paths import networks_folder
 
 Entry = tuple[State, ...]
 SHIPPED_DIR = Path(__file__).with_name("shipped")
+NAME = re.compile(r"(?!(?:con|prn|aux|nul|com\d|lpt\d)$)[a-z0-9][a-z0-9_-]{0,59}")  # a file name on every system
+MOST_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,28 +98,47 @@ class Profile:
             "default": _entry(self.default),
         }
 
-    def save(self, path: Path) -> None:
-        """Keep it in a file."""
-        path.write_text(json.dumps(self.to_json(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    def text(self) -> str:
+        """The profile as its file reads."""
+        return json.dumps(self.to_json(), indent=2, ensure_ascii=False) + "\n"
 
 
-def load_profile(name_or_path: str) -> Profile:
-    """A shipped profile by name, or one from a JSON file. Raises UnknownNameError, CatalogError."""
-    shipped = shipped_profiles()
-    if name_or_path in shipped:
-        path = SHIPPED_DIR / f"{name_or_path}.json"
-    elif name_or_path.endswith(".json"):
-        path = Path(name_or_path)
-    else:
-        known = ", ".join(shipped)
-        raise UnknownNameError(f"There is no network profile {name_or_path!r}; choose {known}, or give a .json file.")
+def load_profile(name_or_path: str, folder: Path | None = None) -> Profile:
+    """A shipped profile by name, a saved one (`folder`: None for the user's), or one from a JSON file.
+
+    Raises UnknownNameError, CatalogError that names the file.
+    """
+    if name_or_path in shipped_profiles():
+        return _read(SHIPPED_DIR / f"{name_or_path}.json")
+    if name_or_path in saved_profiles(folder):
+        return replace(_read(saved_file(name_or_path, folder)), name=name_or_path)  # the file may have been renamed
+    if name_or_path.endswith(".json"):
+        return _read(Path(name_or_path))
+    known = ", ".join((*shipped_profiles(), *saved_profiles(folder)))
+    raise UnknownNameError(f"There is no network profile {name_or_path!r}; choose {known}, or give a .json file.")
+
+
+def read_profile(text: bytes, source: str) -> Profile:
+    """A profile from what its file holds. Raises CatalogError that names the source."""
+    if len(text) > MOST_BYTES:
+        raise CatalogError(f"{source}: it has more than {MOST_BYTES:,} bytes; a profile has fewer.")
     try:
-        return parse_profile(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError) as error:
-        said = error.strerror if isinstance(error, OSError) else str(error)
-        raise CatalogError(f"{path}: it cannot be read as a profile ({said}); give a JSON file of one.") from None
+        return parse_profile(json.loads(text))
     except (CatalogError, ParameterError) as error:
-        raise CatalogError(f"{path}: {error}") from None
+        raise CatalogError(f"{source}: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise CatalogError(f"{source}: it cannot be read as a profile ({error}); give a JSON file of one.") from None
+
+
+def saved_profiles(folder: Path | None = None) -> tuple[str, ...]:
+    """The names of those that somebody saved; whether their files can be read shows when one is loaded."""
+    there = (path for path in (folder or networks_folder()).glob("*.json") if NAME.fullmatch(path.stem))
+    return tuple(sorted({path.stem for path in there if path.is_file()} - set(shipped_profiles())))
+
+
+def saved_file(name: str, folder: Path | None = None) -> Path:
+    """The file of a saved profile."""
+    return (folder or networks_folder()) / f"{name}.json"
 
 
 def shipped_profiles() -> tuple[str, ...]:
@@ -128,7 +151,7 @@ def parse_profile(document: Any) -> Profile:
     raw = _mapping(document, "the profile")
     unknown = set(raw) - {"name", "about", "servers", "rules", "random", "default"}
     if unknown or not str(raw.get("name", "")).strip():
-        raise CatalogError(f"a profile has a name, and no key {sorted(unknown)}; correct it." if unknown else "a profile needs a name; give it one.")  # fmt: skip
+        raise CatalogError(f"a profile has a name, and no key {str(sorted(unknown))[:80]}; correct it." if unknown else "a profile needs a name; give it one.")  # fmt: skip
     return Profile(
         name=str(raw["name"]),
         about=str(raw.get("about", "")),
@@ -137,6 +160,16 @@ def parse_profile(document: Any) -> Profile:
         random=tuple(map(_parse_entry, _sequence(raw.get("random", []), "random"))),
         default=_parse_entry(raw.get("default", "ideal")),
     )
+
+
+def _read(path: Path) -> Profile:
+    try:
+        with path.open("rb") as file:
+            return read_profile(file.read(MOST_BYTES + 1), str(path))
+    except OSError as error:
+        raise CatalogError(
+            f"{path}: it cannot be read as a profile ({error.strerror}); give a JSON file of one."
+        ) from None
 
 
 def _parse_rule(document: Any) -> Rule:
@@ -157,8 +190,8 @@ def _parse_entry(document: Any) -> Entry:
 def _parse_state(document: Any) -> State:
     raw = {"state": document} if isinstance(document, str) else dict(_mapping(document, "a state"))
     name = raw.pop("state", None)
-    if name not in STATES:
-        raise CatalogError(f"there is no network state {name!r}; choose one of: {', '.join(STATES)}.")
+    if not isinstance(name, str) or name not in STATES:
+        raise CatalogError(f"there is no network state {str(name)[:60]!r}; choose one of: {', '.join(STATES)}.")
     return STATES[name]().replaced(raw)
 
 

@@ -20,6 +20,10 @@ from core.routers.exploring import Beliefs, beliefs, exploration_note
 from core.routers.figures import ServerFigures, ranks, server_figures, tool_figures
 from core.routers.parameters import EhrrParameters
 
+NOT_SHORTLISTED, REJECTED, NOT_AFFORDABLE, OUTRANKED = map(
+    DROPS.index, (Drop.NOT_SHORTLISTED, Drop.REJECTED, Drop.NOT_AFFORDABLE, Drop.OUTRANKED)
+)
+
 
 class Ehrr(Router):
     """The economics-aware router."""
@@ -141,9 +145,9 @@ def _explored(scene: Scene, p: EhrrParameters) -> Explored:
 
 
 def _stages(servers: ServerTrace, tools: ToolTrace, candidates: tuple[int, ...]) -> tuple[Stage, ...]:
-    listed, accepted = int(servers.shortlisted.sum()), int(servers.accepted.sum())
-    within = int(servers.accepted[tools.server_row].sum())
-    feasible = int((tools.rank > 0).sum())
+    listed, accepted = int(np.count_nonzero(servers.shortlisted)), int(np.count_nonzero(servers.accepted))
+    within = int(np.count_nonzero(servers.accepted[tools.server_row]))
+    feasible = int(np.count_nonzero(tools.rank))
     return (
         Stage("short-list", "servers", listed, len(servers.names), "Highest utility, EHRR (3)."),
         Stage("auction", "servers", accepted, listed, "Ask price within the posted price, EHRR (4), (5)."),
@@ -154,11 +158,11 @@ def _stages(servers: ServerTrace, tools: ToolTrace, candidates: tuple[int, ...])
 
 def _dropped(servers: ServerTrace, server: np.ndarray, can_pay: np.ndarray, rank: np.ndarray, n: int) -> np.ndarray:
     """For each tool the first stage that dropped it."""
-    return np.select(
-        [~servers.shortlisted[server], ~servers.accepted[server], ~can_pay, rank > n],
-        [DROPS.index(d) for d in (Drop.NOT_SHORTLISTED, Drop.REJECTED, Drop.NOT_AFFORDABLE, Drop.OUTRANKED)],
-        default=KEPT,
-    ).astype(np.int8)
+    codes = np.where(rank > n, OUTRANKED, KEPT).astype(np.int8)
+    codes[~can_pay] = NOT_AFFORDABLE
+    codes[~servers.accepted[server]] = REJECTED
+    codes[~servers.shortlisted[server]] = NOT_SHORTLISTED
+    return codes
 
 
 def _reason(servers: ServerTrace, tools: ToolTrace, candidates: tuple[int, ...]) -> str:

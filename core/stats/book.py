@@ -48,9 +48,13 @@ class StatisticsBook:
         self._rates = rates or Rates()
         priors = priors or Priors()
         half_life_s = self._rates.half_life_s
-        self._servers = RunningTable([_server_start(s, priors) for s in catalog.servers], half_life_s=half_life_s)
-        self._tools = RunningTable([_tool_start(t, priors) for t in catalog.tools], half_life_s=half_life_s)
-        self._declared = _declared_sources(catalog)
+        servers, tools = catalog.servers, catalog.tools
+        self._servers = RunningTable(
+            [_server_start(s, priors) for s in servers], [_server_sources(s) for s in servers], half_life_s=half_life_s
+        )
+        self._tools = RunningTable(
+            [_tool_start(t, priors) for t in tools], [_tool_sources(t) for t in tools], half_life_s=half_life_s
+        )
         self._ask, self._ask_source, self._price, self._price_source = _prices(catalog, overrides)
         self._version = 0
         self._latest_s = -np.inf
@@ -109,7 +113,7 @@ class StatisticsBook:
         return self._tools.row(row)
 
     def _server_figures(self, at_s: float) -> ServerFigures:
-        run, declared = self._servers.columns(at_s), self._declared
+        run = self._servers.columns(at_s)
         return ServerFigures(
             conn_s=run.conn_s,
             call_s=run.call_s,
@@ -119,10 +123,10 @@ class StatisticsBook:
             ask_usd=self._ask,
             calls=run.calls,
             connects=run.connects,
-            conn_source=_source(declared["conn_s"], run.connects),
-            call_source=_source(declared["call_s"], run.calls),
-            success_source=_source(declared["success"], run.calls),
-            failure_source=_source(declared["failure"], run.calls),
+            conn_source=run.conn_source,
+            call_source=run.call_source,
+            success_source=run.success_source,
+            failure_source=run.failure_source,
             ask_source=self._ask_source,
             seen_version=run.seen_version,
             decayed=run.decayed,
@@ -130,14 +134,14 @@ class StatisticsBook:
         )
 
     def _tool_figures(self, at_s: float) -> ToolFigures:
-        run, declared = self._tools.columns(at_s), self._declared
+        run = self._tools.columns(at_s)
         return ToolFigures(
             latency_s=run.call_s,
             success=run.success,
             price_usd=self._price,
             calls=run.calls,
-            latency_source=_source(declared["tool_latency"], run.calls),
-            success_source=_source(declared["tool_success"], run.calls),
+            latency_source=run.call_source,
+            success_source=run.success_source,
             price_source=self._price_source,
             seen_version=run.seen_version,
             decayed=run.decayed,
@@ -145,8 +149,9 @@ class StatisticsBook:
 
 
 def teaches(outcome: OutcomeEvent) -> bool:
-    """Whether statistics learn from it: not from simulated outcomes, nor from calls that the operator cancelled."""
-    return not outcome.simulated and OutcomeKind(outcome.kind).counts
+    """Whether statistics learn from it: not from simulated outcomes, calls that an injected network troubled, nor calls
+    that the operator cancelled."""
+    return not outcome.simulated and not outcome.injected and OutcomeKind(outcome.kind).counts
 
 
 def known(value: float | None) -> bool:
@@ -173,20 +178,17 @@ def _tool_start(tool: Tool, priors: Priors) -> Running:
     return Running(success, 0.0, 0.0, _or(tool.latency_s, priors.call_s), 0.0)
 
 
-def _declared_sources(catalog: Catalog) -> dict[str, np.ndarray]:
-    servers, tools = catalog.servers, catalog.tools
-    return {
-        "conn_s": np.array([known(s.conn_s) for s in servers], dtype=np.int8),
-        "call_s": np.array([known(s.call_s) for s in servers], dtype=np.int8),
-        "success": np.array([known(s.success) for s in servers], dtype=np.int8),
-        "failure": np.array([known(s.post_accept_failure) for s in servers], dtype=np.int8),
-        "tool_latency": np.array([known(t.latency_s) for t in tools], dtype=np.int8),
-        "tool_success": np.array([known(t.success) for t in tools], dtype=np.int8),
-    }
+def _server_sources(server: Server) -> tuple[Source, ...]:
+    figures = (server.success, server.success_variance, server.post_accept_failure, server.call_s, server.conn_s)
+    return tuple(map(_source, figures))
 
 
-def _source(declared: np.ndarray, calls: np.ndarray) -> np.ndarray:
-    return np.where(calls > 0, Source.MEASURED, declared).astype(np.int8)
+def _tool_sources(tool: Tool) -> tuple[Source, ...]:
+    return tuple(map(_source, (tool.success, None, None, tool.latency_s, None)))
+
+
+def _source(declared: float | None) -> Source:
+    return Source.DECLARED if known(declared) else Source.PRIOR
 
 
 def _prices(catalog: Catalog, overrides: Iterable[Override]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

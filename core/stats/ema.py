@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,7 +29,7 @@ def decayed_share(age_s: Array, half_life_s: float) -> Array:
     [0.0]
     """
     if half_life_s == 0:
-        return np.zeros_like(age_s)
+        return np.zeros(age_s.shape)
     return 1.0 - np.exp2(-np.nan_to_num(np.maximum(age_s, 0.0)) / half_life_s)
 
 
@@ -39,7 +39,7 @@ def decayed(figure: Array, start: Array, share: Array) -> Array:
     >>> decayed(np.array([0.2]), np.array([0.9]), np.array([0.5])).round(2).tolist()
     [0.55]
     """
-    return np.where(share == 0, figure, figure + share * (start - figure))
+    return np.where(share == 0, figure, figure + share * (start - figure)) if share.any() else figure.copy()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,7 @@ class Running:
         >>> round(r.success, 3), round(r.variance, 4), round(r.failure, 3), round(r.call_s, 2), r.conn_s
         (0.765, 0.1215, 0.167, 1.15, 0.3)
         """
-        return replace(
-            self,
+        return Running(
             success=ema(self.success, float(y), rates.success),
             variance=ema(self.variance, (float(y) - self.success) ** 2, rates.variance),
             failure=ema(self.failure, float(fail), rates.failure),

@@ -2,6 +2,7 @@
 
 from core.store.catalogs import CatalogRow
 from core.store.filters import ActivityFilter
+from core.store.scenario_runs import ScenarioRuns
 from core.store.store import Store
 
-__all__ = ["ActivityFilter", "CatalogRow", "Store"]
+__all__ = ["ActivityFilter", "CatalogRow", "ScenarioRuns", "Store"]

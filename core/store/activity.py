@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # pandas is loaded when the first frame is asked for: a start
 ALL = ActivityFilter()
 CALLS = "outcomes o LEFT JOIN decisions d ON d.id = o.decision_id"
 SPENT = "sum(o.price_usd) AS spent_usd, count(*) AS calls, count(*) FILTER (o.price_usd IS NULL) AS unpriced_calls"
-COUNTS = "FILTER (o.kind <> 'cancelled')"
+COUNTS = "FILTER (o.kind <> 'cancelled' AND o.injected = '')"
 
 
 class Activity:
@@ -80,8 +80,8 @@ class Activity:
         """How a server or a tool (pick it in `where`) did.
 
         Columns at (a bucket's start), simulated, calls, success_share in [0, 1], latency_p50_s, latency_p95_s. Calls
-        that the operator cancelled say nothing about a tool and are left out of all of them; a failed call's latency
-        counts. Empty buckets are left out. Raises StoreError where the bucket is not longer than 0 s.
+        that the operator cancelled, and those that an injected network troubled, say nothing about a tool and are left out
+        of all of them; a failed call's latency counts. Empty buckets are left out. Raises StoreError where the bucket is not longer than 0 s.
         """
         figures = f"""count(*) {COUNTS} AS calls, avg((o.kind = 'ok')::DOUBLE) {COUNTS} AS success_share,
             quantile_cont(o.latency_s, 0.5) {COUNTS} AS latency_p50_s,

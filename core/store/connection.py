@@ -13,11 +13,12 @@ from uuid import uuid4
 
 import duckdb
 
-from core.errors import StoreError
+from core.errors import StoreBusyError, StoreError
 from core.store.arrow import Table, pa
 from core.store.migrations import Migration, migrate, shipped
 
 MEMORY = ":memory:"
+NOT_WRITABLE = ("Permission denied", "Read-only file system", "Operation not permitted")  # as the system says it
 
 
 class Database:
@@ -123,22 +124,30 @@ def _connect(path: Path | None, where: str) -> duckdb.DuckDBPyConnection:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         return duckdb.connect(MEMORY if path is None else str(path), config=config)
     except (OSError, duckdb.Error) as error:
-        raise StoreError(_unopened(path, where, error)) from error
+        raise _unopened(path, where, error) from error
 
 
-def _unopened(path: Path | None, where: str, error: Exception) -> str:
+def _unopened(path: Path | None, where: str, error: Exception) -> StoreError:
     text = str(error)
     if path is not None and os.path.isdir(path):  # noqa: PTH112 - unlike Path.is_dir, False for a name that is too long
-        return f"The store {where} is a directory; name a file with --db."
+        return StoreError(f"The store {where} is a directory; name a file with --db.")
     if "different configuration" in text:
-        return f"The store {where} is already open in this process; close it first, or name another file with --db."
+        return StoreBusyError(
+            f"The store {where} is already open in this process; close it first, or name another file with --db."
+        )
     if "set lock" in text:
         owner = re.search(r"\(PID \d+\)", text)
         process = f"another process {owner.group()}" if owner else "another process"
-        return f"The store {where} is in use by {process}; stop it, or name another file with --db."
+        return StoreBusyError(f"The store {where} is in use by {process}; stop it, or name another file with --db.")
     if isinstance(error, OSError):
-        return f"The folder of the store {where} cannot be made ({error.strerror}); name another file with --db."
-    return _unreadable(where, error)
+        return StoreError(
+            f"The folder of the store {where} cannot be made ({error.strerror}); name another file with --db."
+        )
+    if any(words in text for words in NOT_WRITABLE):
+        return StoreBusyError(
+            f"The store {where} may not be written ({_first_line(error)}); name another file with --db."
+        )
+    return StoreError(_unreadable(where, error))
 
 
 def _unreadable(where: str, error: Exception) -> str:

@@ -15,6 +15,7 @@ from core.store.catalogs import Catalogs
 from core.store.connection import Database
 from core.store.events import Events
 from core.store.log import Log
+from core.store.scenario_runs import ScenarioRuns
 from core.store.vectors import Vectors
 
 
@@ -39,6 +40,7 @@ class Store:
         self.activity = Activity(self._database, log)
         self.catalogs = Catalogs(self._database, log, clock)
         self.vectors = Vectors(self._database)
+        self.scenario_runs = ScenarioRuns(self._database)
 
     @property
     def path(self) -> Path | None:

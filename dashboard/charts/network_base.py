@@ -23,7 +23,7 @@ SERVER_COLOURS = tuple(colour for colour in GROUPS if colour != SIMILARITY)
 
 @dataclass(frozen=True)
 class Story:
-    """Two routers through the same simulated network. Steps count from the first query; each lasts `step_s`.
+    """Two routers through the same network, simulated or `live`: then what their runs say is measured. Steps count from the first query; each lasts `step_s`.
 
     `right` are the rows of the servers that can do a task; `curves` are those of the servers that matter, and begin
     `lead_in` steps before the first query.
@@ -41,6 +41,13 @@ class Story:
     steps: int
     lead_in: int
     step_s: float
+    live: bool = False
+    unkept: str = ""
+
+    @property
+    def source(self) -> str:
+        """Where the figures come from, for titles."""
+        return "measured live" if self.live else "simulated"
 
     def step_of(self, time_s: float) -> float:
         """The step of a time on a curve; below 0 before the first query."""

@@ -37,11 +37,14 @@ def latency_curves(story: Story, at: int, *, logarithmic: bool = True, height: i
     traces: list[dict[str, Any]] = []
     for place, curve in enumerate(story.curves):
         traces += [_shade(story, curve, place, low, high), _line(story, curve, place)]
+    traces += [_measured(story, place, at) for place in range(len(story.runs)) if story.live]
     traces += [mark for place in range(len(story.runs)) if (mark := _mark(story, place, at)) is not None]
     axis = [math.log10(low), math.log10(high)] if logarithmic else [low, high]
     drawn = figure(
         traces,
-        title="Simulated latency of the servers that matter",
+        title="Injected latency of the servers that matter, and what was measured"
+        if story.live
+        else "Simulated latency of the servers that matter",
         height=height,
         showlegend=True,
         hovermode="x unified",
@@ -90,6 +93,20 @@ def _shade(story: Story, curve: Curve, place: int, low: float, high: float) -> d
         "type": "scatter", "mode": "lines", "x": xs, "y": ys, "fill": "toself", "line": {"width": 0},
         "fillcolor": server_look(place)["color"], "opacity": 0.13, "hoverinfo": "skip", "showlegend": False,
     }  # fmt: skip
+
+
+def _measured(story: Story, place: int, at: int) -> dict[str, Any]:
+    """The calls of a live run up to a step, each at the latency that it had."""
+    run, (colour, symbol, _) = story.runs[place], ROUTER_LOOKS[place]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": f"{label(story.titles[place], 24)} measured",
+        "x": list(range(at + 1)),
+        "y": (run.network_s[: at + 1] * 1e3).astype(np.float32),
+        "marker": {"symbol": symbol, "color": colour, "size": 5},
+        "hoverinfo": "skip",
+    }
 
 
 def _mark(story: Story, place: int, at: int) -> dict[str, Any] | None:

@@ -6,6 +6,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from core.domain.scenario_run import LIVE
+from core.lab.scenario_measures import ScenarioRun
 from core.lab.scenario_story import Change, Curve
 from dashboard.charts.base import figure, label
 from dashboard.charts.network_base import FIXED, LEFT_PX, ROUTER_LOOKS, Story, boxes, moment, server_look, step_axis
@@ -39,7 +41,7 @@ def event_strip(story: Story, at: int) -> go.Figure:
         traces += _outages(story, curve, place, len(failing) - 1 - lane, at)
     return figure(
         traces,
-        title="What happened when, simulated",
+        title=f"What happened when, {story.source}",
         height=AROUND_PX + LANE_PX * lanes,
         hovermode="closest",
         margin={"l": LEFT_PX, "r": 8, "t": 34, "b": 8},
@@ -73,12 +75,20 @@ def _calls(story: Story, place: int, row: int, at: int) -> list[dict[str, Any]]:
                     "opacity": opacity,
                 },
                 "hovertext": [
-                    f"step {step}: {label(names[step], 30)}{'' if run.ok[step] else ', no success'}" for step in steps
+                    f"step {step}: {label(names[step], 30)}{'' if run.ok[step] else ', no success'}{_injected(run, step)}"
+                    for step in steps
                 ],
                 "hoverinfo": "text",
             }
         )
     return traces
+
+
+def _injected(run: ScenarioRun, step: int) -> str:
+    """What was measured and what was injected, of a live run."""
+    if run.mode != LIVE or not run.injected[step]:
+        return ""
+    return f"<br>{label(run.injected[step], 40)}; {run.network_s[step] * 1e3:,.0f} ms measured"
 
 
 def _changes(changes: list[Change], place: int, row: int, opacity: float) -> dict[str, Any]:

@@ -26,7 +26,7 @@ def held(story: Story, place: int, at: int, *, height: int = 190) -> go.Figure:
     margin = ROOM * (high - low)
     return figure(
         [_line(story, standing.held[: at + 1], number) for number in range(len(story.curves))],
-        title=f"{label(story.titles[place], 24)}: {standing.regard}, simulated",
+        title=f"{label(story.titles[place], 24)}: {standing.regard}, {story.source}",
         height=height,
         hovermode="x unified",
         margin={"l": LEFT_PX, "r": 8, "t": 34, "b": 8},

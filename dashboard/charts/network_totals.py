@@ -59,7 +59,7 @@ def accumulated(story: Story, name: str, at: int, *, height: int = 210) -> go.Fi
     highest = max((float(np.nanmax(column, initial=0.0)) for column in columns), default=0.0)
     return figure(
         [_line(story, place, column, at) for place, column in enumerate(columns)],
-        title=f"{total.title}{unit}, simulated",
+        title=f"{total.title}{unit}, {story.source}",
         height=height,
         hovermode="x unified",
         shapes=[moment(at)],

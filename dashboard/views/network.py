@@ -9,6 +9,7 @@ from dashboard.session import console
 from dashboard.widgets.network_choice import choice
 from dashboard.widgets.network_job import forget, ready_story
 from dashboard.widgets.network_moment import told
+from dashboard.widgets.network_runs import chosen_runs, earlier_runs
 from dashboard.widgets.text import escaped
 from dashboard.widgets.url_state import UrlState
 
@@ -19,7 +20,7 @@ def page() -> None:
     kept = state.begin()
     try:
         chosen = choice(opened, state, kept)
-        texts = chosen.texts()
+        texts = {**chosen.texts(), "runs": chosen_runs(kept)}
         story = ready_story(opened, chosen)
     except WayfareError as error:
         st.error(escaped(str(error)), icon=":material/error:")
@@ -27,5 +28,6 @@ def page() -> None:
         return
     if story is None:
         state.end({**texts, "step": kept.get("step", "")})
-        return
-    told(state, story, texts, kept)
+    else:
+        told(state, story, texts, kept)
+    earlier_runs(opened, "" if story is None else story.unkept)

@@ -17,6 +17,7 @@ from dashboard.widgets.activity_frames import KEPT_SESSION, call_columns, call_f
 from dashboard.widgets.activity_table import PAGE_ROWS, choice_table, page_number, pager, row_key
 from dashboard.widgets.activity_words import missing, moment, one_line, outcome_words, source_words
 from dashboard.widgets.call_text import visible
+from dashboard.widgets.injected import injected_badge
 
 RECORD = "activity:call"
 HISTORY_READ = 20_000
@@ -63,6 +64,7 @@ def record_rows(record: Mapping[str, Any], zone: str) -> list[tuple[str, str]]:
         ("time", moment(record["at"].to_pydatetime(), zone)),
         ("outcome", outcome_words(record["kind"])),
         ("source", source_words(bool(record["simulated"]))),
+        *((("network injected", one_line(record["injected"])),) if record["injected"] else ()),
         ("latency", units.seconds(record["latency_s"])),
         ("connect", _connect(record)),
         ("attempts", f"{record['attempts']}"),
@@ -108,6 +110,9 @@ def _head(record: Mapping[str, Any]) -> None:
     said.text(one_line(tool, 160))
     colour = "green" if record["kind"] == OutcomeKind.OK else "orange"
     said.markdown(f":{colour}[**{outcome_words(record['kind'])}**] · {source_words(bool(record['simulated']))}")
+    if record["injected"]:
+        with said:
+            injected_badge(record["injected"])
     if not missing(record["decision_id"]):
         decision.button(
             "Its decision", key="activity.call.decision", icon=":material/alt_route:", width="stretch",

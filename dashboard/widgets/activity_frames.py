@@ -19,8 +19,10 @@ DECISION_TEXTS = ("subtask", "router", "origin", "reason", "catalog")
 
 
 def call_frame(calls: pd.DataFrame, zone: str) -> pd.DataFrame:
-    """The table of calls, from `Activity.calls`. Figures stay numbers, so that they sort; `call_styler` words them."""
+    """The table of calls, from `Activity.calls`. Figures stay numbers, so that they sort; `call_styler` words them. What an
+    injected network did has a column where it did anything."""
     texts = {name: [one_line(text) for text in calls[name]] for name in CALL_TEXTS}
+    injected = [one_line(text) for text in calls["injected"]]
     return pd.DataFrame(
         {
             "at": calls["at"].dt.tz_convert(zone),
@@ -28,6 +30,7 @@ def call_frame(calls: pd.DataFrame, zone: str) -> pd.DataFrame:
             "tool": texts["tool"],
             "outcome": [outcome_words(kind) for kind in calls["kind"]],
             "source": [source_words(bool(simulated)) for simulated in calls["simulated"]],
+            **({"injected": injected} if any(injected) else {}),
             "latency_s": calls["latency_s"],
             "connect_s": calls["connect_s"].fillna(0.0),
             "attempts": calls["attempts"],
@@ -132,6 +135,9 @@ def call_columns(zone: str) -> dict[str, Any]:
         "outcome": TextColumn("outcome", width=140),
         "source": TextColumn(
             "source", help="Simulated: a virtual server answered, or the outcome was drawn.", width=84
+        ),
+        "injected": TextColumn(
+            "network injected", help="What an injected network did to the call: no fault of the server.", width=150
         ),
         "latency_s": NumberColumn("latency", help="The call alone, without connecting.", width=84),
         "connect_s": NumberColumn(

@@ -78,7 +78,7 @@ FIGURES = (
     (
         "Success",
         lambda of: units.share(of.success),
-        "Share of the calls that succeeded; calls cancelled by the operator are left out.",
+        "Share of the calls that succeeded, without those that the operator cancelled or an injected network troubled.",
     ),
     (
         "Latency p50",

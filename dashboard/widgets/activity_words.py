@@ -14,7 +14,7 @@ from dashboard.theme import ACCEPTED, ACCEPTED_SIGN, DROPPED_SIGN, MUTED, REJECT
 from dashboard.widgets.call_text import visible
 
 REAL, SIMULATED = "real", "simulated"
-ORIGINS = ("console", "cli", "copilot", "agent")
+ORIGINS = ("console", "cli", "copilot", "agent", "scenario")
 KINDS = tuple(kind.value for kind in OutcomeKind)
 
 

@@ -8,9 +8,11 @@ import numpy as np
 import streamlit as st
 
 from core import units
+from core.domain.scenario_run import LIVE
 from core.lab.scenario_measures import ScenarioRun
 from core.network.traces import OUTAGE_S
 from dashboard.charts.network_base import Story
+from dashboard.widgets.injected import injected_badge
 from dashboard.widgets.text import escaped
 
 SIGNS = (":violet[●]", ":blue[◆]")  # the marks in the charts
@@ -37,10 +39,12 @@ def _card(story: Story, place: int, at: int) -> None:
     st.markdown(f"{title} → :violet[★] {escaped(tool, 90)}")
     able = server in story.right[int(run.task[at])]
     st.markdown(
-        f"{outcome(run, at)} · network latency **{escaped(units.seconds(float(run.network_s[at])))}** · "
+        f"{outcome(run, at)} · {latency(run, at)} · "
         f"costs **{escaped(units.price(float(run.price_usd[at])))}** · "
         + (":green[✓ an expert server]" if able else ":orange[✗ not a server that can do this]")
     )
+    if story.live and run.injected[at]:
+        injected_badge(run.injected[at])
     st.caption(mind(story, place, at))
     st.caption(ranking(story, place, at))
 
@@ -61,8 +65,18 @@ def outcome(run: ScenarioRun, at: int) -> str:
     if run.ok[at]:
         return ":green[✓ answered]"
     if run.network_s[at] >= OUTAGE_S:
-        return ":orange[✗ timeout: the server is down]"
+        return (
+            ":orange[✗ no answer: the server is down]" if run.mode == LIVE else ":orange[✗ timeout: the server is down]"
+        )
     return ":orange[✗ failed: the tool or its server]"
+
+
+def latency(run: ScenarioRun, at: int) -> str:
+    """Markdown: the latency of a step, and where it comes from. A live call without an answer has none of its own."""
+    said = f"**{escaped(units.seconds(float(run.network_s[at])))}**"
+    if run.mode != LIVE:
+        return f"network latency {said}"
+    return f"counts as {said}" if run.network_s[at] >= OUTAGE_S else f"measured latency {said}"
 
 
 def mind(story: Story, place: int, at: int) -> str:

@@ -1,4 +1,4 @@
-"""What is simulated: the network, the catalog, two routers, how much they keep, the luck and how long. One row."""
+"""What is run, simulated or live: the network, the catalog, two routers, how much they keep, the luck and how long. One row."""
 
 from __future__ import annotations
 
@@ -8,30 +8,35 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.console import Console
-from core.domain.outcome import CallMode
+from core.domain.scenario_run import LIVE
 from core.lab.scenario_measures import SETTINGS, Setting
-from core.network.profiles import load_profile, shipped_profiles
+from core.network.profiles import Profile, load_profile, saved_profiles, shipped_profiles
 from core.scenarios import TASKS, TESTBED
-from dashboard.widgets.call_mode import MODES
+from dashboard.widgets.network_edit import editor
+from dashboard.widgets.network_edit_state import after_editing, open_editor
+from dashboard.widgets.network_mode import mode_badge, mode_control
 from dashboard.widgets.text import escaped
 from dashboard.widgets.url_state import UrlState
 
 PROFILE = "hybrid_default"  # the one in which outages come and go
 ROUTERS = ("sonar", "ehrr")
 STEPS, MOST_STEPS, FEWEST_STEPS, MOST_SEED = 300, 2000, 10, 2**31 - 1
+LIVE_STEPS, MOST_LIVE = 60, 300
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One simulation; equal choices have equal stories. `titles` are the routers' names."""
+    """One run; equal choices have equal stories. `titles` are the routers' names."""
 
     profile: str
+    network: Profile  # what this name says now: a saved one may be changed
     catalog: str
     routers: tuple[str, str]
     titles: tuple[str, str]
     setting: Setting
     seed: int
     steps: int
+    live: bool = False
 
     def texts(self) -> dict[str, str]:
         """What the URL carries."""
@@ -41,7 +46,8 @@ class Choice:
             "routers": ",".join(self.routers),
             "setting": self.setting.name,
             "seed": str(self.seed),
-            "steps": str(self.steps),
+            "calls" if self.live else "steps": str(self.steps),
+            "mode": LIVE if self.live else "",
         }
 
 
@@ -49,9 +55,15 @@ def choice(console: Console, state: UrlState, kept: Mapping[str, str]) -> Choice
     """The row at the top of the page. A link that asks for what is not there is said, and begins with the usual."""
     titles = {router.id: router.title for router in console.routers()}
     wanted: dict[str, str] = dict(zip(("one", "other"), kept.get("routers", "").split(","), strict=False))
+    after_editing(state.key("profile"))
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     with row:
-        profile = _select("Network", "profile", shipped_profiles(), PROFILE, state, kept, 170, _words)
+        networks = (*shipped_profiles(), *saved_profiles())
+        profile = _select("Network", "profile", networks, PROFILE, state, kept, 170, _words)
+        st.button(
+            "Edit", icon=":material/tune:", key="network:change", on_click=open_editor, args=(profile,),
+            help="Which server is in which state, and what that is like; saved under a name of its own.",
+        )  # fmt: skip
         catalog = _select("Catalog", "catalog", tuple(TASKS), TESTBED, state, kept, 140)
         one = _select("Router", "one", tuple(titles), ROUTERS[0], state, wanted, 165, titles.__getitem__)
         other = _select("and router", "other", tuple(titles), ROUTERS[1], state, wanted, 165, titles.__getitem__)
@@ -61,17 +73,16 @@ def choice(console: Console, state: UrlState, kept: Mapping[str, str]) -> Choice
             note="How many servers (s) and tools (t) a router keeps: its own parameters s and t, or EHRR's k.",
         )  # fmt: skip
         seed = _number("Seed", "seed", 0, 0, MOST_SEED, 1, state, kept, "Of latencies, order of the queries, and luck.")
-        steps = _number(
-            "Steps", "steps", STEPS, FEWEST_STEPS, MOST_STEPS, 50, state, kept, "One query a step, each 10 s."
-        )
-    said = load_profile(profile).about
+        live = mode_control(state, kept)
+        name, start, most, by = ("calls", LIVE_STEPS, MOST_LIVE, 10) if live else ("steps", STEPS, MOST_STEPS, 50)
+        steps = _number("Steps", name, start, FEWEST_STEPS, most, by, state, kept, "One query a step, each 10 s.")
+    editor(console, catalog, seed, PROFILE)
+    network = load_profile(profile)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.badge(
-            "simulated", icon=MODES[CallMode.DRAWN].icon, color="violet",
-            help="No tool is called: latencies are the network's, outcomes are drawn from the catalog's figures, by the seed.",
-        )  # fmt: skip
-        st.caption(f"**{escaped(_words(profile))}:** {escaped(said)}")
-    return Choice(profile, catalog, (one, other), (titles[one], titles[other]), settings[setting], seed, steps)
+        mode_badge(live)
+        st.caption(f"**{escaped(_words(profile))}:** {escaped(network.about)}")
+    named = (titles[one], titles[other])
+    return Choice(profile, network, catalog, (one, other), named, settings[setting], seed, steps, live)
 
 
 def _words(profile: str) -> str:
@@ -83,9 +94,12 @@ def _select(
     width: int, words: Callable[[str], str] = str, *, note: str | None = None,
 ) -> str:  # fmt: skip
     key, wanted = state.key(name), kept.get(name) or start
-    if st.session_state.get(key) not in options:
-        st.session_state[key] = wanted if wanted in options else start
-    if wanted not in options:
+    if st.session_state.get(key) in options:
+        wanted = st.session_state[key]
+    elif wanted in options:
+        st.session_state[key] = wanted
+    else:
+        st.session_state[key] = start
         st.warning(f"There is no {label.lower()} {escaped(wanted, 80)} here.", icon=":material/link_off:")
     return st.selectbox(label, options, key=key, format_func=words, width=width, help=note)
 

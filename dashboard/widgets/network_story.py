@@ -9,13 +9,15 @@ from dataclasses import dataclass
 
 from core import units
 from core.console import Console
-from core.lab.scenario import World
+from core.domain.outcome import OutcomeKind
+from core.errors import StoreError
+from core.lab.scenario import Step, World
 from core.lab.scenario_measures import ScenarioRun
 from core.lab.scenario_standing import Standings
 from core.lab.scenario_story import changes, curves
-from core.network.profiles import load_profile
 from core.scenarios import planned
 from dashboard.charts.network_base import Story
+from dashboard.charts.network_live import Made
 from dashboard.widgets.network_choice import Choice
 
 MOST_CURVES = 8
@@ -31,16 +33,27 @@ class Event:
     subtask: str = ""
 
 
-def tell(console: Console, chosen: Choice, progress: Callable[[int, int], None], cancel: threading.Event) -> Story:
-    """Run both routers. Raises WayfareError, Cancelled."""
+def tell(
+    console: Console,
+    chosen: Choice,
+    progress: Callable[[int, int], None],
+    cancel: threading.Event,
+    made: Callable[[Made], None],
+) -> Story:
+    """Run both routers; the calls of a live run are given to `made`. Raises WayfareError, Cancelled."""
     world = console.scenarios.world(chosen.profile, catalog=chosen.catalog, steps=chosen.steps, seed=chosen.seed)
     plan = planned(chosen.routers, [chosen.setting])
     standings = [Standings(entry.router, entry.parameters.values()) for entry in plan]
-    runs = console.scenarios.run(
-        world, plan, progress=progress, cancel=cancel, watch=lambda number, step: standings[number].add(step)
-    )
+
+    def watch(place: int, step: Step) -> None:
+        standings[place].add(step)
+        if chosen.live and step.server >= 0:
+            name, ok = world.scene.server_names[step.server], step.kind is OutcomeKind.OK
+            made(Made(place, step.at - world.lead_in, name, step.network_s, ok, step.injected))
+
+    runs = console.scenarios.run(world, plan, live=chosen.live, progress=progress, cancel=cancel, watch=watch)
     catalog = world.scene.catalog
-    states = load_profile(chosen.profile).assign(catalog.servers, chosen.seed)
+    states = chosen.network.assign(catalog.servers, chosen.seed)
     right, names = _right(world), tuple(world.scene.server_names)
     return Story(
         titles=chosen.titles,
@@ -55,7 +68,18 @@ def tell(console: Console, chosen: Choice, progress: Callable[[int, int], None],
         steps=chosen.steps,
         lead_in=world.lead_in,
         step_s=world.traces.step_s,
+        live=chosen.live,
+        unkept=_keep(console, world, runs),
     )
+
+
+def _keep(console: Console, world: World, runs: tuple[ScenarioRun, ...]) -> str:
+    """Store the runs; a sentence where that fails: the story is told all the same."""
+    try:
+        console.scenarios.keep(world, runs)
+    except StoreError as error:
+        return str(error)
+    return ""
 
 
 def matter(runs: tuple[ScenarioRun, ...], right: tuple[frozenset[int], ...], names: tuple[str, ...]) -> tuple[str, ...]:

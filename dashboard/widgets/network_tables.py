@@ -24,6 +24,11 @@ MEASURES = {
     "utility": NumberColumn("utility", format="%.3f", help="Mean utility of the chosen tools, EHRR (7). Empty: the router does not rank by it."),
 }  # fmt: skip
 
+LIVE_NOTE = (
+    "  :gray[live: AL and FR are measured, with the network injected; a call without an answer counts as 1,000 ms, and "
+    "results of virtual servers are simulated. The routers learn from these calls within the run; the statistics of the other pages do not.]"
+)
+
 EVENTS = {
     "step": NumberColumn("step", width=60),
     "who": TextColumn("who", width=120),
@@ -63,7 +68,7 @@ def events_frame(found: list[Event], at: int) -> pd.DataFrame:
 
 def measures_table(story: Story) -> None:
     """The measures of the whole run."""
-    st.markdown(f"**The whole run, {story.steps:,} steps**")
+    st.markdown(f"**The whole run, {story.steps:,} steps**{LIVE_NOTE if story.live else ''}")
     st.dataframe(
         measures_frame(story), hide_index=True, column_config=MEASURES, key="network:measures", placeholder="–"
     )

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -113,6 +113,18 @@ def write(tmp_path: Path) -> Callable[[str, Any], Path]:
         return file
 
     return put
+
+
+@pytest.fixture
+def owner(db: Path) -> Iterator[int]:
+    """Another process that has the store open; its id."""
+    db.parent.mkdir()
+    program = "import sys; from core.store import Store; store = Store(sys.argv[1]); print('open', flush=True); input()"
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", program, str(db)], cwd=ROOT, **pipes) as child:
+        assert child.stdout.readline() == "open\n"
+        yield child.pid
+        child.kill()
 
 
 def server(name: str, *tools: dict[str, Any], **fields: Any) -> dict[str, Any]:

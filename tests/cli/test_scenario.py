@@ -10,7 +10,9 @@ import pytest
 
 from core.network.ideal import Ideal
 from core.network.outage import Outage
-from core.network.profiles import Profile
+from core.network.profiles import Profile, load_profile
+from core.network.saved import save_profile
+from core.store import Store
 from tests.cli.conftest import Command, server, tool
 from tests.cli.test_wrong_use import refused
 
@@ -68,6 +70,37 @@ def test_the_hybrid_network_of_the_paper_on_its_testbed(wayfare: Command, kept_v
         assert runs["sonar", setting]["fr"] == runs["ehrr", setting]["fr"] == 0
         assert runs["prag", setting]["al_ms"] > 10 * runs["sonar", setting]["al_ms"]
         assert runs["prag", setting]["al_ms"] > 5 * runs["ehrr", setting]["al_ms"]
+        assert runs["prag", setting]["ssr"] == pytest.approx(runs["sonar", setting]["ssr"], abs=0.03)
+
+
+def test_prediction_is_what_finds_a_search_server_for_a_question(wayfare: Command, kept_vectors) -> None:
+    """Published for the ideal network: the three that predict are alike, RAG is far below."""
+    routers = ("--router", "rag_bm25", "--router", "prag", "--router", "sonar")
+    line = ("scenario", "ideal", "--question", "--steps", "156", "--setting", "s3t6", *routers, "--json")
+    rag, prag, sonar = (run["ssr"] for run in wayfare(*line).json()["runs"])
+    assert prag > 2 * rag
+    assert sonar == pytest.approx(prag, abs=0.03)
+
+
+def test_live_calls_are_made_and_told_as_such(wayfare: Command, small, db: Path) -> None:
+    profile, files = small
+    line = ("scenario", profile, *files, "--steps", "2", "--router", "prag", "--router", "sonar", "--live")
+    run = wayfare(*line, "--json")
+    prag, sonar = json.loads(run.out)["runs"]
+    assert (run.code, "Calling" in run.err) == (0, True)
+    assert list(prag) == list(sonar) == [*KEYS, "mode"]
+    assert {(found["mode"], found["setting"]) for found in (prag, sonar)} == {("live", "s3t6")}
+    assert (prag["fr"], sonar["fr"]) == (1, 0)
+    assert prag["al_ms"] >= 1000
+    assert sonar["al_ms"] >= 15  # the network's, and what the machine adds
+    with Store(db) as store:
+        made = [*store.activity.calls().itertuples()][::-1]
+        assert {stored.mode for stored in store.scenario_runs.newest(9)} == {"live"}
+    assert [(call.server, call.origin, call.simulated) for call in made] == [
+        (name, "scenario", True) for name in ("a", "a", "b", "b")
+    ]
+    assert all(call.injected in {"no answer", "connection dropped"} for call in made[:2])
+    assert all(call.injected.startswith("delayed by") for call in made[2:])
 
 
 def test_the_seed_decides_and_nothing_is_recorded(wayfare: Command, small) -> None:
@@ -111,3 +144,52 @@ def test_a_catalog_without_tasks_asks_for_them(wayfare: Command, small, write) -
     refused(wayfare("scenario", profile, "--catalog", catalog), "--tasks")
     impossible = write("i.jsonl", json.dumps({"id": "t", "subtask": "x", "relevant": []}))
     refused(wayfare("scenario", profile, "--catalog", catalog, "--tasks", impossible), "relevant")
+
+
+def stored(db: Path) -> list[tuple[str, str, str]]:
+    with Store(db) as store:
+        return [(run.profile, run.router, run.tasks) for run in store.scenario_runs.newest(99)]
+
+
+def test_runs_are_stored_once_unless_told_otherwise(wayfare: Command, small, db: Path) -> None:
+    profile, files = small
+    line = ("scenario", profile, *files, "--steps", "9", "--setting", "s3t6", "--router", "prag", "--router", "sonar")
+    wayfare(*line, "--no-store", "--json").json()
+    assert stored(db) == []
+    first, again = (wayfare(*line, "--json").json()["runs"] for _ in range(2))
+    assert list(map(list, again)) == [KEYS, KEYS]
+    assert [run["ssr"] for run in first] == [run["ssr"] for run in again]
+    assert stored(db) == [("gone", "prag", "t.jsonl"), ("gone", "sonar", "t.jsonl")]
+
+
+def test_a_store_that_another_process_has_does_not_lose_the_result(
+    wayfare: Command, small, owner: int, db: Path
+) -> None:
+    profile, files = small
+    run = wayfare("scenario", profile, *files, "--steps", "9", "--router", "prag", "--json")
+    assert (run.code, len(json.loads(run.out)["runs"])) == (0, 4)
+    assert run.err.count("\n") == 1
+    assert run.err.startswith("The runs are not stored. ")
+    assert f"PID {owner}" in run.err
+
+
+def test_a_store_that_refuses_the_runs_does_not_lose_the_result(wayfare: Command, small, db: Path) -> None:
+    profile, files = small
+    with Store(db) as store, store._database.transaction() as connection:
+        connection.execute("DROP TABLE scenario_runs")
+    run = wayfare("scenario", profile, *files, "--steps", "9", "--router", "prag")
+    assert (run.code, run.out.count("prag")) == (0, 4)
+    assert run.err.startswith(f"The runs are not stored. The store {db} refused a write")
+    assert run.err.count("\n") == 1
+
+
+def test_a_saved_network_is_found_by_its_name_beside_the_store(
+    wayfare: Command, small, db: Path, tmp_path: Path
+) -> None:
+    profile, files = small
+    save_profile(load_profile(str(profile)), db.parent / "networks")
+    line = ("scenario", "gone", *files, "--steps", "9", "--setting", "s3t6", "--router", "prag", "--no-store")
+    assert wayfare(*line, "--json").json()["runs"][0]["fr"] == 1
+    refused(wayfare(*line, "--db", tmp_path / "elsewhere" / "w.duckdb"), "'gone'", "hybrid")
+    (db.parent / "networks" / "bad.json").write_text("{")
+    refused(wayfare("scenario", "bad", *files), "bad.json")

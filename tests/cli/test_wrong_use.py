@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import socket
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core.shipped import SHIPPED
-from tests.cli.conftest import ROOT, Command, Run, server, tool
+from tests.cli.conftest import Command, Run, server, tool
 
 CONVERT = ("call", "unit-exchange", "convert_units")
 
@@ -180,18 +177,6 @@ def test_the_store_is_no_database(wayfare: Command, write) -> None:
     file = write("letter.txt", "Dear Sir or Madam, " * 1000)
     refused(wayfare("catalogs", "--db", file), "letter.txt", "cannot be opened", "--db")
     assert file.read_text().startswith("Dear Sir")
-
-
-@pytest.fixture
-def owner(db: Path) -> Iterator[int]:
-    """Another process that has the store open; its id."""
-    db.parent.mkdir()
-    program = "import sys; from core.store import Store; store = Store(sys.argv[1]); print('open', flush=True); input()"
-    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen([sys.executable, "-c", program, str(db)], cwd=ROOT, **pipes) as child:
-        assert child.stdout.readline() == "open\n"
-        yield child.pid
-        child.kill()
 
 
 def test_the_store_belongs_to_another_process(wayfare: Command, owner: int, raw_catalog: Path) -> None:

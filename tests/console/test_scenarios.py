@@ -47,6 +47,35 @@ def test_a_run_can_be_stopped(console, searching) -> None:
     assert told == [0]
 
 
+def test_live_calls_are_recorded_and_teach_the_operators_book_nothing(console, searching) -> None:
+    before = console.statistics("mine").servers.success.copy()
+    told = []
+    (run,) = console.scenarios.run(
+        searching(steps=2),
+        planned(["prag"], SETTINGS[:1]),
+        live=True,
+        progress=lambda done, of: told.append((done, of)),
+    )
+    assert (run.mode, run.to_json()["mode"], len(run.injected)) == ("live", "live", 2)
+    assert told == [(0, 2), (1, 2), (2, 2)]  # after every call
+    console.store.events.flush()
+    made = list(console.store.events.outcomes("mine"))
+    assert [(call.injected, call.origin) for call in made] == [(text, "scenario") for text in run.injected]
+    assert [call.latency_s for call in made] == run.network_s.tolist()
+    assert np.array_equal(console.statistics("mine").servers.success, before)
+    assert console.connections() == ()  # the scenario's connections are its own
+
+
+def test_a_live_run_can_be_stopped_at_a_call(console, searching) -> None:
+    stop = threading.Event()
+    with pytest.raises(Cancelled):
+        console.scenarios.run(
+            searching(steps=50), planned(["prag"], SETTINGS[:1]), live=True, cancel=stop, watch=lambda *_: stop.set()
+        )
+    console.store.events.flush()
+    assert console.store.activity.call_count() == 2  # the second was under way
+
+
 def test_a_plan_is_every_router_under_every_setting() -> None:
     plan = planned(["sonar", "ehrr", "naive_rag"], SETTINGS[:2], {"a": "0.25", "k": "9"})
     assert [(entry.router, entry.setting.name) for entry in plan][:3] == [

@@ -57,6 +57,9 @@ def store() -> Iterator[Store]:
         yield opened
 
 
+INJECTED = replace(CALL, id="o5", kind="timeout", simulated=True, injected="no answer", origin="scenario")
+
+
 def shown(styler: pd.io.formats.style.Styler) -> str:
     return styler.to_html()
 
@@ -73,6 +76,20 @@ def test_calls_keep_their_numbers_and_are_shown_in_words(store: Store) -> None:
     assert html.count("kept session") == 2  # a simulated call connects to nothing
     assert "unpriced" in html
     assert "250 ms" in html
+
+
+def test_what_an_injected_network_did_stands_beside_the_source_and_in_the_record(store: Store) -> None:
+    assert "injected" not in call_frame(store.activity.calls(), "UTC")  # nothing was: no column
+    store.events.append(INJECTED)
+    calls = store.activity.calls()
+    frame = call_frame(calls, "UTC")
+    assert sorted(frame["injected"]) == ["", "", "", "", "no answer"]
+    assert frame.columns.tolist()[4:6] == ["source", "injected"]
+    records = {row["id"]: dict(record_rows(row, "UTC")) for row in calls.to_dict("records")}
+    assert records["o5"]["network injected"] == "no answer"
+    assert "network injected" not in records["o1"]
+    _, simulated = totals(store.activity, ActivityFilter())
+    assert (simulated.calls, simulated.judged) == (2, 1)  # it says nothing about the tool
 
 
 def test_decisions_say_how_their_calls_ended_and_what_is_unpriced(store: Store) -> None:

@@ -124,6 +124,15 @@ def test_a_chosen_call_is_shown_whole_with_what_was_learnt(busy: Console) -> Non
     assert "Call again" in [button.label for button in page.button]
 
 
+def test_what_an_injected_network_did_is_a_badge_on_the_call(busy: Console) -> None:
+    call = next(iter(busy.store.events.outcomes("other")))
+    busy.store.events.append(replace(call, id="troubled", kind="timeout", injected="no answer", origin="scenario"))
+    page = visit(row="troubled")
+    assert table(page)["injected"].tolist() == ["no answer", "", ""] or "no answer" in table(page)["injected"].tolist()
+    assert ":gray-badge[:material/network_ping: network injected: no answer]" in said(page)
+    assert "network injected" not in said(visit(row="bad"))
+
+
 def test_a_chosen_decision_shows_its_trace_its_knobs_and_its_calls(busy: Console) -> None:
     id_ = busy.store.activity.decisions()["id"].iloc[0]
     page = visit(view="decisions", row=id_)

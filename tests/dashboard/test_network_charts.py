@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,12 @@ from core.lab.scenario_story import Change, Curve
 from dashboard.charts.network_base import ROUTER_LOOKS, SERVER_COLOURS, Story, server_look
 from dashboard.charts.network_curves import latency_curves
 from dashboard.charts.network_events import FAINT, NOWHERE, event_strip
+from dashboard.charts.network_preview import latency_preview
+from dashboard.charts.network_runs import MOST_POINTS, failures_by_step, latency_against_success
 from dashboard.charts.network_standing import held
 from dashboard.charts.network_totals import TOTALS, accumulated
 from dashboard.theme import LOOKED_AT, MUTED
+from tests.store.test_scenario_runs import run as kept_run
 
 HOSTILE = "<img src=x onerror=alert(1)> %{y} <b>&amp;</b> $a$\n\x00"
 OUR_TAGS = re.compile(r"<br>")
@@ -187,3 +191,67 @@ def test_more_servers_than_colours_differ_in_stroke_and_none_looks_like_a_router
     looks = [tuple(server_look(place).values()) for place in range(8)]
     assert len(set(looks)) == 8
     assert not set(SERVER_COLOURS) & {look[0] for look in ROUTER_LOOKS}
+
+
+def compared(name: str, latencies_ms: list[float], shares: list[float]) -> list[go.Figure]:
+    runs = [
+        kept_run(str(place), al_ms=ms, ssr=share)
+        for place, (ms, share) in enumerate(zip(latencies_ms, shares, strict=True))
+    ]
+    oks = [np.arange(3 + place) % 2 == 0 for place in range(len(runs))]
+    return [latency_against_success(runs, [name] * len(runs)), failures_by_step(oks, [name] * len(runs))]
+
+
+@pytest.mark.parametrize("name", ["alpha", HOSTILE, "x" * 300])
+def test_stored_runs_are_drawn_for_plotly_with_names_as_text(name: str) -> None:
+    for figure in compared(name, [20.0, 20.0, 0.0, 5000.0, 30.0, 31.0], [1.0, 1.0, 0.0, 0.5, 0.99, 0.98]):
+        made = figure.to_dict()
+        go.Figure(**made)
+        for text in texts({"data": made["data"], "layout": made["layout"]}):
+            assert "<" not in OUR_TAGS.sub("", text), text
+            assert len(text) < 500
+        assert [note.text for note in sorted(figure.layout.annotations, key=lambda note: note.text)] == list("123456")
+        assert len({trace.get("marker", trace.get("line"))["color"] for trace in made["data"]}) == 6
+
+
+def test_runs_at_one_point_have_marks_and_numbers_that_can_be_told_apart() -> None:
+    figure = compared("a", [20.0] * 6, [0.5] * 6)[0]
+    assert len({(trace.marker.symbol, trace.marker.size) for trace in figure.data}) == 6
+    assert len({(round(note.ax, 3), round(note.ay, 3)) for note in figure.layout.annotations}) == 6
+    assert {(trace.x[0], trace.y[0]) for trace in figure.data} == {(20.0, 50.0)}
+    low, high = figure.layout.xaxis.range
+    assert 10**low < 20 < 10**high
+
+
+def test_failures_of_stored_runs_come_together_and_long_runs_are_thinned() -> None:
+    ok = np.zeros(100_000, dtype=np.bool_)
+    figure = failures_by_step([np.array([True, False, False]), ok, np.empty(0, dtype=np.bool_)], ["a", "b", "c"])
+    short, long, none = figure.data
+    assert (list(short.x), list(short.y)) == ([0, 1, 2], [0, 1, 2])
+    assert len(long.x) == MOST_POINTS
+    assert (long.x[-1], long.y[-1]) == (99_999, 100_000)
+    assert len(none.x) == 0
+    assert [note.text for note in figure.layout.annotations] == ["1", "2"]
+
+
+@pytest.mark.parametrize("count", [0, 1, 4, 6])
+@pytest.mark.parametrize("name", ["alpha", HOSTILE, "x" * 300])
+def test_a_preview_has_a_panel_a_server_on_axes_that_all_share(name: str, count: int) -> None:
+    figure = latency_preview([replace(story(name).curves[0], states=(name,))] * count, STEP_S)
+    made = figure.to_dict()
+    assert "imulated" in go.Figure(**made).layout.title.text
+    for text in texts({"data": made["data"], "layout": made["layout"]}):
+        assert "<" not in OUR_TAGS.sub("", text), text
+        assert len(text) < 500
+    lines = [trace for trace in figure.data if trace.fill is None]
+    assert len({(line.xaxis, line.yaxis) for line in lines}) == len(lines) == count
+    axes = [made["layout"][f"yaxis{'' if n == 1 else n}"] for n in range(1, count + 1)]
+    assert len({tuple(axis["range"]) for axis in axes}) <= 1
+    assert all(0 <= low < high <= 1 for low, high in (axis["domain"] for axis in axes))
+
+
+def test_a_preview_is_in_ms_by_step_and_shaded_where_a_server_is_down() -> None:
+    shade, line = latency_preview(story().curves, STEP_S).data
+    assert list(line.x) == list(range(LEAD_IN + STEPS))
+    np.testing.assert_allclose(line.y, [20, 20, 20, 1000, 1000, 1000, 20, 20])
+    assert [x for x in shade.x if x is not None] == [3, 6, 6, 3]

@@ -10,7 +10,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.console import Console
+from core.domain.scenario_run import KeptRun
 from core.embedding.cached import CachedEncoder, EncoderSource
+from core.errors import StoreError
 from core.lab.scenario_measures import SETTINGS
 from core.scenarios import Cancelled, planned
 from core.store import Store
@@ -120,6 +122,38 @@ def test_a_move_in_time_shows_another_step_and_simulates_nothing(console: Consol
     checked(app.number_input(key="network.seed").set_value(1).run())
     assert app.session_state[JOB] is not job
     assert (app.query_params["seed"], app.query_params["step"]) == ("1", str(UP))
+
+
+def test_a_finished_simulation_is_stored_once_and_the_url_keeps_the_chosen_runs(console: Console) -> None:
+    def stored() -> list[KeptRun]:
+        return [run for run in console.store.scenario_runs.newest(99) if (run.steps, run.seed) == (40, 77)]
+
+    app = visit(steps="40", seed="77")
+    (prag, sonar) = made = stored()
+    assert [(run.router, run.profile, run.tasks) for run in made] == [
+        ("prag", "hybrid_default", "search-15"), ("sonar", "hybrid_default", "search-15"),
+    ]  # fmt: skip
+    press(app, "play")
+    press(app, "play")
+    assert stored() == made
+    app = visit(steps="40", seed="77", runs=f"{sonar.id},{prag.id}", step="3")
+    assert (app.query_params["runs"], app.query_params["step"]) == (f"{sonar.id},{prag.id}", "3")
+    assert "1 SONAR" in said(app)
+    again = stored()
+    assert [run.id for run in again] == [prag.id, sonar.id]
+    assert again[0].at > prag.at  # another visitor's simulation took its place
+
+
+def test_a_store_that_refuses_the_runs_does_not_lose_the_story(
+    console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise StoreError("The disk is full.")
+
+    monkeypatch.setattr(console.store.scenario_runs, "save", refuse)
+    app = visit(seed="78")
+    assert "These runs are not stored. The disk is full." in said(app)
+    assert step(app) == 0
 
 
 def test_play_goes_on_until_it_is_paused_or_over(console: Console) -> None:

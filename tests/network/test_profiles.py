@@ -52,7 +52,7 @@ def test_a_profile_survives_its_file(tmp_path) -> None:
         (CALM, DOWN),
         JITTER,
     )
-    profile.save(tmp_path / "mine.json")
+    (tmp_path / "mine.json").write_text(profile.text(), encoding="utf-8")
     assert load_profile(str(tmp_path / "mine.json")) == profile
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 from itertools import combinations
 from statistics import fmean
 
+import numpy as np
 import pytest
 
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.task import Task
 from core.importers import read_tasks
+from core.index.lexical import LexicalIndex
+from core.index.views import full, profile
 from core.library import shipped
+from core.planning.wording import predict_tool
 from core.schemas import schema_fault
 from core.tokens import definition_tokens
 from sample_catalog import build
@@ -137,6 +141,22 @@ def test_any_two_of_the_five_differ_in_every_text(one: Server, other: Server) ->
     for tool, twin in zip(one.tools, other.tools, strict=True):
         assert tool.name != twin.name
         assert tool.description != twin.description
+
+
+def test_words_find_most_of_the_five_for_nearly_every_predicted_text() -> None:
+    """They are one text, rephrased: five of the five servers kept, and a tool of each among the ten (NetMCP (1) to (4))."""
+    servers = LexicalIndex([profile(server) for server in SEARCH.servers])
+    tools = LexicalIndex([full(tool) for tool in SEARCH.tools])
+    of = np.array([SEARCH.server_row[tool.server] for tool in SEARCH.tools])
+    five = [SEARCH.server_row[server.name] for server in SEARCHERS]
+    kept: list[int] = []
+    for task in TASKS["search-15.tasks"][1]:
+        text = predict_tool(task.subtask)
+        listed = np.argsort(-servers.scores(text), kind="stable")[:5]
+        scores = np.where(np.isin(of, listed), tools.scores(text), -1)
+        kept.append(len(set(of[np.argsort(-scores, kind="stable")[:10]].tolist()) & set(five)))
+    assert np.mean(np.array(kept) >= 3) > 0.9
+    assert np.mean(np.array(kept) == 5) > 0.6
 
 
 def test_the_settings_of_netmcp_have_enough_to_choose_from() -> None:

@@ -1,6 +1,6 @@
 """The fold of outcomes into statistics."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -228,6 +228,16 @@ def test_priors_stand_where_nothing_is_declared_and_only_there(two_servers):
     assert [x[1] for x in figures] == [0.5, 0.2, 0.3, 7.0, 8.0]
     assert [x[0] for x in figures] == [0.8, 0.04, 0.1, 0.5, 0.2]
     assert (got.tools.success.tolist(), got.tools.latency_s.tolist()) == ([0.7, 0.9, 0.5], [0.4, 0.6, 7.0])
+
+
+@pytest.mark.parametrize("kind", ["ok", "timeout", "crash"])
+def test_a_call_that_an_injected_network_troubled_teaches_nothing(two_servers, event, kind):
+    book = StatisticsBook(two_servers)
+    before = copied(book.snapshot())
+    troubled = replace(event(kind=kind, latency_s=9.0, connect_s=9.0), injected="delayed by 160 ms")
+    book.observe(troubled)
+    assert same(book.snapshot(), before)
+    assert book.after(troubled) == (book.server(0), book.tool(0))
 
 
 def test_the_default_priors_are_those_of_the_specification():

@@ -151,6 +151,15 @@ def test_success_and_latency_over_time(filled: Store) -> None:
     assert both["latency_p50_s"].tolist() == [2.0, 50.0]
 
 
+def test_a_call_that_an_injected_network_troubled_says_nothing_about_a_tool(
+    store: Store, make: SimpleNamespace
+) -> None:
+    store.events.append(make.outcome(latency_s=1.0), make.outcome(latency_s=9.0, kind="timeout", injected="no answer"))
+    (row,) = store.activity.success_and_latency_over_time(timedelta(days=1)).to_dict("records")
+    assert (row["calls"], row["success_share"], row["latency_p95_s"]) == (1, 1.0, 1.0)
+    assert store.activity.calls()["injected"].tolist() == ["no answer", ""]
+
+
 @pytest.mark.parametrize("bucket", [timedelta(0), timedelta(seconds=-1)])
 def test_a_bucket_has_a_length(store: Store, bucket: timedelta) -> None:
     for draw in (store.activity.spending_over_time, store.activity.success_and_latency_over_time):

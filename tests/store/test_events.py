@@ -167,8 +167,10 @@ def test_close_tells_what_was_lost_and_still_closes(tmp_path: Path, make: Simple
 def test_no_way_to_change_or_remove_an_event() -> None:
     sources = [Path(inspect.getfile(part)).parent.glob("*.py") for part in (Store,)]
     text = "\n".join(file.read_text() for files in [*sources, FOLDER.glob("*.sql")] for file in files)
+    text = re.sub(r"ALTER TABLE \w+ (?:ADD COLUMN|ALTER COLUMN \w+ SET NOT NULL)", "", text)  # what was written stays
     statements = re.findall(r"\b(?:UPDATE|DELETE FROM|TRUNCATE|DROP|ALTER|MERGE|REPLACE INTO) +(\{?\w+\}?)", text)
-    assert set(statements) <= {"catalogs", "settings", "{table}"}  # {table}: the caches of vectors.py
+    # {table}: the caches of vectors.py; a scenario run made again replaces the earlier one
+    assert set(statements) <= {"catalogs", "settings", "scenario_runs", "{table}"}
     public = {name for part in (Events, Log) for name in vars(part) if not name.startswith("_")}
     assert public == {"append", "append_later", "flush", "outcomes", "close", "last", "write", "read"}
 

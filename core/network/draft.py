@@ -1,0 +1,212 @@
+"""A profile as it is edited: each state has a name, and what is assigned are names; "A + B" are two that act together.
+
+The names are not kept: they are given anew when a profile is opened. A kind of state is named by its title; a second one
+with other figures, or named a second time in one list, has a number.
+
+>>> from core.network.ideal import Ideal
+>>> draft = Draft.of(Profile("p", random=((Ideal(),), (Ideal(base_ms=30), Ideal()))))
+>>> draft.random, draft.states["Ideal 2"].base_ms
+(('Ideal', 'Ideal 2 + Ideal'), 30.0)
+>>> draft.profile("p").random[1][0].base_ms
+30.0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+
+from core.domain.catalog import Server
+from core.errors import CatalogError
+from core.network import STATES
+from core.network.base import State
+from core.network.profiles import Entry, Profile, Rule
+
+WITH = " + "
+MOST_STATES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class DraftRule:
+    """A rule; its cycle names states, or several with WITH."""
+
+    cycle: tuple[str, ...]
+    category: str = ""
+    name: str = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A server, the names of its states, and whether they are by hand, by a rule, at random or those of all others."""
+
+    server: str
+    applies: str
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """States by their names, and who has which."""
+
+    states: Mapping[str, State]
+    servers: Mapping[str, tuple[str, ...]]
+    rules: tuple[DraftRule, ...]
+    random: tuple[str, ...]
+    default: tuple[str, ...]
+
+    @classmethod
+    def of(cls, profile: Profile) -> Draft:
+        """A profile taken apart; every kind of state is there at least once. Raises CatalogError where it has too many."""
+        names = _Names(profile)
+        return cls(
+            servers={server: names.several(states) for server, states in profile.servers.items()},
+            rules=tuple(DraftRule(names.listed(rule.cycle), rule.category, rule.name) for rule in profile.rules),
+            random=names.listed(profile.random),
+            default=names.several(profile.default),
+            states=names.states(),
+        )
+
+    def profile(self, name: str, about: str = "") -> Profile:
+        """The profile. A server without names is left out, and a rule without a cycle. Raises CatalogError."""
+        if not self.default:
+            raise CatalogError("All other servers need a state; choose one.")
+        return Profile(
+            name,
+            about,
+            servers={server: self._entry(names) for server, names in self.servers.items() if names},
+            rules=tuple(
+                Rule(self._entries(rule.cycle), rule.category, rule.name or "*") for rule in self.rules if rule.cycle
+            ),
+            random=self._entries(self.random),
+            default=self._entry(self.default),
+        )
+
+    def choices(self) -> tuple[str, ...]:
+        """What a list may name: every state, and what is named together so far."""
+        used = (*self.random, *(name for rule in self.rules for name in rule.cycle))
+        return tuple(dict.fromkeys((*self.states, *used)))
+
+    def another(self, name: str) -> tuple[Draft, str]:
+        """The draft with one more state of the same kind and figures, and its name."""
+        kind = self.states[name]
+        new = _free(kind.title, self.states)
+        return replace(self, states=_in_order({**self.states, new: kind})), new
+
+    def rows(self, servers: Sequence[Server], seed: int = 0) -> tuple[Row, ...]:
+        """One row for each server of a catalog. Raises CatalogError as `profile` does."""
+        profile = self.profile("draft")
+        found = profile.assign(servers, seed)
+        return tuple(
+            Row(
+                server.name,
+                WITH.join(self._name(state) for state in found[server.name]),
+                _because(profile, server),
+            )
+            for server in servers
+        )
+
+    def figures(self, name: str) -> str:
+        """What differs from the usual figures of a state, as in "start 0.1, longest 60"; empty where nothing does."""
+        state = self.states[name]
+        units = {knob.name: f" {knob.unit}".rstrip() for knob in state.knobs()}
+        changed = state.changed().items()
+        return ", ".join(
+            f"{_plain(figure)} {'off' if value is None else f'{value:g}'}{units[figure]}" for figure, value in changed
+        )
+
+    def _name(self, state: State) -> str:
+        return next(name for name, known in self.states.items() if known == state)
+
+    def _entries(self, listed: Iterable[str]) -> tuple[Entry, ...]:
+        return tuple(self._entry(one.split(WITH.strip())) for one in listed)
+
+    def _entry(self, names: Iterable[str]) -> Entry:
+        known = {name.casefold(): state for name, state in self.states.items()}
+        wanted = [" ".join(name.split()) for name in names]
+        for name in wanted:
+            if name.casefold() not in known:
+                raise CatalogError(
+                    f"There is no state {name[:60]!r}; choose of {', '.join(self.states)}, or several with + between them."
+                )
+        return tuple(known[name.casefold()] for name in wanted)
+
+
+def varied(rows: Sequence[Row], most: int = 6) -> tuple[str, ...]:
+    """Servers to look at, in their order: one for each different state first.
+
+    >>> varied([Row("a", "Ideal", ""), Row("b", "Ideal", ""), Row("c", "Outage", "")], 2)
+    ('a', 'c')
+    """
+    first = {row.applies: row.server for row in reversed(rows)}.values()
+    kept = {row.server for row in sorted(rows, key=lambda row: row.server not in first)[:most]}
+    return tuple(row.server for row in rows if row.server in kept)
+
+
+class _Names:
+    """Gives states their names: equal states one name, unless a list needs them apart."""
+
+    def __init__(self, profile: Profile) -> None:
+        lists = (profile.random, *(rule.cycle for rule in profile.rules), tuple(profile.servers.values()))
+        used = [*profile.default, *(state for entries in lists for entry in entries for state in entry)]
+        self._states: dict[str, State] = {}
+        for kind in STATES.values():
+            figures = dict.fromkeys(state for state in used if type(state) is kind)
+            usual = kind()
+            for state in {usual: None, **figures} if usual in figures or not figures else figures:
+                self._added(state)
+
+    def states(self) -> dict[str, State]:
+        """Every state by its name, kinds in the order of STATES."""
+        return _in_order(self._states)
+
+    def several(self, entry: Entry, avoid: Iterable[str] = ()) -> tuple[str, ...]:
+        """A name for each of the states that act together."""
+        names: list[str] = []
+        for state in entry:
+            taken = {*avoid, *names}
+            known = (name for name, one in self._states.items() if one == state and name not in taken)
+            names.append(next(known, "") or self._added(state))
+        return tuple(names)
+
+    def listed(self, entries: Iterable[Entry]) -> tuple[str, ...]:
+        """One text for each entry; no two are the same."""
+        texts: list[str] = []
+        for entry in entries:
+            avoid: list[str] = []
+            while (text := WITH.join(names := self.several(entry, avoid))) in texts:
+                avoid.append(names[0])
+            texts.append(text)
+        return tuple(texts)
+
+    def _added(self, state: State) -> str:
+        if len(self._states) == MOST_STATES:
+            raise CatalogError(
+                f"This network has more than {MOST_STATES} states with figures of their own: it can be used, but not edited "
+                "here; edit its file."
+            )
+        name = _free(state.title, self._states)
+        self._states[name] = state
+        return name
+
+
+def _free(title: str, taken: Mapping[str, State]) -> str:
+    return title if title not in taken else next(name for n in count(2) if (name := f"{title} {n}") not in taken)
+
+
+def _plain(figure: str) -> str:
+    return figure.removesuffix("_ms").removesuffix("_s").replace("_", " ")
+
+
+def _in_order(states: Mapping[str, State]) -> dict[str, State]:
+    kinds = list(STATES.values())
+    return dict(sorted(states.items(), key=lambda item: kinds.index(type(item[1]))))
+
+
+def _because(profile: Profile, server: Server) -> str:
+    if server.name in profile.servers:
+        return "by hand"
+    met = next((n for n, rule in enumerate(profile.rules, 1) if rule.meets(server)), None)
+    if met is not None:
+        return f"rule {met}"
+    return "at random" if profile.random else "all others"

@@ -1,0 +1,38 @@
+-- Scenario runs; columns are the fields of KeptRun and RunSteps in core/domain/scenario_run.py, in their order. The id
+-- follows from a run's inputs: the same run is kept once.
+
+CREATE TABLE scenario_runs (
+    profile VARCHAR NOT NULL,
+    profile_fingerprint VARCHAR NOT NULL,
+    catalog VARCHAR NOT NULL,
+    catalog_fingerprint VARCHAR NOT NULL,
+    tasks VARCHAR NOT NULL,
+    tasks_fingerprint VARCHAR NOT NULL,
+    seed BIGINT NOT NULL,
+    steps BIGINT NOT NULL,
+    lead_in BIGINT NOT NULL,
+    predicted VARCHAR NOT NULL,
+    raw_questions BOOLEAN NOT NULL,
+    mode VARCHAR NOT NULL,
+    router VARCHAR NOT NULL,
+    setting VARCHAR NOT NULL,
+    parameters_json VARCHAR NOT NULL,
+    id VARCHAR PRIMARY KEY,
+    "at" TIMESTAMPTZ NOT NULL,
+    ssr DOUBLE NOT NULL,
+    ee DOUBLE NOT NULL,
+    al_ms DOUBLE NOT NULL,
+    sl_ms DOUBLE NOT NULL,
+    fr DOUBLE NOT NULL,
+    cost_usd DOUBLE NOT NULL,
+    utility DOUBLE,
+    version VARCHAR NOT NULL,
+    servers VARCHAR[] NOT NULL,
+    tools VARCHAR[] NOT NULL,
+    task INTEGER[] NOT NULL,
+    server INTEGER[] NOT NULL,
+    tool INTEGER[] NOT NULL,
+    network_s DOUBLE[] NOT NULL,
+    price_usd DOUBLE[] NOT NULL,
+    ok BOOLEAN[] NOT NULL
+);

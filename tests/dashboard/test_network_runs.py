@@ -1,0 +1,219 @@
+"""Earlier runs on the Network page: chosen, compared, deleted, exported; what cannot be compared is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.errors import StoreError
+from core.routers import ROUTERS
+from core.store import Store
+from dashboard import session
+from dashboard.widgets import network_runs
+from dashboard.widgets.network_runs_frame import runs_frame, runs_styler
+from dashboard.widgets.network_runs_words import differences, names, not_by_step
+from tests.store.conftest import T0
+from tests.store.test_scenario_runs import STEPS, run
+
+HOSTILE = "<b>:red[x]</b> $a$ \u202e"
+TITLES = {name: router.title for name, router in ROUTERS.items()}
+OTHERS = replace(STEPS, ok=np.array([True, True, True]), server=np.array([1, 1, 1], dtype=np.int32))
+
+
+def script() -> None:
+    import streamlit as st
+
+    from dashboard.session import console
+    from dashboard.widgets.network_runs import chosen_runs, earlier_runs
+
+    st.session_state["written"] = chosen_runs(dict(st.query_params.items()))
+    earlier_runs(console())
+
+
+@pytest.fixture
+def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    """The store of a console of which the section needs nothing else but the routers."""
+    with Store() as opened:
+        console = SimpleNamespace(store=opened, routers=lambda: tuple(ROUTERS.values()))
+        monkeypatch.setattr(session, "_console", console)
+        yield opened
+
+
+@pytest.fixture
+def seven(store: Store) -> Store:
+    """r0 is the newest, of PRAG; the others are of SONAR, r3 over another catalog, r4 of another seed, r6 with damaged steps."""
+    changes = [{"router": "prag"}, {}, {}, {"catalog": "mine", "catalog_fingerprint": "x"}, {"seed": 8}, {}, {}]
+    for place, change in enumerate(changes):
+        made = run(f"r{place}", at=T0 - timedelta(minutes=place), **change)
+        store.scenario_runs.save([(made, STEPS if place else OTHERS)])
+    with store._database.transaction() as connection:
+        connection.execute("UPDATE scenario_runs SET ok = [true] WHERE id = 'r6'")
+    return store
+
+
+def visit(**query: str) -> AppTest:
+    app = AppTest.from_function(script, default_timeout=30)
+    app.query_params.update(query)
+    return checked(app.run())
+
+
+def checked(app: AppTest) -> AppTest:
+    assert not app.exception, app.exception[0].value
+    return app
+
+
+def pick(app: AppTest, *rows: int) -> AppTest:
+    """As the table reports a choice: its rows from the top."""
+    ids = [f"r{place}" for place in range(7)]
+    app.session_state[network_runs.TABLE] = {"selection": {"rows": sorted(rows), "columns": [], "cells": []}}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(network_runs.st, "session_state", app.session_state)
+        network_runs._choose(ids)
+    return checked(app.run())
+
+
+def said(app: AppTest) -> str:
+    kinds = (app.markdown, app.caption, app.warning, app.error)
+    return "\n".join(str(e.value) for kind in kinds for e in kind).replace("\\", "").replace("\u2060", "")
+
+
+def test_an_empty_store_says_how_runs_come_into_it(store: Store) -> None:
+    app = visit()
+    assert "None is stored: a run is stored when it is finished" in said(app)
+    assert not app.dataframe
+    assert not app.button
+
+
+def test_all_runs_are_listed_newest_first_and_nothing_is_compared_unasked(seven: Store) -> None:
+    app = visit()
+    table = app.dataframe[0].value
+    assert table["router"].tolist() == ["PRAG", *["SONAR"] * 6]
+    assert table["at"].is_monotonic_decreasing
+    assert table[["ssr", "al_ms", "cost_usd"]].iloc[0].tolist() == [0.5, 625.0, 0.001]
+    assert not app.get("plotly_chart")
+    assert not app.button
+
+
+def test_a_link_compares_with_the_run_that_it_names_first(seven: Store) -> None:
+    app = visit(runs="r1,r0,r3,r6")
+    assert app.session_state["written"] == "r1,r0,r3,r6"
+    assert len(app.get("plotly_chart")) == 2
+    words = said(app)
+    assert "1 SONAR · search-15**]" in words
+    assert "what the others are compared with" in words
+    assert "2 PRAG · search-15" in words
+    assert "The same server at 33.3 % of the steps; success where the first had none: 2, none where it had: 0." in words
+    assert "Not comparable step by step:] catalog mine, not search-15." in words
+    assert "Its steps are damaged" in words
+
+
+def test_the_first_that_was_chosen_stays_the_first_and_more_than_six_are_not_taken(seven: Store) -> None:
+    app = pick(visit(), 4)
+    assert "SONAR**]{foreground" in said(app)
+    assert "choose another run to compare it with" in said(app)
+    app = pick(app, 0, 4)
+    assert app.session_state["written"] == "r4,r0"
+    app = pick(app, *range(7))
+    assert app.session_state["written"] == "r4,r0,r1,r2,r3,r5"
+    assert "At most 6 runs are compared at once" in said(app)
+    assert app.session_state[network_runs.TABLE]["selection"]["rows"] == [0, 1, 2, 3, 4, 5]
+    assert "At most" not in said(checked(app.run()))
+    app = checked(app.button(key="network.runs.none").click().run())
+    assert app.session_state["written"] == ""
+    assert app.session_state[network_runs.TABLE]["selection"]["rows"] == []
+
+
+def test_a_choice_follows_its_run_when_newer_ones_come(seven: Store) -> None:
+    app = visit(runs="r2")
+    assert app.session_state[network_runs.TABLE]["selection"]["rows"] == [2]
+    seven.scenario_runs.save([(run("newer", at=T0 + timedelta(days=1)), STEPS)])
+    assert checked(app.run()).session_state[network_runs.TABLE]["selection"]["rows"] == [3]
+
+
+def test_the_chosen_runs_are_deleted_by_a_second_press(seven: Store) -> None:
+    app = visit(runs="r0,r5")
+    assert "Delete these 2 runs from the store?" in said(app)
+    assert seven.scenario_runs.count() == 7
+    app = checked(app.button(key="network.runs.delete").click().run())
+    assert [left.id for left in seven.scenario_runs.newest(9)] == ["r1", "r2", "r3", "r4", "r6"]
+    assert "2 runs were deleted." in said(app)
+    assert app.session_state["written"] == ""
+    assert len(app.dataframe[0].value) == 5
+
+
+def test_after_the_last_run_was_deleted_the_page_says_both(store: Store) -> None:
+    store.scenario_runs.save([(run(), STEPS)])
+    app = checked(visit(runs="one").button(key="network.runs.delete").click().run())
+    assert "1 run was deleted." in said(app)
+    assert "None is stored:" in said(app)
+
+
+def test_runs_that_are_no_longer_there_are_said(seven: Store) -> None:
+    assert "2 of the 3 chosen runs are not in this list." in said(visit(runs="gone,r1,also"))
+
+
+def test_a_store_that_cannot_be_read_is_said(seven: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_limit: int) -> None:
+        raise StoreError("The store <b>x</b> cannot be read.")
+
+    monkeypatch.setattr(seven.scenario_runs, "newest", refuse)
+    assert "The store <b>x</b> cannot be read." in said(visit())
+
+
+def test_strangers_names_are_text(store: Store) -> None:
+    hostile = run(HOSTILE, profile=HOSTILE, catalog=HOSTILE, tasks=HOSTILE, router=HOSTILE, setting=HOSTILE)
+    store.scenario_runs.save([(hostile, STEPS), (run(), STEPS)])
+    app = visit(runs=f"{HOSTILE},one")
+    line = next(str(e.value) for e in app.markdown if "compared with" in str(e.value))
+    assert "\\<b\\>" in line
+    assert "<b>" not in line
+    assert "\u202e" not in line + app.dataframe[0].value.to_string()
+
+
+def test_the_table_has_units_and_gaps_where_nothing_is_known() -> None:
+    frame = runs_frame([run(), run(utility=0.25, al_ms=1234.5)], TITLES, "Asia/Tokyo")
+    html = runs_styler(frame).to_html()
+    for text in ("1,234.5 ms", "1 m$", "50 %", "0.250", "–", "1.50 ms"):
+        assert f">{text}<" in html
+    assert frame["at"][0].hour == 21
+
+
+def test_a_name_says_in_what_the_chosen_differ() -> None:
+    assert names([run(), run()], TITLES) == ("SONAR", "SONAR")
+    others = [run(seed=1), run(mode="live"), run(profile="chaos_monday"), run(parameters_json='{"a": 0.1, "s": 9}')]
+    assert names([run(), *others], TITLES) == (
+        "SONAR · hybrid · seed 0 · simulated · a=0.5",
+        "SONAR · hybrid · seed 1 · simulated · a=0.5",
+        "SONAR · hybrid · seed 0 · live · a=0.5",
+        "SONAR · chaos monday · seed 0 · simulated · a=0.5",
+        "SONAR · hybrid · seed 0 · simulated · a=0.1",
+    )
+    assert names([run(router="prag", parameters_json="{"), run()], TITLES) == ("PRAG", "SONAR")
+    assert names([run(tasks="own.jsonl"), run(raw_questions=True)], TITLES) == (
+        "SONAR · own.jsonl",
+        "SONAR · raw questions",
+    )
+
+
+def test_what_cannot_be_compared_step_by_step() -> None:
+    assert not_by_step(run(profile="ideal", router="prag", mode="live", predicted="x"), run()) == ""
+    assert not_by_step(run(catalog_fingerprint="x"), run()) == "another content of catalog search-15"
+    assert not_by_step(run(tasks="t.jsonl", tasks_fingerprint="x"), run()) == "tasks t.jsonl, not search-15"
+    assert (
+        not_by_step(run(seed=2, steps=2000, lead_in=0), run()) == "seed 2, not 0, steps 2,000, not 3, lead-in 0, not 30"
+    )
+
+
+def test_differences_are_told_in_words() -> None:
+    worse = run(ssr=0.45, al_ms=6250.0, fr=0.5, sl_ms=1.2, cost_usd=0.0)
+    assert differences(worse, run()) == (
+        "SSR 5.0 points lower (45 %, not 50 %); AL 10 times higher (6.25 s, not 625 ms); FR the same (50 %); "
+        "SL 20 % lower (1.2 ms, not 1.5 ms); cost 0 m$, not 1 m$"
+    )
+    assert differences(run(steps=6), run()).endswith("cost a query 2 times lower (0.167 m$, not 0.333 m$)")

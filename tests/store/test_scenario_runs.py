@@ -1,0 +1,139 @@
+"""Scenario runs come back as they were, each once; what is damaged is told."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.domain.scenario_run import SIMULATED, Conditions, KeptRun, RunSteps, run_id
+from core.errors import StoreError, UnknownNameError
+from core.store import Store
+from core.store.connection import Database
+from core.store.migrations import Migration, shipped
+from tests.store.conftest import T0
+
+HOSTILE = "=1+1 '); DROP TABLE scenario_runs; -- <b>\u202e\n名"
+CONDITIONS = Conditions("hybrid", "f1", "search-15", "f2", "search-15", "f3", 0, 3, 30, "", raw_questions=False)
+STEPS = RunSteps(
+    servers=("a", HOSTILE),
+    tools=("look",),
+    task=np.array([4, 0, 4], dtype=np.int32),
+    server=np.array([1, -1, 0], dtype=np.int32),
+    tool=np.array([0, -1, 0], dtype=np.int32),
+    network_s=np.array([0.25, np.nan, 1.0]),
+    price_usd=np.array([0.001, 0.0, 0.0]),
+    ok=np.array([True, False, False]),
+)
+
+
+def run(id_: str = "one", **changes: Any) -> KeptRun:
+    made = KeptRun(
+        **dataclasses.asdict(CONDITIONS), mode=SIMULATED, router="sonar", setting="s3t6", parameters_json='{"a": 0.5}',
+        id=id_, at=T0, ssr=0.5, ee=0.25, al_ms=625.0, sl_ms=1.5, fr=0.5, cost_usd=0.001, utility=None, version="0.1",
+    )  # fmt: skip
+    return dataclasses.replace(made, **changes)
+
+
+def same(one: RunSteps, other: RunSteps) -> bool:
+    assert (one.servers, one.tools) == (other.servers, other.tools)
+    for name in ("task", "server", "tool", "network_s", "price_usd", "ok"):
+        found, wanted = getattr(one, name), getattr(other, name)
+        np.testing.assert_array_equal(found, wanted)
+        assert found.dtype == wanted.dtype
+    return True
+
+
+def test_a_run_outlives_the_process_with_every_step(tmp_path: Path) -> None:
+    hostile = run(HOSTILE, profile=HOSTILE, catalog=HOSTILE, utility=0.75, raw_questions=True)
+    with Store(tmp_path / "db") as store:
+        store.scenario_runs.save([(run(at=T0 - timedelta(hours=1)), STEPS), (hostile, STEPS)])
+    with Store(tmp_path / "db") as store:
+        runs = store.scenario_runs
+        assert runs.newest(9) == (hostile, run(at=T0 - timedelta(hours=1)))
+        assert runs.newest(9)[1].parameters == {"a": 0.5}
+        assert (runs.newest(1), runs.count()) == ((hostile,), 2)
+        assert same(runs.steps(HOSTILE), STEPS)
+        assert runs.remove([HOSTILE, "never"]) == 1
+        assert [left.id for left in runs.newest(9)] == ["one"]
+        with pytest.raises(UnknownNameError, match="There is no run"):
+            runs.steps(HOSTILE)
+
+
+def test_the_same_run_takes_the_earlier_ones_place(store: Store) -> None:
+    runs = store.scenario_runs
+    runs.save([(run("two"), STEPS), (run(), STEPS)])
+    fewer = dataclasses.replace(STEPS, ok=np.array([True, True, True]))
+    again = run(at=T0 + timedelta(days=1), sl_ms=9.0, version="0.2")
+    runs.save([(again, fewer), (again, fewer)])
+    assert runs.newest(9) == (again, run("two"))
+    assert same(runs.steps("one"), fewer)
+    assert same(runs.steps("two"), STEPS)
+
+
+def test_those_saved_together_are_listed_in_their_order_or_not_kept_at_all(store: Store) -> None:
+    runs = store.scenario_runs
+    runs.save([(run(name), STEPS) for name in "cab"])
+    assert [one.id for one in runs.newest(9)] == ["c", "a", "b"]
+    with pytest.raises(StoreError, match="cannot be stored"):
+        runs.save([(run("d"), STEPS), (run("e", profile="\ud800"), STEPS)])
+    assert runs.count() == 3
+
+
+def test_a_run_of_no_steps(store: Store) -> None:
+    nothing = RunSteps((), (), *(column[:0] for column in dataclasses.astuple(STEPS)[2:]))
+    store.scenario_runs.save([(run(), nothing)])
+    assert same(store.scenario_runs.steps("one"), nothing)
+
+
+@pytest.mark.parametrize(
+    "damage", ["ok = [true]", "server = [7, 0, 0]", "tool = [-2, 0, 0]", "ok = [true, NULL, true]", "servers = []"]
+)
+def test_damaged_steps_are_told_and_the_rest_is_listed(store: Store, damage: str) -> None:
+    runs = store.scenario_runs
+    runs.save([(run(), STEPS), (run("two"), STEPS)])
+    with store._database.transaction() as connection:
+        connection.execute(f"UPDATE scenario_runs SET {damage}, parameters_json = '{{' WHERE id = 'one'")
+    with pytest.raises(StoreError, match="steps of run one are damaged; delete the run"):
+        runs.steps("one")
+    assert same(runs.steps("two"), STEPS)
+    assert {one.id: dict(one.parameters) for one in runs.newest(9)} == {"one": {}, "two": {"a": 0.5}}
+    assert runs.remove(["one"]) == 1
+
+
+def test_the_export_has_the_named_runs_and_no_formulas(store: Store) -> None:
+    runs = store.scenario_runs
+    runs.save([(run(), STEPS), (run("two", profile="=1+1"), STEPS)])
+    everything = runs.export([]).decode().splitlines()
+    assert len(everything) == 3
+    assert everything[0].startswith('"profile","profile_fingerprint","catalog"')
+    (only,) = runs.export(["two"]).decode().splitlines()[1:]
+    assert only.startswith('"\'=1+1"')
+
+
+def test_the_id_follows_from_every_input() -> None:
+    def id_of(conditions: Conditions = CONDITIONS, *rest: str) -> str:
+        return run_id(conditions, *(rest or (SIMULATED, "sonar", "s3t6", "{}")))
+
+    others = [
+        dataclasses.replace(CONDITIONS, **{field.name: "other" if field.type == "str" else 77})
+        for field in dataclasses.fields(Conditions)
+    ]
+    changed = [("live", "sonar", "s3t6", "{}"), (SIMULATED, "prag", "s3t6", "{}"), (SIMULATED, "sonar", "s4t8", "{}")]
+    ids = [id_of(), *map(id_of, others), *(id_of(CONDITIONS, *rest) for rest in changed)]
+    assert len(set(ids)) == len(ids) == 15
+    assert id_of() == id_of(dataclasses.replace(CONDITIONS))
+
+
+def test_a_store_that_had_a_later_step_first_gets_the_one_before_it(tmp_path: Path) -> None:
+    steps = [migration for migration in shipped() if migration.number != 4]
+    with_gap = Database(tmp_path / "db", steps)
+    with_gap.close()
+    four = Migration(4, "004_between.sql", "CREATE TABLE between_two (x INTEGER)")
+    whole = Database(tmp_path / "db", sorted([*steps, four], key=lambda migration: migration.number))
+    assert whole.read("SELECT count(*) FROM between_two")[0][0].as_py() == 0
+    whole.close()
