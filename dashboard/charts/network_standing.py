@@ -8,6 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from core.lab.scenario_standing import NETWORK
 from dashboard.charts.base import figure, label
 from dashboard.charts.network_base import FIXED, LEFT_PX, Story, moment, server_look, step_axis
 
@@ -24,9 +25,10 @@ def held(story: Story, place: int, at: int, *, height: int = 190) -> go.Figure:
         raise ValueError(f"{story.titles[place]} holds nothing of servers.")
     low, high = float(np.min(standing.held, initial=0.0)), float(np.max(standing.held, initial=1.0))
     margin = ROOM * (high - low)
+    source = "injected" if story.live and standing.regard == NETWORK else story.source  # N is that of the traces
     return figure(
         [_line(story, standing.held[: at + 1], number) for number in range(len(story.curves))],
-        title=f"{label(story.titles[place], 24)}: {standing.regard}, {story.source}",
+        title=f"{label(story.titles[place], 24)}: {standing.regard}, {source}",
         height=height,
         hovermode="x unified",
         margin={"l": LEFT_PX, "r": 8, "t": 34, "b": 8},

@@ -71,6 +71,21 @@ def test_a_long_simulation_can_be_stopped(console: ConsoleProgram, visitor: Visi
     visit.see("The simulation was stopped.")
 
 
+def test_live_calls_are_made_on_request_and_said_to_be_injected(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console)
+    visit.open("network", mode="live", profile="ideal", routers="rag_bm25,sonar", calls=10)
+    visit.press("Make the calls")
+    visit.see("The whole run, 10 steps")
+    visit.see("network injected: delayed by")
+    for router in visit.table("utility")[1:]:
+        assert (
+            15 < float(router[3].removesuffix(" ms")) < 1000
+        )  # AL: the ideal network's 20 ms, and this machine's own time
+    visit.go("Activity")
+    visit.show("Calls")
+    assert any("delayed by" in cell for row in visit.table("network injected")[1:] for cell in row)
+
+
 def test_the_page_fits_a_narrow_window(console: ConsoleProgram, visitor: Visitor) -> None:
     visit = visitor(console, width=800)
     visit.open("network", steps=60, step=30)

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 import pytest
 
 from core.lab.scenario_measures import ScenarioRun
-from core.lab.scenario_standing import Standing
+from core.lab.scenario_standing import NETWORK, Standing
 from core.lab.scenario_story import Change, Curve
 from dashboard.charts.network_base import ROUTER_LOOKS, SERVER_COLOURS, Story, server_look
 from dashboard.charts.network_curves import latency_curves
@@ -148,6 +148,11 @@ def test_what_a_router_holds_of_a_server_is_drawn_up_to_the_moment_in_the_server
     (line,) = held(story(), 0, 3).data
     np.testing.assert_allclose(line.y, story().standings[0].held[:4, 0])
     assert line.line.color == server_look(0)["color"]
+    of_network = replace(story().standings[0], regard=NETWORK)
+    titles = [
+        held(replace(story(), standings=(of_network,), live=live), 0, 3).layout.title.text for live in (True, False)
+    ]
+    assert [title.rpartition(", ")[2] for title in titles] == ["injected", "simulated"]
     with pytest.raises(ValueError, match="holds nothing"):
         held(story(), 1, 3)
 
