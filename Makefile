@@ -9,7 +9,8 @@ run: $(VENV)/.installed
 	$(BIN)/wayfare up
 
 test: lint
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not browser"
+	$(BIN)/python -m pytest tests/browser
 
 coverage: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest --cov --cov-report=term

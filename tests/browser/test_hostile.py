@@ -190,8 +190,4 @@ def test_on_activity(hostile: ConsoleProgram, visitor: Visitor) -> None:
 def choose_first_row(visit: Visit) -> None:
     """Tick the first row of the table on top: it is drawn on a canvas."""
     visit.settled()
-    table = visit.main.get_by_test_id("stDataFrame").first
-    table.scroll_into_view_if_needed()
-    box = table.bounding_box()
-    assert box is not None
-    visit.page.mouse.click(box["x"] + 16, box["y"] + 50)
+    visit.main.get_by_test_id("stDataFrame").first.click(position={"x": 16, "y": 50})

@@ -117,6 +117,7 @@ def test_a_link_that_makes_no_sense_says_so_and_works(console: ConsoleProgram, v
 def step(visit: Visit, way: str, path: str, **query: str | None) -> None:
     """Back or Forward until a page is reached: one that was left may stand in the history twice."""
     for _ in range(3):
+        visit.settled()
         visit.page.go_back() if way == "back" else visit.page.go_forward()
         if urlsplit(visit.page.url).path == "/catalog":
             visit.until_query(catalog="sample")  # it was drawn: the page has written its state

@@ -26,18 +26,17 @@ def test_a_click_or_a_choice_explains_anyone(console: ConsoleProgram, visitor: V
 
     # a server that was left off the short-list, by its bar
     off = route.names("1 · Servers")[0]
-    route.click_bar("1 · Servers", off)
-    route.until_why(off, rf"{off} ranks \w+ of 81 servers with utility {NUMBER}; the short-list takes 5")
+    route.choose_bar(
+        "1 · Servers", off, rf"{off} ranks \w+ of 81 servers with utility {NUMBER}; the short-list takes 5"
+    )
 
     # one that is on it
     on = route.names("1 · Servers")[-1]
-    route.click_bar("1 · Servers", on)
-    route.until_why(on, rf"{on} ranks 1st with utility {NUMBER}; offered [\d.]+ m\$ a call it accepts")
+    route.choose_bar("1 · Servers", on, rf"{on} ranks 1st with utility {NUMBER}; offered [\d.]+ m\$ a call it accepts")
 
     # a tool, by its bar
     tool = route.names("3 · Tools")[-2]
-    route.click_bar("3 · Tools", tool)
-    route.until_why(tool, rf"Candidate 2 of 3: utility {NUMBER}, {NUMBER} behind {winner}")
+    route.choose_bar("3 · Tools", tool, rf"Candidate 2 of 3: utility {NUMBER}, {NUMBER} behind {winner}")
     assert re.search(
         rf"similarity {NUMBER} .* time cost .* utility U {NUMBER} .* would win at latency", route.numbers("rank 2")
     )
