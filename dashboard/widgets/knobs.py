@@ -41,21 +41,21 @@ def read_knobs(defaults: Parameters, prefix: str) -> Parameters:
     return defaults.replaced({info.name: held.get(f"{prefix}.{info.name}", info.default) for info in defaults.knobs()})
 
 
-def knob_panel(defaults: Parameters, prefix: str, redraws: str, *, elsewhere: Collection[str] = ()) -> None:
-    """Draw every knob, group by group. A change redraws its group and the fragment with the key `redraws`.
+def knob_panel(defaults: Parameters, prefix: str, redraws: str | None, *, elsewhere: Collection[str] = ()) -> None:
+    """Draw every knob, group by group. A change redraws its group and the fragment with the key `redraws`; None: the page.
 
-    Groups that the page draws `elsewhere` are left out.
+    Groups and knobs that the page draws `elsewhere` are left out.
     """
     groups: dict[str, list[Knob]] = {}
     for info in defaults.knobs():
-        if info.group not in elsewhere:
+        if info.group not in elsewhere and info.name not in elsewhere:
             groups.setdefault(info.group, []).append(info)
     for group, infos in groups.items():
         key = f"{prefix}:{group}"
-        st.fragment(_group, key=key)(group, infos, prefix, [redraws, key])
+        st.fragment(_group, key=key)(group, infos, prefix, [redraws, key] if redraws else "app")
 
 
-def _group(group: str, infos: Sequence[Knob], prefix: str, redraws: list[str]) -> None:
+def _group(group: str, infos: Sequence[Knob], prefix: str, redraws: list[str] | str) -> None:
     held = st.session_state.to_dict()
     now = {info.name: held.get(f"{prefix}.{info.name}", info.default) for info in infos}
     changed = sum(now[info.name] != info.default for info in infos)
@@ -71,7 +71,7 @@ def reset_knobs(defaults: Parameters, prefix: str) -> None:
         st.session_state[f"{prefix}.{info.name}"] = info.default
 
 
-def _widget(info: Knob, value: Value, key: str, redraws: list[str]) -> None:
+def _widget(info: Knob, value: Value, key: str, redraws: list[str] | str) -> None:
     mark = " :violet[●]" if value != info.default else ""
     unit = f" ({_plain(info.unit)})" if info.unit else ""
     text = f"**{_plain(info.symbol)}**{unit}{mark}"

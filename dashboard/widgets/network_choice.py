@@ -14,6 +14,7 @@ from core.network.profiles import Profile, load_profile, saved_profiles, shipped
 from core.scenarios import TASKS, TESTBED
 from dashboard.widgets.network_edit import editor
 from dashboard.widgets.network_edit_state import after_editing, open_editor
+from dashboard.widgets.network_knobs import SIDES, Changed, link_text, router_knobs, titled
 from dashboard.widgets.network_mode import mode_badge, mode_control
 from dashboard.widgets.text import escaped
 from dashboard.widgets.url_state import UrlState
@@ -33,6 +34,7 @@ class Choice:
     catalog: str
     routers: tuple[str, str]
     titles: tuple[str, str]
+    knobs: tuple[Changed, Changed]
     setting: Setting
     seed: int
     steps: int
@@ -44,6 +46,7 @@ class Choice:
             "profile": self.profile,
             "catalog": self.catalog,
             "routers": ",".join(self.routers),
+            **{side: link_text(changed) for side, changed in zip(SIDES, self.knobs, strict=True)},
             "setting": self.setting.name,
             "seed": str(self.seed),
             "calls" if self.live else "steps": str(self.steps),
@@ -80,9 +83,13 @@ def choice(console: Console, state: UrlState, kept: Mapping[str, str]) -> Choice
     network = load_profile(profile)
     with st.container(horizontal=True, vertical_alignment="center"):
         mode_badge(live)
-        st.caption(f"**{escaped(_words(profile))}:** {escaped(network.about)}")
-    named = (titles[one], titles[other])
-    return Choice(profile, network, catalog, (one, other), named, settings[setting], seed, steps, live)
+        knobs = (
+            router_knobs(console, 0, one, titles[one], settings[setting], kept),
+            router_knobs(console, 1, other, titles[other], settings[setting], kept),
+        )
+    st.caption(f"**{escaped(_words(profile))}:** {escaped(network.about)}")
+    named = (titled(titles[one], knobs[0]), titled(titles[other], knobs[1]))
+    return Choice(profile, network, catalog, (one, other), named, knobs, settings[setting], seed, steps, live)
 
 
 def _words(profile: str) -> str:

@@ -42,7 +42,11 @@ def tell(
 ) -> Story:
     """Run both routers; the calls of a live run are given to `made`. Raises WayfareError, Cancelled."""
     world = console.scenarios.world(chosen.profile, catalog=chosen.catalog, steps=chosen.steps, seed=chosen.seed)
-    plan = planned(chosen.routers, [chosen.setting])
+    plan = [
+        entry
+        for router, changed in zip(chosen.routers, chosen.knobs, strict=True)
+        for entry in planned([router], [chosen.setting], dict(changed))
+    ]
     standings = [Standings(entry.router, entry.parameters.values()) for entry in plan]
 
     def watch(place: int, step: Step) -> None:

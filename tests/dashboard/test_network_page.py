@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from urllib.parse import parse_qsl
 
 import numpy as np
 import pytest
@@ -124,6 +125,34 @@ def test_a_move_in_time_shows_another_step_and_simulates_nothing(console: Consol
     assert (app.query_params["seed"], app.query_params["step"]) == ("1", str(UP))
 
 
+def test_a_router_meets_itself_with_other_parameters(console: Console) -> None:
+    app = visit(routers="ehrr,ehrr", other="exploration=thompson&half_life_s=600")
+    assert app.dataframe[0].value["router"].tolist() == ["EHRR", "EHRR, changed"]
+    assert dict(parse_qsl(app.query_params["other"])) == {"exploration": "thompson", "half_life_s": "600.0"}
+    assert "one" not in app.query_params
+    plain, changed = app.session_state[JOB].future.result().runs
+    world = console.scenarios.world("hybrid_default", catalog="search-15", steps=60)
+    (wanted,) = console.scenarios.run(
+        world, planned(["ehrr"], SETTINGS[:1], {"exploration": "thompson", "half_life_s": 600.0})
+    )
+    np.testing.assert_array_equal(changed.tool, wanted.tool)
+    assert changed.parameters != plain.parameters
+
+    checked(app.slider(key="network.knob.0.ehrr.alpha_t").set_value(1.0).run())
+    assert app.dataframe[0].value["router"].tolist() == ["EHRR, changed"] * 2
+    assert app.query_params["one"] == "alpha_t=1.0"
+    press(app, "knobs:reset:1")
+    assert app.dataframe[0].value["router"].tolist() == ["EHRR, changed", "EHRR"]
+    assert "other" not in app.query_params
+
+
+def test_a_link_with_knobs_that_make_no_sense_says_so(console: Console) -> None:
+    app = visit(routers="prag,ehrr", other="half_life_s=<b>&k=20&planner=model&nonsense=1", one="=&&;%")
+    assert "half" in said(app)
+    assert app.dataframe[0].value["router"].tolist() == ["PRAG", "EHRR"]
+    assert app.session_state[JOB].future.result().runs[1].parameters["k"] == SETTINGS[0].s
+
+
 def test_a_finished_simulation_is_stored_once_and_the_url_keeps_the_chosen_runs(console: Console) -> None:
     def stored() -> list[KeptRun]:
         return [run for run in console.store.scenario_runs.newest(99) if (run.steps, run.seed) == (40, 77)]
@@ -210,7 +239,7 @@ def test_a_simulation_can_be_stopped_and_run_again(console: Console, monkeypatch
         patch.setattr(console.scenarios, "run", stopped)
         app = visit(step="7")
     assert "The simulation was stopped." in said(app)
-    assert not app.slider
+    assert "network.step" not in [slider.key for slider in app.slider]
     assert app.query_params["step"] == "7"
     press(app, "again")
     assert step(app) == 7
