@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +51,7 @@ def test_ctrl_c_during_a_call_ends_the_command_and_its_server(raw_catalog: Path,
     document["servers"][0]["connection"]["args"] += ["--starts", str(log)]
     raw_catalog.write_text(json.dumps(document))
     line = command("call", "raw", "stall", "--timeout", "60", "--catalog", raw_catalog, "--json")
-    with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+    with interruptible(line) as child:
         wait_for(log.exists)
         (started,) = [int(word) for word in children(child.pid)]
         time.sleep(0.2)
@@ -66,7 +68,7 @@ def test_ctrl_c_during_a_live_scenario_ends_the_command_and_its_servers(write: A
     catalog = write("c.json", {"servers": [server("a", tool("look", "Search the web."))]})
     files = ("--catalog", catalog, "--tasks", write("t.jsonl", [task]), "--no-store")
     line = command("scenario", write("far.json", far), *files, "--router", "prag", "--live", "--steps", "300")
-    with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+    with interruptible(line) as child:
         wait_for(lambda: bool(children(child.pid)))
         (played,) = [int(word) for word in children(child.pid)]
         child.send_signal(signal.SIGINT)
@@ -74,6 +76,22 @@ def test_ctrl_c_during_a_live_scenario_ends_the_command_and_its_servers(write: A
     assert (child.returncode, out) == (130, "")
     assert "Traceback" not in err
     wait_for(lambda: not alive(played))
+
+
+@contextmanager
+def interruptible(line: list[str]) -> Iterator[subprocess.Popen[str]]:
+    """A command that Ctrl-C reaches, also where these tests run in the background; it never outlives the test."""
+    pipe = subprocess.PIPE
+    heard = signal.signal(signal.SIGINT, signal.SIG_DFL)  # a child ignores what its parent ignores
+    try:
+        child = subprocess.Popen(line, cwd=ROOT, stdout=pipe, stderr=pipe, text=True)
+    finally:
+        signal.signal(signal.SIGINT, heard)
+    with child:
+        try:
+            yield child
+        finally:
+            child.kill()
 
 
 def children(pid: int) -> list[str]:
