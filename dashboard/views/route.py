@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from core.console import Console
@@ -19,7 +21,7 @@ from dashboard.widgets.text import escaped
 from dashboard.widgets.token_meter import folded_meter, read_meter, start_meter
 from dashboard.widgets.url_state import UrlState
 from dashboard.widgets.verdict import verdict
-from dashboard.widgets.why import why_panel
+from dashboard.widgets.why import choose, why_panel
 
 WHY = "route.why"
 STORY = "route:story"
@@ -76,7 +78,7 @@ def _story(opened: Console, state: UrlState, asked: Question) -> None:
         return
     verdict(decision)
     agent_state(opened, decision, _knobs(asked))
-    steps(decision, texts, WHY)
+    steps(decision, texts, partial(choose, WHY))
     why_panel(opened, decision, WHY)
     curves(opened, decision)
     folded_meter(opened, state, assumed, decision)

@@ -1,6 +1,8 @@
-"""Charts whose points choose something: a click puts the point's name into a session key."""
+"""Charts whose points choose something: a click tells the point's name."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -8,15 +10,20 @@ import streamlit as st
 from dashboard.charts.base import CONFIG
 
 
-def clickable(figure: go.Figure, key: str, target: str) -> None:
-    """Show a chart; a click on a point sets `st.session_state[target]` to the point's customdata."""
+def clickable(figure: go.Figure, key: str, choose: Callable[[str], None]) -> None:
+    """Show a chart; a click on a point calls `choose` with the point's customdata."""
     st.plotly_chart(
-        figure, key=key, config=CONFIG, on_select=lambda: _chosen(key, target), selection_mode="points", width="stretch"
+        figure,
+        key=key,
+        config=CONFIG,
+        on_select=lambda: _clicked(key, choose),
+        selection_mode="points",
+        width="stretch",
     )
 
 
-def _chosen(key: str, target: str) -> None:
+def _clicked(key: str, choose: Callable[[str], None]) -> None:
     points = st.session_state[key]["selection"]["points"]
-    if points and points[0].get("customdata"):
+    if points and points[0].get("customdata"):  # nothing where a second click let the point go
         name = points[0]["customdata"]
-        st.session_state[target] = name[0] if isinstance(name, list) else name
+        choose(name[0] if isinstance(name, list) else name)

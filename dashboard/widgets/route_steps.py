@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import streamlit as st
 
@@ -24,19 +24,19 @@ from dashboard.widgets.text import escaped
 STORY_PX = 350
 
 
-def steps(decision: Decision, texts: Mapping[str, str], why: str) -> None:
-    """Four columns: servers, what happened between, tools, candidates. A click puts a name under the key `why`."""
+def steps(decision: Decision, texts: Mapping[str, str], choose: Callable[[str], None]) -> None:
+    """Four columns: servers, what happened between, tools, candidates. A click calls `choose` with a name."""
     story = st.grid(4, min_column_width=235, gap="xsmall")
     with story.cell():
-        clickable(server_ranking(decision, height=STORY_PX), "route:servers", why)
+        clickable(server_ranking(decision, height=STORY_PX), "route:servers", choose)
     with story.cell():
         if decision.economic:
-            clickable(auction(decision, height=STORY_PX), "route:auction", why)
+            clickable(auction(decision, height=STORY_PX), "route:auction", choose)
         else:
             _stages(decision)
     with story.cell():
         drawn = tool_breakdown if decision.economic else tool_scores
-        clickable(drawn(decision, height=STORY_PX), "route:tools", why)
+        clickable(drawn(decision, height=STORY_PX), "route:tools", choose)
     with story.cell():
         candidate_cards(decision, texts, height=STORY_PX)
 

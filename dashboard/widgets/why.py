@@ -16,23 +16,41 @@ from dashboard.widgets.text import escaped
 LISTED = 2000
 
 
+def choose(key: str, subject: str) -> None:
+    """Have the panel be about this server or tool. `st.session_state[key]` holds (turn, subject).
+
+    The list gets a new identity with each turn: a double click sends what the browser held of the list before the first
+    one, and that is not to count.
+    """
+    turn, _ = st.session_state.get(key, (0, ""))
+    st.session_state[key] = turn + 1, subject
+
+
 def why_panel(console: Console, decision: Decision, key: str) -> None:
     """Choose any server or tool of the decision (a click in a chart chooses too) and see why."""
     subjects = _subjects(decision)
     if not subjects:
         return
-    if st.session_state.get(key) not in subjects:
-        st.session_state[key] = subjects[0]
+    if key not in st.session_state or st.session_state[key][1] not in subjects:
+        choose(key, subjects[0])
+    turn, subject = st.session_state[key]
+    listed = f"{key}.{turn}"
     choice, sentence = st.columns([3, 7], vertical_alignment="bottom")
     subject = choice.selectbox(
-        "Why this server or tool?", subjects, key=key, help="Type to search; losers are here too."
-    )
+        "Why this server or tool?", subjects, index=subjects.index(subject), key=listed, on_change=_listed,
+        args=(key, listed), help="Type to search; losers are here too.",
+    )  # fmt: skip
     sentence.info(escaped(console.why(decision, subject), 600), icon=":material/help:")
     if "::" in subject:
         row = decision.tools.ids.index(subject)
         _figures(_tool_figures(console, decision, row))
     else:
         _figures(_server_figures(decision, decision.server_at(decision.servers.names.index(subject))))
+
+
+def _listed(key: str, listed: str) -> None:
+    turn, _ = st.session_state[key]
+    st.session_state[key] = turn, st.session_state[listed]
 
 
 def _subjects(decision: Decision) -> list[str]:

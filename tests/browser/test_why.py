@@ -26,17 +26,18 @@ def test_a_click_or_a_choice_explains_anyone(console: ConsoleProgram, visitor: V
 
     # a server that was left off the short-list, by its bar
     off = route.names("1 · Servers")[0]
-    route.choose_bar(
-        "1 · Servers", off, rf"{off} ranks \w+ of 81 servers with utility {NUMBER}; the short-list takes 5"
-    )
+    route.click_bar("1 · Servers", off)
+    route.until_why(off, rf"{off} ranks \w+ of 81 servers with utility {NUMBER}; the short-list takes 5")
 
     # one that is on it
     on = route.names("1 · Servers")[-1]
-    route.choose_bar("1 · Servers", on, rf"{on} ranks 1st with utility {NUMBER}; offered [\d.]+ m\$ a call it accepts")
+    route.click_bar("1 · Servers", on)
+    route.until_why(on, rf"{on} ranks 1st with utility {NUMBER}; offered [\d.]+ m\$ a call it accepts")
 
     # a tool, by its bar
     tool = route.names("3 · Tools")[-2]
-    route.choose_bar("3 · Tools", tool, rf"Candidate 2 of 3: utility {NUMBER}, {NUMBER} behind {winner}")
+    route.click_bar("3 · Tools", tool)
+    route.until_why(tool, rf"Candidate 2 of 3: utility {NUMBER}, {NUMBER} behind {winner}")
     assert re.search(
         rf"similarity {NUMBER} .* time cost .* utility U {NUMBER} .* would win at latency", route.numbers("rank 2")
     )
@@ -48,3 +49,14 @@ def test_a_click_or_a_choice_explains_anyone(console: ConsoleProgram, visitor: V
     aside = "waypoint-atlas::distance_between_places"
     visit.choose("Why this server or tool?", aside)
     route.until_why(aside, rf"Not considered: waypoint-atlas ranks \w+ of 81 servers with utility {NUMBER}")
+
+
+def test_a_double_click_leaves_list_and_sentence_about_the_same(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console)
+    route = Route(visit)
+    visit.open("", q="draw a bar chart of votes per party")
+    route.decided()
+    names = route.names("1 · Servers")
+    for name in (names[0], names[-1]) * 3:
+        route.click_bar("1 · Servers", name, times=2)
+        route.until_why(name, rf"{name} ranks \w+")

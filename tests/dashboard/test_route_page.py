@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Selectbox
 
 from core import units
 from core.console import Console
@@ -176,14 +177,19 @@ def test_each_card_shows_utility_price_time_success_and_tokens(console: Console)
         assert " · ".join((*figures, f"{tool.tokens} tokens")) in plain(said(app))
 
 
+def why(app: AppTest) -> Selectbox:
+    (found,) = [box for box in app.selectbox if box.label == "Why this server or tool?"]
+    return found
+
+
 def test_why_answers_for_every_tool_and_server_losers_too(console: Console) -> None:
     app, decision = visit(**ASKED), decided(console)
-    chooser = app.selectbox(key="route.why")
+    chooser = why(app)
     assert chooser.options[0] == decision.winner.tool
     assert set(chooser.options) == {*decision.tools.ids, *decision.servers.names}
     assert "wins up to price" in plain(said(app))
     for subject, figure in (("files::deep", "utility U"), ("mail", "ask price c"), ("mail::send", "price")):
-        checked(app.selectbox(key="route.why").set_value(subject).run())
+        checked(why(app).set_value(subject).run())
         assert app.info[0].value == escaped(console.why(decision, subject), 600)
         assert f":gray[{figure}] **" in plain(said(app))
 
@@ -191,8 +197,8 @@ def test_why_answers_for_every_tool_and_server_losers_too(console: Console) -> N
 def test_why_starts_afresh_where_the_catalog_does_not_know_the_subject(console: Console) -> None:
     app = visit(**ASKED)
     checked(app.selectbox(key="route.catalog").set_value("sample").run())
-    chosen = app.selectbox(key="route.why").value
-    assert chosen == app.selectbox(key="route.why").options[0]
+    chosen = why(app).value
+    assert chosen == why(app).options[0]
     assert not chosen.startswith("files::read")
     assert app.query_params == {"q": ASKED["q"]}
 
@@ -200,10 +206,10 @@ def test_why_starts_afresh_where_the_catalog_does_not_know_the_subject(console: 
 def clicking() -> None:
     import streamlit as st
 
-    from dashboard.widgets.clicks import _chosen
+    from dashboard.widgets.clicks import _clicked
 
     st.session_state["chart"] = {"selection": {"points": st.session_state["points"]}}
-    _chosen("chart", "target")
+    _clicked("chart", lambda name: st.session_state.update(target=name))
 
 
 @pytest.mark.parametrize(
@@ -236,7 +242,7 @@ def test_a_catalog_without_tools_says_so_and_is_no_error(console: Console) -> No
     assert plain(app.warning[0].value) == "The catalog has no tools; import or discover a catalog that has some."
     assert not cards(app)
     assert len(charts(app)) == 6
-    assert app.selectbox(key="route.why").options == ["bare"]
+    assert why(app).options == ["bare"]
 
 
 def test_nothing_accepted_is_a_warning_with_the_reason_and_why_tells_who_refused(console: Console) -> None:
@@ -247,7 +253,7 @@ def test_nothing_accepted_is_a_warning_with_the_reason_and_why_tells_who_refused
     assert not cards(app)
     assert not app.metric
     assert len(charts(app)) == 6
-    assert app.info[0].value == escaped(console.why(decision, app.selectbox(key="route.why").value), 600)
+    assert app.info[0].value == escaped(console.why(decision, why(app).value), 600)
     assert said(app).count("No tool can win here.") == 2
 
 
