@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -14,6 +13,7 @@ from core.embedding.cached import CachedEncoder, EncoderSource
 from core.store import Store
 from dashboard import session
 from dashboard.widgets.text import escaped
+from tests.embedding.toys import Letters
 
 SEND = ['is_authenticated("mail:write")', 'milestone_reached("confirmed")']
 CATALOG = {
@@ -30,17 +30,6 @@ CATALOG = {
 }
 ASKED = {"q": "send a letter", "catalog": "post", "router": "tool_attention", "theta": "0.0"}
 NOTHING = {"scopes": "none", "outputs": "none", "milestones": "none"}
-
-
-class Letters:
-    """An encoder without a model: counts of letters."""
-
-    model, dimension, note = "letters", 26, ""
-
-    def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """One row a text, of length 1."""
-        rows = np.array([[text.lower().count(chr(97 + n)) + 0.01 for n in range(26)] for text in texts], dtype="f4")
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 def script() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -23,6 +23,7 @@ from core.embedding.cached import CachedEncoder, EncoderSource
 from core.execution.base import Progress
 from core.store import Store
 from dashboard import session
+from tests.embedding.toys import Letters
 
 HOSTILE = "<script>alert(1)</script> **bold** :red[x] $a$ [link](javascript:alert(1))"
 CATALOG = {
@@ -63,19 +64,6 @@ CATALOG = {
         },
     ]
 }
-
-
-class Letters:
-    """An encoder without a model: counts of letters."""
-
-    model, dimension, note = "letters", 26, ""
-
-    def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """One row a text, of length 1."""
-        rows = np.array(
-            [[text.lower().count(chr(97 + n)) + 0.01 for n in range(26)] for text in texts], dtype=np.float32
-        )
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 @dataclass

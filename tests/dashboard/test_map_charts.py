@@ -28,21 +28,11 @@ from dashboard.charts.map_labels import HEIGHT_PX, WIDTH_PX, Label, room_for
 from dashboard.charts.map_marks import SYMBOLS, centres, marks, size_px
 from dashboard.charts.tool_map import tool_map
 from dashboard.theme import ACCEPTED, CHOSEN, GROUPS, LOOKED_AT, MUTED, REJECTED
+from tests.embedding.toys import Letters
 
 HOSTILE = "<img src=x onerror=alert(1)> %{y} <b>&amp;</b> $a$\n\x00"
 OUR_TAGS = re.compile(r"</?b>|<br>")
 PRICES = (0.0001, 0.01, None, 0.0, 3.0)
-
-
-class Letters:
-    """An encoder without a model: counts of letters."""
-
-    model, dimension, note = "letters", 26, ""
-
-    def encode(self, texts: Any) -> np.ndarray:
-        """One row a text, of length 1."""
-        rows = np.array([[t.lower().count(chr(97 + n)) + 0.01 for n in range(26)] for t in texts], dtype=np.float32)
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 def market(servers: int = 12, *, name: str = "server") -> Catalog:

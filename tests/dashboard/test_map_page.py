@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -13,6 +12,7 @@ from core.console import Console
 from core.embedding.cached import CachedEncoder, EncoderSource
 from core.store import Store
 from dashboard import session
+from tests.embedding.toys import Letters
 
 HOSTILE = "evil <b>x</b> **y** :red[z] $a$"
 CATALOG = {
@@ -41,17 +41,6 @@ CATALOG = {
     ]
 }
 PLAIN = {"servers": [{"name": "one", "tools": [{"name": "only"}]}]}
-
-
-class Letters:
-    """An encoder without a model: counts of letters."""
-
-    model, dimension, note = "letters", 26, ""
-
-    def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """One row a text, of length 1."""
-        rows = np.array([[t.lower().count(chr(97 + n)) + 0.01 for n in range(26)] for t in texts], dtype=np.float32)
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 def script() -> None:

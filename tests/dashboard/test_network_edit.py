@@ -25,7 +25,8 @@ from dashboard.widgets.network_edit import STEPS_SHOWN, preview_curves
 from dashboard.widgets.network_edit_parts import rule_frame, rules_of, server_frame
 from dashboard.widgets.network_edit_state import OPEN
 from dashboard.widgets.network_job import JOB
-from tests.dashboard.test_network_page import Letters, checked, said, script
+from tests.dashboard.test_network_page import checked, said, script
+from tests.embedding.toys import Letters
 
 HOSTILE = "<b>bold</b> :red[x] [link](javascript:alert(1))"
 QUERY = {"routers": "prag,sonar", "steps": "10"}

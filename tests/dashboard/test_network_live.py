@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -19,20 +19,10 @@ from dashboard import session
 from dashboard.charts.network_live import Made, calls_so_far
 from dashboard.widgets.network_cards import latency, outcome
 from dashboard.widgets.network_job import JOB
+from tests.embedding.toys import Letters
 
 LINK = {"routers": "prag,sonar", "profile": "ideal", "mode": "live", "calls": "10"}
 HOSTILE = "<img src=x onerror=alert(1)> <b>"
-
-
-class Letters:
-    """An encoder without a model: counts of letters."""
-
-    model, dimension, note = "letters", 26, ""
-
-    def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """One row a text, of length 1."""
-        rows = np.array([[t.lower().count(chr(97 + n)) + 0.01 for n in range(26)] for t in texts], dtype=np.float32)
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 def script() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from urllib.parse import parse_qsl
 
 import numpy as np
@@ -21,20 +21,10 @@ from dashboard import session
 from dashboard.widgets.network_job import JOB
 from dashboard.widgets.network_story import Event
 from dashboard.widgets.network_tables import NEWEST, events_frame
+from tests.embedding.toys import Letters
 
 QUERY = {"routers": "prag,sonar", "steps": "60"}
 DOWN, UP = 13, 35  # web-finder under hybrid_default, seed 0
-
-
-class Letters:
-    """An encoder without a model: counts of letters."""
-
-    model, dimension, note = "letters", 26, ""
-
-    def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """One row a text, of length 1."""
-        rows = np.array([[t.lower().count(chr(97 + n)) + 0.01 for n in range(26)] for t in texts], dtype=np.float32)
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 def script() -> None:
