@@ -122,9 +122,12 @@ class Visit:
         expect(box).to_have_count(1, timeout=LIMIT_MS)
         return box.get_by_test_id("stMetricValue").inner_text().strip()
 
-    def table(self, holding: str) -> list[list[str]]:
-        """The rows of the table in which a text stands, its heading first. Numbers come as they are, not as drawn."""
-        tables = self.main.get_by_test_id("stDataFrame").filter(has_text=holding)
+    def table(self, holding: str, but_not: str | None = None) -> list[list[str]]:
+        """The rows of the first table in which a text stands, its heading first. Numbers come as they are, not as drawn.
+
+        Which table is drawn first varies; where two hold the text, `but_not` is what the wanted one does not hold.
+        """
+        tables = self.main.get_by_test_id("stDataFrame").filter(has_text=holding, has_not_text=but_not)
         expect(tables.first).to_be_attached(timeout=LIMIT_MS)
         return tables.first.locator("table[role=grid] tr").evaluate_all(
             "rows => rows.map(row => [...row.querySelectorAll('[role=gridcell], [role=columnheader]')].map(cell => cell.textContent))"
