@@ -31,6 +31,7 @@ def label(text: str, limit: int = LABEL_LIMIT) -> str:
 def figure(traces: Sequence[Mapping[str, Any]], *, title: str, height: int, **layout: Any) -> go.Figure:
     """A figure in the house style. `title` says what the chart shows; `layout` goes on top of the template."""
     base: dict[str, Any] = {
+        "template": {},  # the page adds its colours and fonts, in light and in dark
         "title": {"text": title, "x": 0, "xref": "container", "pad": {"l": 4}, "font": {"size": 13}},
         "height": height,
         "margin": {"l": 8, "r": 8, "t": 34, "b": 8},
@@ -84,4 +85,4 @@ def rows_axis(count: int, *, shown: int) -> dict[str, Any]:
     }
 
 
-CONFIG = {"displayModeBar": False, "responsive": True}
+CONFIG = {"displayModeBar": False, "doubleClick": False, "doubleClickDelay": 0}

@@ -17,7 +17,7 @@ from dashboard.charts.map_labels import Label, room_for
 from dashboard.charts.map_marks import SIZES_USD, UNPRICED_PX, centres, marks, see_through, shrinking, size_px, symbols
 from dashboard.theme import ACCEPTED, CHOSEN, LOOKED_AT, MUTED, REJECTED
 
-CONFIG = {"displaylogo": False, "responsive": True, "scrollZoom": True, "modeBarButtons": [["zoomIn2d", "zoomOut2d", "resetScale2d"]]}  # fmt: skip
+CONFIG = {"displaylogo": False, "scrollZoom": True, "modeBarButtons": [["zoomIn2d", "zoomOut2d", "resetScale2d"]]}  # fmt: skip
 LABEL_CHARACTERS = 22
 CLEAR, BEHIND, GREY = 0.9, 0.4, 0.22  # opacities: looked at, not on the short-list, not highlighted
 
@@ -37,7 +37,10 @@ def tool_map(shown: Shown, *, height: int = 610) -> go.Figure:
         yaxis=axis,
         margin={"l": 0, "r": 0, "t": 34, "b": 0},
         dragmode="pan",
+        clickmode="event+select",
         hovermode="closest",
+        uirevision=shown.catalog.name,  # zoom and place stay
+        selectionrevision=False,  # but the chosen point is what the figure says
         showlegend=True,
         annotations=[*_names(shown, middles), *badges(shown)],
         modebar={"bgcolor": "rgba(0,0,0,0)", "color": MUTED, "activecolor": CHOSEN},

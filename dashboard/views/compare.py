@@ -9,8 +9,8 @@ from core.domain.decision import Decision
 from core.errors import WayfareError
 from core.lab.comparison import agreement, winners
 from dashboard.charts.agreement import agreement_map
-from dashboard.charts.base import CONFIG
 from dashboard.session import console, first_catalog
+from dashboard.widgets.chart import chart
 from dashboard.widgets.compare_cards import card
 from dashboard.widgets.compare_tables import difference, placings_table
 from dashboard.widgets.compare_variants import Variant, choose_variants
@@ -86,5 +86,5 @@ def _compared(
         placings_table(variants, decisions)
     with below.cell():
         names = [variant.name for variant in variants]
-        st.plotly_chart(agreement_map(names, agreement(decisions)), key="compare:agreement", config=CONFIG)
+        chart(agreement_map(names, agreement(decisions)), key="compare:agreement")
     difference(opened, variants, decisions)

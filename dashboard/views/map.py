@@ -10,8 +10,9 @@ from dashboard.charts.map_base import Shown
 from dashboard.charts.tool_map import CONFIG, tool_map
 from dashboard.pages import open_page
 from dashboard.session import console, first_catalog
+from dashboard.widgets.chart import chart
 from dashboard.widgets.map_look import Look, groups, highlighted, look
-from dashboard.widgets.map_panel import CHART, chosen_row, click, panel
+from dashboard.widgets.map_panel import chosen_row, click, panel
 from dashboard.widgets.map_question import Seen, parameters, question_texts, seen
 from dashboard.widgets.map_wait import ready_map
 from dashboard.widgets.question import question
@@ -63,7 +64,7 @@ def _chart(drawn: CatalogMap, shown: Seen, looking: Look, linked: str) -> None:
             chosen_row(catalog, linked),
         )
     )
-    st.plotly_chart(figure, key=CHART, config=CONFIG, on_select=click, selection_mode="points")
+    chart(figure, key="map:chart", choose=click, config=CONFIG)
     if looking.show:
         st.caption(f"{int(lit.sum()):,} of {len(lit):,} tools are highlighted; the others are grey.")
     st.caption(

@@ -14,8 +14,8 @@ from dashboard.charts.activity_axes import bucket_for
 from dashboard.charts.activity_spending import spending_by_server, spending_over_time
 from dashboard.charts.activity_statistics import latency_history, success_history
 from dashboard.charts.activity_trends import latency_over_time, success_over_time
-from dashboard.charts.base import CONFIG
 from dashboard.widgets.activity_filter import Listing
+from dashboard.widgets.chart import chart
 
 LEARNT = "activity.learnt"
 CALLS_READ = 2000
@@ -90,4 +90,4 @@ def _real_tools(activity: Activity, admitted: ActivityFilter) -> list[Tool]:
 
 
 def _chart(figure: go.Figure, key: str, about: str) -> None:
-    st.plotly_chart(figure, key=f"activity:chart:{key}", config=CONFIG, width="stretch", alt=about)
+    chart(figure, key=f"activity:chart:{key}", about=about)

@@ -6,9 +6,9 @@ import streamlit as st
 
 from core import units
 from core.domain.decision import Decision
-from dashboard.charts.base import CONFIG
 from dashboard.charts.stages import stages
 from dashboard.pages import open_page
+from dashboard.widgets.chart import chart
 from dashboard.widgets.compare_variants import Variant
 from dashboard.widgets.text import escaped
 
@@ -33,7 +33,7 @@ def card(variant: Variant, decision: Decision, texts: dict[str, str], *, rows: i
             st.markdown(f":orange[No candidate.] :small[{escaped(decision.reason, 200)}]")
         else:
             st.markdown(f":violet[★] {escaped(winner.tool, 60)}")
-        st.plotly_chart(stages(decision.stages, shown=rows), key=f"{key}:stages", config=CONFIG)
+        chart(stages(decision.stages, shown=rows), key=f"{key}:stages")
         _figures(decision)
         for place, row in enumerate(decision.candidates[:LISTED], start=1):
             tool = decision.tool_at(row)

@@ -15,7 +15,7 @@ from dashboard.widgets.map_question import Seen
 from dashboard.widgets.text import escaped
 from dashboard.widgets.url_state import UrlState
 
-CHART, PANEL, TOOL = "map:chart", "map:panel", "map.tool"
+PANEL, TOOL = "map:panel", "map.tool"
 LONG, LONGEST = 420, 20_000
 NAMED, EXAMPLES = 6, 4
 
@@ -25,10 +25,9 @@ def chosen_row(catalog: Catalog, linked: str) -> int | None:
     return catalog.tool_row.get(st.session_state.setdefault(TOOL, linked))
 
 
-def click() -> None:
-    """Choose the tool of the point that was clicked; the map stays as it is. For `on_select`."""
-    points = st.session_state[CHART]["selection"]["points"]
-    st.session_state[TOOL] = points[0].get("customdata", "") if points else ""  # the star has none
+def click(tool: str) -> None:
+    """Choose the tool of the point that was clicked, none for the sub-task's star; the map stays as it is."""
+    st.session_state[TOOL] = tool
     st.rerun(PANEL)
 
 

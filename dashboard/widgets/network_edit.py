@@ -14,8 +14,8 @@ from core.lab.scenario_story import Curve, curves
 from core.network.base import STEP_S
 from core.network.draft import Draft, Row, varied
 from core.network.traces import Traces
-from dashboard.charts.base import CONFIG
 from dashboard.charts.network_preview import latency_preview
+from dashboard.widgets.chart import chart
 from dashboard.widgets.network_edit_keep import keeping
 from dashboard.widgets.network_edit_parts import parts, server_table
 from dashboard.widgets.network_edit_state import OPEN, Editing, close_editor
@@ -65,7 +65,7 @@ def _dialog(console: Console, catalog: str, seed: int, usual: str) -> None:
 
 def _preview(draft: Draft, rows: Sequence[Row], servers: Sequence[Server], seed: int) -> None:
     shown = preview_curves(draft, rows, servers, seed)
-    st.plotly_chart(latency_preview(shown, STEP_S), key="network:chart:preview", config=CONFIG)
+    chart(latency_preview(shown, STEP_S), key="network:chart:preview")
 
 
 def preview_curves(draft: Draft, rows: Sequence[Row], servers: Sequence[Server], seed: int) -> tuple[Curve, ...]:

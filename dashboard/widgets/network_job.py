@@ -11,9 +11,9 @@ import streamlit as st
 from core import units
 from core.console import Console
 from core.scenarios import Cancelled
-from dashboard.charts.base import CONFIG
 from dashboard.charts.network_base import Story
 from dashboard.charts.network_live import Made, calls_so_far
+from dashboard.widgets.chart import chart
 from dashboard.widgets.network_choice import Choice
 from dashboard.widgets.network_mode import asked_for
 from dashboard.widgets.network_story import tell
@@ -88,7 +88,8 @@ def _wait(job: Job) -> None:
         if len(job.made) > shown:
             shown = len(job.made)
             drawn = calls_so_far(job.made[:shown], job.choice.titles, job.choice.steps)
-            calls.plotly_chart(drawn, key=f"network:live:{shown}", config=CONFIG)
+            with calls.container():  # a key is good for one element of a run
+                chart(drawn, key=f"network:live:{shown}")
     calls.empty()
     place.empty()
 

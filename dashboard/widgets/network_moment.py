@@ -10,12 +10,12 @@ from collections.abc import Mapping
 import plotly.graph_objects as go
 import streamlit as st
 
-from dashboard.charts.base import CONFIG
 from dashboard.charts.network_base import Story
 from dashboard.charts.network_curves import latency_curves
 from dashboard.charts.network_events import event_strip
 from dashboard.charts.network_standing import held
 from dashboard.charts.network_totals import TOTALS, accumulated
+from dashboard.widgets.chart import chart
 from dashboard.widgets.network_cards import SIGNS, cards
 from dashboard.widgets.network_choice import whole_number
 from dashboard.widgets.network_story import events
@@ -122,4 +122,4 @@ def _sums(story: Story, at: int) -> None:
 
 
 def _chart(figure: go.Figure, name: str) -> None:
-    st.plotly_chart(figure, key=f"network:chart:{name}", config=CONFIG)
+    chart(figure, key=f"network:chart:{name}")

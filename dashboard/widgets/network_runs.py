@@ -16,9 +16,9 @@ from core.console import Console
 from core.domain.scenario_run import KeptRun, RunSteps
 from core.errors import StoreError, WayfareError
 from core.store import ScenarioRuns
-from dashboard.charts.base import CONFIG
 from dashboard.charts.network_runs import RUN_COLOURS, failures_by_step, latency_against_success
 from dashboard.widgets.activity_words import visitor_zone
+from dashboard.widgets.chart import chart
 from dashboard.widgets.network_runs_frame import COLUMNS, runs_frame, runs_styler
 from dashboard.widgets.network_runs_words import by_step, differences, names, not_by_step
 from dashboard.widgets.text import escaped
@@ -175,4 +175,4 @@ def _steps(store: ScenarioRuns, run: KeptRun) -> RunSteps | None:
 
 
 def _chart(figure: go.Figure, name: str) -> None:
-    st.plotly_chart(figure, key=f"network.runs.chart.{name}", config=CONFIG)
+    chart(figure, key=f"network.runs.chart.{name}")

@@ -9,9 +9,9 @@ import streamlit as st
 from core import units
 from core.console import Console
 from core.domain.plan import Plan
-from dashboard.charts.base import CONFIG
 from dashboard.charts.plan_steps import plan_steps
 from dashboard.pages import open_page
+from dashboard.widgets.chart import chart
 from dashboard.widgets.text import escaped
 from dashboard.widgets.url_state import UrlState
 
@@ -53,7 +53,7 @@ def plan_body(plan: Plan, texts: Mapping[str, str]) -> None:
     _totals(plan)
     grid = st.grid(2, min_column_width=400, gap="medium")
     with grid.cell():
-        st.plotly_chart(plan_steps(plan), key="route:plan", config=CONFIG)
+        chart(plan_steps(plan), key="route:plan")
         st.caption("Violet steps decide how long all takes; an arrow leads from a step to one that needs its result.")
     with grid.cell():
         for position in range(len(plan.steps)):

@@ -9,7 +9,6 @@ import streamlit as st
 from core.console import Console
 from core.domain.decision import Decision
 from dashboard.charts.auction import auction
-from dashboard.charts.base import CONFIG
 from dashboard.charts.posted_price import posted_price
 from dashboard.charts.server_ranking import server_ranking
 from dashboard.charts.stages import stages
@@ -17,7 +16,7 @@ from dashboard.charts.tool_breakdown import tool_breakdown
 from dashboard.charts.tool_scores import tool_scores
 from dashboard.charts.utility_lines import utility_lines
 from dashboard.widgets.candidates import candidate_cards
-from dashboard.widgets.clicks import clickable
+from dashboard.widgets.chart import chart
 from dashboard.widgets.holds import holds
 from dashboard.widgets.text import escaped
 
@@ -28,15 +27,15 @@ def steps(decision: Decision, texts: Mapping[str, str], choose: Callable[[str], 
     """Four columns: servers, what happened between, tools, candidates. A click calls `choose` with a name."""
     story = st.grid(4, min_column_width=235, gap="xsmall")
     with story.cell():
-        clickable(server_ranking(decision, height=STORY_PX), "route:servers", choose)
+        chart(server_ranking(decision, height=STORY_PX), key="route:servers", choose=choose)
     with story.cell():
         if decision.economic:
-            clickable(auction(decision, height=STORY_PX), "route:auction", choose)
+            chart(auction(decision, height=STORY_PX), key="route:auction", choose=choose)
         else:
             _stages(decision)
     with story.cell():
         drawn = tool_breakdown if decision.economic else tool_scores
-        clickable(drawn(decision, height=STORY_PX), "route:tools", choose)
+        chart(drawn(decision, height=STORY_PX), key="route:tools", choose=choose)
     with story.cell():
         candidate_cards(decision, texts, height=STORY_PX)
 
@@ -49,15 +48,16 @@ def curves(console: Console, decision: Decision) -> None:
     for axis in ("alpha_t", "kappa"):
         lines = console.utility_lines(decision, axis)
         with grid.cell():
-            st.plotly_chart(utility_lines(lines), key=f"route:{axis}", config=CONFIG)
+            chart(utility_lines(lines), key=f"route:{axis}")
             st.caption(holds(lines))
-    grid.plotly_chart(posted_price(decision, console.posted_price_curve(decision)), key="route:posted", config=CONFIG)
+    with grid.cell():
+        chart(posted_price(decision, console.posted_price_curve(decision)), key="route:posted")
 
 
 def _stages(decision: Decision) -> None:
     with st.container(height=STORY_PX, border=False, gap="xsmall"):
         st.markdown("**2 · Stages**", help="What each stage of the router let through.")
-        st.plotly_chart(stages(decision.stages), key="route:stages", config=CONFIG)
+        chart(stages(decision.stages), key="route:stages")
         for stage in decision.stages:
             by = f" ({escaped(stage.by, 40)})" if stage.by else ""
             st.markdown(f":small[**{escaped(stage.name, 40)}**{by}: {escaped(stage.note, 240)}]")

@@ -11,8 +11,8 @@ from core.console import Console
 from core.domain.decision import Decision
 from core.errors import WayfareError
 from core.lab.token_meter import Context
-from dashboard.charts.base import CONFIG
 from dashboard.charts.token_utilisation import token_utilisation
+from dashboard.widgets.chart import chart
 from dashboard.widgets.text import escaped
 from dashboard.widgets.token_meter_table import meter_table, said_below
 from dashboard.widgets.url_state import UrlState
@@ -90,8 +90,7 @@ def token_meter(
         said_below(meters[0])
     with grid.cell():
         lines = [console.utilisation_lines(meter.counted, DRAWN, context) for meter in meters]
-        chart = token_utilisation(names, lines, turns=assumed.turns)
-        st.plotly_chart(chart, key=state.key("meter:chart"), config=CONFIG)
+        chart(token_utilisation(names, lines, turns=assumed.turns), key=state.key("meter:chart"))
 
 
 def folded_meter(console: Console, state: UrlState, assumed: Assumed, decision: Decision) -> None:

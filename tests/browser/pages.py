@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -94,6 +95,7 @@ class Visit:
     def settled(self) -> None:
         """Wait until the page is drawn, with nothing on it that says that Wayfare failed."""
         expect(self.page.locator(SETTLED)).to_be_attached(timeout=LIMIT_MS)
+        expect(self.page.locator(".wayfare-chart[data-due]")).to_have_count(0, timeout=LIMIT_MS)
         expect(self.main.get_by_test_id("stException")).to_have_count(0, timeout=LIMIT_MS)
 
     def until_query(self, **wanted: str | None) -> None:
@@ -115,6 +117,13 @@ class Visit:
     def text(self) -> str:
         """All that can be read on the page, tables and charts included, as `plain` text."""
         return plain(f"{self.main.inner_text()} {self.main.text_content()}")
+
+    def until_text(self, text: str) -> None:
+        """Wait until a text can be read on the page, in a table or a chart too."""
+        until = time.monotonic() + LIMIT_MS / 1000
+        while plain(text) not in self.text():
+            assert time.monotonic() < until, f"{plain(text)} is not to be read in {self.text()[:2000]}"
+            self.page.wait_for_timeout(100)
 
     def metric(self, name: str) -> str:
         """The value of a figure by its label."""
@@ -264,7 +273,6 @@ class Route:
         x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
         self.page.mouse.move(x, y)  # a click is on what was last pointed at
         expect(self.chart(title).locator(".hoverlayer .hovertext").first).to_contain_text(name, timeout=LIMIT_MS)
-        self.page.wait_for_timeout(400)  # Plotly takes two clicks within 300 ms for a double one, wherever they are
         self.page.mouse.click(x, y, click_count=times, delay=20)
 
     def bar(self, title: str, name: str) -> Locator:

@@ -10,7 +10,7 @@ import pytest
 from core.console import Console
 
 from .conftest import Visitor
-from .pages import Call, Route, Visit, plain
+from .pages import Call, Route, Visit
 from .serving import ConsoleProgram
 
 pytestmark = pytest.mark.browser
@@ -96,9 +96,8 @@ def hostile(console: ConsoleProgram) -> ConsoleProgram:
 def is_text(visit: Visit, *shown: str) -> None:
     """These are on the page as they were written, and nothing was made from them."""
     visit.settled()
-    page = visit.text()
-    missing = [text for text in shown if plain(text) not in page]
-    assert missing == []
+    for text in shown:
+        visit.until_text(text)
     assert visit.page.evaluate(FOUND) == []
     visit.check()
 

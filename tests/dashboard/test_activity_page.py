@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -19,6 +20,7 @@ from core.store import Store
 from core.store.log import Event
 from dashboard import session
 from dashboard.widgets.activity_extras import EXPORTS
+from tests.dashboard.drawn import charts
 
 HOSTILE = "<script>alert(1)</script> **bold** [x](http://evil) :red[y] $a$"
 NOW = datetime.now(UTC)
@@ -217,9 +219,9 @@ def test_long_histories_come_in_pages_and_another_filter_starts_at_the_first(bus
 
 def test_charts_are_drawn_for_the_filter(busy: Console) -> None:
     page = visit(view="charts")
-    charts = [element for element in page.get("plotly_chart")]
-    assert len(charts) == 6
-    text = "".join(str(chart.proto) for chart in charts)
+    drawn = charts(page)
+    assert len(drawn) == 6
+    text = json.dumps(drawn)
     assert "Spent by server" in text
     assert "<script>" not in text
     assert "Nothing was learnt" in said(visit(view="charts", simulated="yes"))

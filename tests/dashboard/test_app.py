@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import plotly
 import pytest
 import streamlit as st
 from starlette.testclient import TestClient
@@ -20,6 +22,7 @@ from core.embedding.cached import CachedEncoder
 from core.embedding.onnx import onnx_source
 from core.store import Store
 from dashboard import session
+from dashboard.widgets.chart import PLOTLY_URL
 
 MAIN = Path(dashboard.__file__).with_name("main.py")
 HOLLOW = {"servers": [{"name": "bare", "connection": {"command": "none"}}]}
@@ -84,6 +87,17 @@ def test_healthz_answers_ok_and_only_there(elsewhere: Path) -> None:
     answer = TestClient(app).get("/healthz")
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
     assert TestClient(app).post("/healthz").status_code == 405
+
+
+def test_the_library_of_the_charts_comes_from_the_console_itself() -> None:
+    from dashboard.app import app
+
+    answer = TestClient(app).get(PLOTLY_URL)
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/javascript")
+    assert "immutable" in answer.headers["cache-control"]
+    assert plotly.__version__ in PLOTLY_URL
+    assert re.match(r"/\*\*\s+\* plotly\.js v\d", answer.text)
 
 
 def test_the_console_lives_as_long_as_the_app(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from core.console import Console
 from core.embedding.cached import CachedEncoder, EncoderSource
 from core.store import Store
 from dashboard import session
+from tests.dashboard.drawn import charts
 from tests.embedding.toys import Letters
 
 HOSTILE = "evil <b>x</b> **y** :red[z] $a$"
@@ -84,8 +85,8 @@ def said(app: AppTest) -> str:
 
 def chart(app: AppTest) -> dict[str, object]:
     """The chart as it is sent."""
-    (found,) = app.get("plotly_chart")
-    return json.loads(found.proto.spec)
+    (found,) = charts(app)
+    return found
 
 
 def shown_tools(app: AppTest) -> list[str]:
@@ -189,7 +190,7 @@ def test_a_catalog_without_tools_says_what_to_do(console: Console) -> None:
     app = visit(catalog="hollow", q="read a file")
     assert "has no tools yet" in said(app)
     assert any(button.label == "Open the Catalog page" for button in app.button)
-    assert not app.get("plotly_chart")
+    assert not charts(app)
 
 
 def test_a_link_that_makes_no_sense_says_so_and_works(console: Console) -> None:
@@ -203,7 +204,7 @@ def test_a_link_that_makes_no_sense_says_so_and_works(console: Console) -> None:
 def test_what_fails_is_said(console: Console) -> None:
     app = visit(q="x" * 20_001)
     assert "shorten it" in said(app)
-    assert not app.get("plotly_chart")
+    assert not charts(app)
 
 
 def test_a_tool_of_another_catalog_is_forgotten(console: Console) -> None:

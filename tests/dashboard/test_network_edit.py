@@ -25,6 +25,7 @@ from dashboard.widgets.network_edit import STEPS_SHOWN, preview_curves
 from dashboard.widgets.network_edit_parts import rule_frame, rules_of, server_frame
 from dashboard.widgets.network_edit_state import OPEN
 from dashboard.widgets.network_job import JOB
+from tests.dashboard.drawn import charts
 from tests.dashboard.test_network_page import checked, said, script
 from tests.embedding.toys import Letters
 
@@ -134,7 +135,7 @@ def test_one_more_of_a_state_keeps_what_was_changed_before() -> None:
 
 def test_what_cannot_be_is_said_and_not_kept() -> None:
     app = editing()
-    charts = len(app.get("plotly_chart"))
+    drawn = len(charts(app))
     app = checked(app.selectbox(key=key(app, "state")).set_value("Intermittent outage").run())
     app = checked(app.number_input(key=key(app, "Intermittent outage.shortest")).set_value(40).run())
     assert "longest = 30 is below shortest = 40" in said(app)
@@ -146,7 +147,7 @@ def test_what_cannot_be_is_said_and_not_kept() -> None:
     app = checked(app.multiselect(key=key(app, "random")).set_value(["Stormy"]).run())
     assert "There is no state 'Stormy'" in said(app)
     assert app.button(key=key(app, "save")).disabled
-    assert len(app.get("plotly_chart")) == charts - 1
+    assert len(charts(app)) == drawn - 1
     app = checked(app.multiselect(key=key(app, "random")).set_value([]).run())
     assert not app.button(key=key(app, "save")).disabled
     assert not app.error

@@ -21,6 +21,7 @@ from dashboard import session
 from dashboard.widgets.network_job import JOB
 from dashboard.widgets.network_story import Event
 from dashboard.widgets.network_tables import NEWEST, events_frame
+from tests.dashboard.drawn import charts
 from tests.embedding.toys import Letters
 
 QUERY = {"routers": "prag,sonar", "steps": "60"}
@@ -94,7 +95,7 @@ def test_a_link_is_the_whole_page(console: Console) -> None:
     assert table["router"].tolist() == ["PRAG", "SONAR"]
     assert table["ssr"].tolist() == pytest.approx([prag.ssr * 100, sonar.ssr * 100])
     assert table["fr"].tolist() == pytest.approx([prag.fr * 100, sonar.fr * 100])
-    assert len(app.get("plotly_chart")) == 6
+    assert len(charts(app)) == 6
     assert any("simulated" in element.value for element in app.markdown)
     console.store.events.flush()
     assert console.store.activity.latest_sequence() == 0  # nothing of it is recorded

@@ -18,6 +18,7 @@ from dashboard import session
 from dashboard.widgets import network_runs
 from dashboard.widgets.network_runs_frame import runs_frame, runs_styler
 from dashboard.widgets.network_runs_words import differences, names, not_by_step
+from tests.dashboard.drawn import charts
 from tests.store.conftest import T0
 from tests.store.test_scenario_runs import STEPS, run
 
@@ -96,14 +97,14 @@ def test_all_runs_are_listed_newest_first_and_nothing_is_compared_unasked(seven:
     assert table["router"].tolist() == ["PRAG", *["SONAR"] * 6]
     assert table["at"].is_monotonic_decreasing
     assert table[["ssr", "al_ms", "cost_usd"]].iloc[0].tolist() == [0.5, 625.0, 0.001]
-    assert not app.get("plotly_chart")
+    assert not charts(app)
     assert not app.button
 
 
 def test_a_link_compares_with_the_run_that_it_names_first(seven: Store) -> None:
     app = visit(runs="r1,r0,r3,r6")
     assert app.session_state["written"] == "r1,r0,r3,r6"
-    assert len(app.get("plotly_chart")) == 2
+    assert len(charts(app)) == 2
     words = said(app)
     assert "1 SONAR · search-15**]" in words
     assert "what the others are compared with" in words

@@ -18,6 +18,7 @@ from core.routers import ROUTERS
 from core.store import Store
 from dashboard import session
 from dashboard.widgets.text import escaped
+from tests.dashboard.drawn import charts, titles
 
 HOSTILE = "evil <b>x</b> **y** :red[z] $a$"
 ASKED = {"q": "read a file", "catalog": "small"}
@@ -105,11 +106,6 @@ def plain(text: str) -> str:
     return text.replace("\\", "").replace("\u2060", "")
 
 
-def charts(app: AppTest) -> list[str]:
-    """Titles of the charts, in order."""
-    return [json.loads(chart.proto.spec)["layout"]["title"]["text"] for chart in app.get("plotly_chart")]
-
-
 def cards(app: AppTest) -> list[str]:
     """Tools with a button to call them, in order."""
     prefix = "route:call:"
@@ -128,7 +124,7 @@ def recorded(console: Console) -> int:
 def test_the_empty_page_says_what_it_is_for_and_an_example_asks_itself(console: Console) -> None:
     app = visit()
     assert "Which tool should a sub-task go to?" in said(app)
-    assert not charts(app)
+    assert not titles(app)
     info = console.catalogs()[0]
     assert f"The catalog sample has {info.servers} servers with {info.tools} tools. For example:" in plain(said(app))
     texts = console.example_subtasks("sample")
@@ -151,7 +147,7 @@ def test_an_empty_page_of_an_imported_catalog_has_no_examples(console: Console) 
 
 def test_a_question_gives_the_charts_the_candidates_and_why(console: Console) -> None:
     app, decision = visit(**ASKED), decided(console)
-    for title, start in zip(charts(app), CHARTS, strict=True):
+    for title, start in zip(titles(app), CHARTS, strict=True):
         assert title.startswith(start)
     assert cards(app) == [decision.tools.ids[row] for row in decision.candidates]
     winner = decision.winner
@@ -203,31 +199,6 @@ def test_why_starts_afresh_where_the_catalog_does_not_know_the_subject(console: 
     assert app.query_params == {"q": ASKED["q"]}
 
 
-def clicking() -> None:
-    import streamlit as st
-
-    from dashboard.widgets.clicks import _clicked
-
-    st.session_state["chart"] = {"selection": {"points": st.session_state["points"]}}
-    _clicked("chart", lambda name: st.session_state.update(target=name))
-
-
-@pytest.mark.parametrize(
-    ("points", "target"),
-    [
-        ([{"customdata": ["files::read"]}, {"customdata": ["mail"]}], "files::read"),
-        ([{"customdata": "mail"}], "mail"),
-        ([{"x": 1}], "before"),
-        ([], "before"),
-    ],
-)
-def test_a_click_in_a_chart_chooses_the_points_name(points, target) -> None:
-    app = AppTest.from_function(clicking)
-    app.session_state["points"], app.session_state["target"] = points, "before"
-    checked(app.run())
-    assert app.session_state["target"] == target
-
-
 @pytest.mark.parametrize(("kind", "shown"), [("catalog", "sample"), ("router", "ehrr")])
 def test_a_name_in_the_url_that_is_not_there_is_said(console: Console, kind: str, shown: str) -> None:
     app = visit(**{kind: f"no {HOSTILE}"})
@@ -241,7 +212,7 @@ def test_a_catalog_without_tools_says_so_and_is_no_error(console: Console) -> No
     app = visit(q="anything", catalog="hollow")
     assert plain(app.warning[0].value) == "The catalog has no tools; import or discover a catalog that has some."
     assert not cards(app)
-    assert len(charts(app)) == 6
+    assert len(titles(app)) == 6
     assert why(app).options == ["bare"]
 
 
@@ -252,7 +223,7 @@ def test_nothing_accepted_is_a_warning_with_the_reason_and_why_tells_who_refused
     assert "accepted the posted price" in decision.reason
     assert not cards(app)
     assert not app.metric
-    assert len(charts(app)) == 6
+    assert len(titles(app)) == 6
     assert app.info[0].value == escaped(console.why(decision, why(app).value), 600)
     assert said(app).count("No tool can win here.") == 2
 
@@ -262,7 +233,7 @@ def test_a_sub_task_that_is_too_long_is_said(console: Console) -> None:
     assert [plain(error.value) for error in app.error] == [
         "The sub-task has 20,001 characters; shorten it to at most 20,000."
     ]
-    assert not charts(app)
+    assert not titles(app)
 
 
 @pytest.mark.parametrize("router", list(ROUTERS))
@@ -271,7 +242,7 @@ def test_every_router_can_be_chosen_and_decides(console: Console, router: str) -
     chooser = app.selectbox(key="route.router")
     assert chooser.value == router
     assert chooser.options == [kind.title for kind in ROUTERS.values()]
-    assert len(charts(app)) == (6 if ROUTERS[router].score == "utility" else 3)
+    assert len(titles(app)) == (6 if ROUTERS[router].score == "utility" else 3)
     console.store.events.flush()
     assert console.store.activity.decisions()["router"].tolist() == [router]
 
@@ -323,7 +294,7 @@ def test_strangers_names_are_text_everywhere(console: Console) -> None:
     for markup in ("<b>", "**y", ":red[z", "$a$"):
         assert markup not in said(app)
         assert not [button for button in app.button if markup in button.label]
-    drawn = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+    drawn = charts(app)
     for trace in (trace for figure in drawn for trace in figure["data"]):
         trace.pop("customdata", None)  # comes back with a click; it is not drawn
     assert "&lt;b&gt;x" in json.dumps(drawn)

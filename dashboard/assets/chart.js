@@ -1,0 +1,133 @@
+// A chart that stays where it is: a new figure is drawn into it, and nothing is built anew.
+//
+// Figures that arrive together are drawn one after the other, those in sight first, so that the first change is seen
+// at once. A figure that was overtaken by a newer one before its turn is never drawn. While a chart has not yet drawn
+// what it was given last, it bears the attribute `data-due`.
+
+let loading;
+const charts = new Map(); // by box: {figure, say, width, sizes}
+const due = new Set(); // boxes
+let drawing = false;
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const box = parentElement.querySelector(".wayfare-chart");
+  const chart = charts.get(box) ?? begin(box);
+  chart.figure = { ...JSON.parse(data.figure), config: data.config };
+  chart.say = (name) => setTriggerValue("chosen", name);
+  box.setAttribute("aria-label", data.about);
+  box.style.height = `${chart.figure.layout.height}px`;
+  ask(box);
+  return () => end(box);
+}
+
+function begin(box) {
+  const chart = { width: 0 };
+  chart.sizes = new ResizeObserver(() => box.clientWidth !== chart.width && ask(box));
+  chart.sizes.observe(box);
+  charts.set(box, chart);
+  return chart;
+}
+
+function end(box) {
+  if (box.isConnected) return; // overtaken, not gone
+  charts.get(box)?.sizes.disconnect();
+  charts.delete(box);
+  due.delete(box);
+  window.Plotly?.purge(box);
+}
+
+function ask(box) {
+  box.dataset.due = "";
+  due.add(box);
+  if (!drawing) draw(box.dataset.plotly);
+}
+
+async function draw(source) {
+  drawing = true;
+  try {
+    const plotly = await (loading ??= load(source));
+    while (due.size) {
+      const box = next();
+      due.delete(box);
+      await drawn(plotly, box);
+      await new Promise((resolve) => setTimeout(resolve)); // the browser shows it, and hears what was pressed meanwhile
+    }
+  } catch (error) {
+    console.error("A chart could not be drawn.", error);
+    for (const box of due) failed(box);
+    due.clear();
+  } finally {
+    drawing = false;
+  }
+}
+
+function load(source) {
+  return new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.src = source;
+    script.onload = () => resolve(window.Plotly);
+    script.onerror = () => {
+      loading = undefined;
+      reject(new Error(`${source} was not served.`));
+    };
+    document.head.append(script);
+  });
+}
+
+function next() {
+  const inOrder = [...due].sort((a, b) => (a.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1));
+  return inOrder.find(inSight) ?? inOrder[0];
+}
+
+function inSight(box) {
+  const { top, bottom } = box.getBoundingClientRect();
+  return bottom > 0 && top < window.innerHeight;
+}
+
+async function drawn(plotly, box) {
+  const chart = charts.get(box);
+  if (!box.clientWidth) return; // not shown: its size is heard of when it is
+  const { data, layout, config } = chart.figure;
+  const fresh = !chart.width;
+  chart.width = box.clientWidth;
+  try {
+    await plotly.react(box, data, { ...layout, width: chart.width, template: { layout: looks(box) } }, config);
+    if (fresh) listen(box, chart, layout);
+  } catch (error) {
+    console.error("A chart could not be drawn.", error);
+    failed(box);
+  }
+  if (!due.has(box)) delete box.dataset.due;
+}
+
+function failed(box) {
+  box.textContent = "This chart could not be drawn. Reload the page.";
+  delete box.dataset.due;
+}
+
+// A point's customdata is its name. Where points stay selected, to let one go is to choose none.
+function listen(box, chart, layout) {
+  const name = (event) => [event?.points?.[0]?.customdata ?? ""].flat()[0];
+  if (layout.clickmode === "event+select") {
+    box.on("plotly_selected", (event) => event && chart.say(name(event)));
+    box.on("plotly_deselect", () => chart.say(""));
+  } else {
+    box.on("plotly_click", (event) => name(event) && chart.say(name(event)));
+  }
+}
+
+// Text, lines and font as the page has them, in light and in dark.
+function looks(box) {
+  const style = getComputedStyle(box);
+  const token = (name) => style.getPropertyValue(`--st-${name}`).trim();
+  const font = { family: token("font"), color: style.color };
+  const axis = { tickfont: font, title: { font } };
+  return {
+    font,
+    title: { font: { family: token("heading-font"), color: token("heading-color"), weight: 700 } },
+    hoverlabel: { bgcolor: token("background-color"), bordercolor: token("border-color"), font },
+    legend: { font },
+    xaxis: { ...axis, showgrid: false, zeroline: false },
+    yaxis: axis,
+  };
+}

@@ -1,0 +1,77 @@
+"""Charts keep their place: a knob moves them, a wider page widens them, and they have the page's colours."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from .conftest import Visitor
+from .pages import LIMIT_MS, Route
+from .serving import ConsoleProgram
+
+pytestmark = pytest.mark.browser
+
+QUESTION = "draw a bar chart of votes per party"
+COLOUR = "chart => getComputedStyle(chart.querySelector('.gtitle')).fill"
+
+
+def width(chart: Locator) -> float:
+    return float(chart.locator(".main-svg").first.evaluate("svg => svg.getBoundingClientRect().width"))
+
+
+def test_a_knob_moves_the_charts_that_stand(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console)
+    route = Route(visit)
+    visit.open("", q=QUESTION)
+    route.decided()
+    tools = route.chart("3 · Tools")
+    before = tools.inner_text()
+    visit.main.evaluate(
+        "main => main.querySelectorAll('.wayfare-chart, .wayfare-chart .main-svg').forEach(part => { part.stood = true })"
+    )
+    slider = visit.page.get_by_role("slider", name="αt")
+    for _ in range(6):  # faster than it can be drawn: what was overtaken is left out
+        slider.press("ArrowRight")
+    visit.until_query(alpha_t="0.31")
+    visit.settled()
+    assert tools.inner_text() != before
+    assert (
+        visit.main.evaluate("main => [...main.querySelectorAll('.wayfare-chart')].map(chart => chart.stood)")
+        == [True] * 6
+    )
+    assert tools.locator(".main-svg").first.evaluate("svg => svg.stood")
+
+    # what is drawn is what was decided with the newest value
+    alone = visitor(console)
+    alone.open("", q=QUESTION, alpha_t="0.31")
+    Route(alone).decided()
+    assert tools.inner_text() == Route(alone).chart("3 · Tools").inner_text()
+
+
+def test_charts_have_the_width_of_their_place(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console)
+    route = Route(visit)
+    visit.open("", q=QUESTION)
+    route.decided()
+    lines = route.chart("Utility against κ")
+    narrow = width(lines)
+    visit.page.set_viewport_size({"width": 1800, "height": 900})
+    visit.page.wait_for_function(
+        "([chart, narrow]) => chart.clientWidth > narrow", arg=[lines.element_handle(), narrow]
+    )
+    visit.settled()
+    assert width(lines) == lines.evaluate("chart => chart.clientWidth") > narrow
+
+
+def test_charts_turn_dark_with_the_page(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console)
+    visit.open("", q=QUESTION)
+    Route(visit).decided()
+    chart = Route(visit).chart("Utility against κ")
+    light = chart.evaluate(COLOUR)
+    visit.page.emulate_media(color_scheme="dark")
+    expect(visit.page.get_by_test_id("stApp")).to_have_css("background-color", "rgb(18, 20, 28)", timeout=LIMIT_MS)
+    visit.page.wait_for_function(
+        f"([chart, light]) => ({COLOUR})(chart) !== light", arg=[chart.element_handle(), light]
+    )
+    assert chart.evaluate(COLOUR) == visit.page.get_by_test_id("stApp").evaluate("app => getComputedStyle(app).color")
