@@ -198,16 +198,18 @@ class Console:
         parameters: Parameters | None = None,
         origin: str = "console",
     ) -> Plan:
-        """A question taken apart, each part a decision of its own, recorded as `route` does."""
-        parts = [
-            (
-                part.text,
-                part.needs,
-                self.route(part.text, catalog=catalog, router=router, parameters=parameters, origin=origin),
-            )
-            for part in self.parts(question, planner=planner)
-        ]
-        return Plan.of(question, self._planners[planner].name, parts)
+        """A question taken apart, each part a decision of its own, recorded as `route` does.
+
+        For a router that knows the agent's state, a step has seen what the steps that it needs bring.
+        """
+        chosen = parameters if parameters is not None else self.parameters(router)
+
+        def decide(text: str, seen: Sequence[str]) -> Decision:
+            known = self.middleware.having_seen(chosen, seen)
+            return self.route(text, catalog=catalog, router=router, parameters=known, origin=origin)
+
+        parts = [(part.text, part.needs) for part in self.parts(question, planner=planner)]
+        return Plan.of(question, self._planners[planner].name, parts, decide)
 
     def planners(self) -> Mapping[str, str]:
         """Who can be asked to plan, by the name that parameters take: `rules`, and the model where one is set."""

@@ -8,7 +8,7 @@ Steps that do not need each other may run at the same time: a step starts when t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from core.domain.decision import Decision
@@ -37,12 +37,25 @@ class Plan:
     steps: tuple[PlannedStep, ...]
 
     @classmethod
-    def of(cls, question: str, planner: str, parts: Sequence[tuple[str, tuple[int, ...], Decision]]) -> Plan:
-        """A plan of (text, needs, decision) in order. Raises ValueError where a step needs itself or a later one."""
+    def of(
+        cls,
+        question: str,
+        planner: str,
+        parts: Sequence[tuple[str, tuple[int, ...]]],
+        decide: Callable[[str, Sequence[str]], Decision],
+    ) -> Plan:
+        """A plan of (text, needs) in order; `decide` is given a text and the winners of all steps that it builds on.
+
+        Raises ValueError where a step needs itself or a later one, and what `decide` raises.
+        """
         steps: list[PlannedStep] = []
-        for text, needs, decision in parts:
+        behind: list[set[int]] = []  # the steps that each builds on, also through others
+        for text, needs in parts:
             if any(not 0 <= need < len(steps) for need in needs):
                 raise ValueError(f"step {len(steps)} needs {needs}; it can need earlier ones only")
+            behind.append(set(needs).union(*(behind[need] for need in needs)))
+            winners = (steps[step].decision.winner for step in sorted(behind[-1]))
+            decision = decide(text, [winner.tool for winner in winners if winner])
             start = max((steps[need].finish_s for need in needs), default=0.0)
             took = decision.winner.time_cost_s if decision.winner else 0.0
             steps.append(PlannedStep(text, needs, decision, start, start + took))

@@ -12,7 +12,7 @@ from core.routers.tool_attention import STATE
 from dashboard.session import console, first_catalog
 from dashboard.widgets.agent_state import agent_state
 from dashboard.widgets.knobs import knob_panel, read_knobs, reset_knobs, start_knobs
-from dashboard.widgets.plan import plan_body, plan_choice, start_plan
+from dashboard.widgets.plan import plan_body, plan_choice, start_plan, totals
 from dashboard.widgets.planner_usage import planner_usage
 from dashboard.widgets.preparing import show_preparing
 from dashboard.widgets.question import Question, examples, question
@@ -62,12 +62,12 @@ def _story(opened: Console, state: UrlState, asked: Question) -> None:
     try:
         show_preparing(opened, asked.catalog)
         if planner:
-            plan_body(
-                opened.plan(
-                    asked.subtask, planner=planner, catalog=asked.catalog, router=asked.router, parameters=parameters
-                ),
-                texts,
+            plan = opened.plan(
+                asked.subtask, planner=planner, catalog=asked.catalog, router=asked.router, parameters=parameters
             )
+            totals(plan)
+            agent_state(opened, [step.decision for step in plan.steps], _knobs(asked))
+            plan_body(opened, plan, texts)
             planner_usage(opened)
             return
         decision = opened.route(
@@ -77,7 +77,7 @@ def _story(opened: Console, state: UrlState, asked: Question) -> None:
         st.error(escaped(str(error)), icon=":material/error:")
         return
     verdict(decision)
-    agent_state(opened, decision, _knobs(asked))
+    agent_state(opened, [decision], _knobs(asked))
     steps(decision, texts, partial(choose, WHY))
     why_panel(opened, decision, WHY)
     curves(opened, decision)

@@ -28,14 +28,16 @@ HELP = {
 }
 
 
-def agent_state(console: Console, decision: Decision, knobs: str) -> None:
-    """The editor and what is held back; nothing for a router that knows no state.
+def agent_state(console: Console, decisions: Sequence[Decision], knobs: str) -> None:
+    """The editor and what is held back in a decision, or in the steps of a plan; nothing for a router without state.
 
-    `knobs` is the prefix of the session keys that hold the router's parameters.
+    The first of them has the state as it was given; later steps of a plan have seen more. `knobs` is the prefix of the
+    session keys that hold the router's parameters.
     """
-    view = console.middleware.agent_state(decision)
-    if view is None:
+    views = [view for decision in decisions if (view := console.middleware.agent_state(decision))]
+    if not views:
         return
+    view = views[0]
     with st.container(border=True, gap="xsmall", key="route:state"):
         _title(view.guarded, knobs)
         grid = st.grid(3, min_column_width=220, gap="small")
@@ -43,7 +45,7 @@ def agent_state(console: Console, decision: Decision, knobs: str) -> None:
             with grid.cell():
                 held, named = (sorted(getattr(state, name)) for state in (view.held, view.named))
                 _choice(name, held, named, knobs, disabled=not view.checked)
-        held_back(view, _grant, (knobs, view.held))
+        held_back(views, _grant, (knobs, view.held))
 
 
 def _title(guarded: int, knobs: str) -> None:

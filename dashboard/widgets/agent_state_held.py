@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import streamlit as st
@@ -14,31 +14,37 @@ from dashboard.widgets.text import escaped
 SHOWN = 4
 
 
-def held_back(view: StateView, grant: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+def held_back(views: Sequence[StateView], grant: Callable[..., None], arguments: tuple[Any, ...]) -> None:
     """One line for each tool, best first, with a button that gives the state what the tool lacks.
 
-    `grant` is called with the arguments and the preconditions.
+    The views are those of a decision, or of a plan's steps in order: there a tool stands once, for the first step that
+    it is held back from. `grant` is called with the arguments and the preconditions.
     """
-    if not view.checked:
+    if not views[0].checked:
         st.caption("Preconditions are switched off: the state holds nothing back.")
         return
-    if not view.held_back:
+    found: dict[str, tuple[HeldBack, str]] = {}
+    for step, view in enumerate(views, start=1):
+        for tool in view.held_back:
+            found.setdefault(tool.tool, (tool, f"step {step}: " if len(views) > 1 else ""))
+    if not found:
         st.caption("No tool above the threshold is held back.")
         return
+    first, rest = list(found.values())[:SHOWN], list(found)[SHOWN:]
     grid = st.grid(2, min_column_width=430, gap="xxsmall")
-    for tool in view.held_back[:SHOWN]:
+    for tool, step in first:
         with grid.cell():
-            _line(tool, grant, arguments)
-    if rest := view.held_back[SHOWN:]:
-        st.caption(f"And {len(rest)} more: {', '.join(escaped(one.tool, 90) for one in rest[:20])}.")
+            _line(tool, step, grant, arguments)
+    if rest:
+        st.caption(f"And {len(rest)} more: {', '.join(escaped(name, 90) for name in rest[:20])}.")
 
 
-def _line(tool: HeldBack, grant: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+def _line(tool: HeldBack, step: str, grant: Callable[..., None], arguments: tuple[Any, ...]) -> None:
     row = st.container(horizontal=True, vertical_alignment="center", gap="small")
     lacks = " ".join(f":orange-badge[{escaped(lack_in_words(text), 120)}]" for text in tool.lacks)
     place = "would be outranked" if tool.rank is None else f"would be candidate {tool.rank}"
     row.markdown(
-        f":material/lock: **{escaped(tool.tool, 90)}** lacks {lacks}  \n:small[:gray[ISO {tool.iso:.3f}, {place}]]",
+        f":material/lock: **{escaped(tool.tool, 90)}** lacks {lacks}  \n:small[:gray[{step}ISO {tool.iso:.3f}, {place}]]",
         width="content",
     )
     row.button("Grant", key=f"route:grant:{tool.tool}", type="tertiary", on_click=grant, args=(*arguments, tool.lacks))

@@ -48,19 +48,19 @@ def _option(name: str, said: str, count: int) -> str:
     return f"Plan of {count} steps" if name == "rules" else f"Plan by {escaped(said, 30)}"
 
 
-def plan_body(plan: Plan, texts: Mapping[str, str]) -> None:
-    """The totals, the steps over time, and a line for each with the way to its decision and its call."""
-    _totals(plan)
+def plan_body(console: Console, plan: Plan, texts: Mapping[str, str]) -> None:
+    """The steps over time, and a line for each with the way to its decision and its call."""
     grid = st.grid(2, min_column_width=400, gap="medium")
     with grid.cell():
         chart(plan_steps(plan), key="route:plan")
         st.caption("Violet steps decide how long all takes; an arrow leads from a step to one that needs its result.")
     with grid.cell():
         for position in range(len(plan.steps)):
-            _step(plan, position, texts)
+            _step(console, plan, position, texts)
 
 
-def _totals(plan: Plan) -> None:
+def totals(plan: Plan) -> None:
+    """What all steps take together."""
     missing = plan.unanswered
     if missing:
         said = ", ".join(str(position + 1) for position in missing)
@@ -77,7 +77,7 @@ def _totals(plan: Plan) -> None:
         row.metric(name, value, help=help_text, width="content")
 
 
-def _step(plan: Plan, position: int, texts: Mapping[str, str]) -> None:
+def _step(console: Console, plan: Plan, position: int, texts: Mapping[str, str]) -> None:
     step = plan.steps[position]
     winner = step.decision.winner
     with st.container(border=True, horizontal=True, vertical_alignment="center", gap="xsmall"):
@@ -87,6 +87,8 @@ def _step(plan: Plan, position: int, texts: Mapping[str, str]) -> None:
             f"**{position + 1}** {escaped(step.text, 160)}  \n:small[:gray[{tool}{after}]]"
         )
         if st.button("Open", key=f"route:plan:open:{position}", help="This step as a decision of its own"):
-            open_page("route", **{**texts, "q": step.text, "plan": "", "hint": ""})
+            decided = console.parameters(step.decision.router, step.decision.parameters).changed()
+            own = {name: str(value) for name, value in decided.items()}  # a later step has seen what earlier ones bring
+            open_page("route", **{**texts, **own, "q": step.text, "plan": "", "hint": ""})
         if winner and st.button("Call", key=f"route:plan:call:{position}"):
             open_page("call", catalog=step.decision.catalog, tool=winner.tool, decision=step.decision.id)

@@ -134,3 +134,32 @@ def test_a_threshold_is_fitted_to_labelled_tasks(console: Console) -> None:
 def test_a_threshold_needs_labels_of_this_catalog(console: Console, tasks, said) -> None:
     with pytest.raises(WayfareError, match=said):
         console.middleware.calibrate(tasks, catalog="world", parameters=console.parameters(ATTENTION))
+
+
+def test_a_plans_step_has_seen_what_the_steps_before_it_bring(console: Console) -> None:
+    servers = json.loads(document())
+    letters = next(server for server in servers["servers"] if server["name"] == "mail")
+    letters["tools"][0]["preconditions"] = ["has_prior_tool_output('read')"]
+    console.desk.import_text(json.dumps(servers), "ordered")
+    question = "Read a file and send a letter about it."
+
+    def plan(**values: str):
+        chosen = console.parameters(ATTENTION, {"theta": 0.0, **values})
+        return console.plan(question, catalog="ordered", router=ATTENTION, parameters=chosen)
+
+    read, send = (step.decision for step in plan(outputs="none").steps)
+    assert read.winner.tool == "files::read"
+    assert read.parameters["outputs"] == "none"
+    assert send.parameters["outputs"] == "files::read"
+    assert send.winner.tool == "mail::send"
+    alone = route(console, send.subtask, catalog="ordered", theta=0.0, outputs="none")
+    assert "mail::send" not in [alone.tools.ids[row] for row in alone.candidates]
+    assert [step.decision.parameters["outputs"] for step in plan(outputs="*").steps] == ["*", "*"]
+    assert [step.decision.parameters["outputs"] for step in plan(outputs="a::b").steps] == ["a::b", "a::b,files::read"]
+
+
+def test_a_tool_with_a_name_that_reads_as_several_has_been_seen_by_nobody(console: Console) -> None:
+    parameters = console.parameters(ATTENTION, {"outputs": "none"})
+    assert console.middleware.having_seen(parameters, ["evil::a, pay", "b c::*"]).outputs == "none"
+    ehrr = console.parameters("ehrr")
+    assert console.middleware.having_seen(ehrr, ["files::read"]) is ehrr

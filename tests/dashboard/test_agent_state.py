@@ -189,3 +189,27 @@ def test_what_a_link_puts_into_the_state_is_text() -> None:
     app = visit(scopes="<b>**x**</b>,:red[y]")
     assert state(app)["scopes"] == [":red[y]", "<b>**x**</b>"]
     assert "**x**</b>" not in said(app)
+
+
+PLANNED = {"q": "find letters sent, then reply to them with answers", "plan": "rules", "n": "3"}
+
+
+def test_a_plan_has_the_state_too_and_says_which_step_a_tool_is_held_back_from() -> None:
+    app = visit(**PLANNED, **NOTHING)
+    assert state(app) == {name: [] for name in NOTHING}
+    lines = said(app).replace("\\", "").splitlines()
+    held = {line.split("**")[1]: after for line, after in zip(lines, lines[1:], strict=False) if "lock:" in line}
+    assert set(held) == {"mail::send", "mail::reply"}
+    assert "step 1: ISO" in held["mail::reply"]  # in step 2 the letters have been found
+    app = click(app, "route:grant:mail::send")
+    assert url(app) == {"plan": "rules", "n": "3", "scopes": "mail:write", "outputs": "none", "milestones": "confirmed"}
+    assert not [line for line in said(app).replace("\\", "").splitlines() if "lock:" in line and "mail::send" in line]
+
+
+def test_a_plans_step_is_opened_with_what_it_has_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[dict[str, str]] = []
+    monkeypatch.setattr("dashboard.widgets.plan.open_page", lambda page, **texts: opened.append(texts))
+    click(visit(**PLANNED, **NOTHING), "route:plan:open:1")
+    (texts,) = opened
+    assert texts["outputs"] == "mail::find"
+    assert (texts["scopes"], texts["plan"], texts["router"]) == ("none", "", "tool_attention")

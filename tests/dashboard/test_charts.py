@@ -56,7 +56,7 @@ CHARTS: dict[str, Callable[[Decision], go.Figure]] = {
     "utility_lines kappa": lambda decision: utility_lines(curves.utility_lines(decision, "kappa")),
     "tool_scores": tool_scores,
     "plan_steps": lambda decision: plan_steps(
-        Plan.of("q", "rules", [(HOSTILE, (), decision), ("b", (), decision), ("c", (0, 1), decision)])
+        Plan.of("q", "rules", [(HOSTILE, ()), ("b", ()), ("c", (0, 1))], lambda *_: decision)
     ),
     "stages": lambda decision: stages(decision.stages),
     "token_utilisation": lambda decision: token_utilisation(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,12 +13,15 @@ from core.domain.plan import Plan
 
 def decision(time_s: float | None, price_usd: float | None = 0.001, exposed: int = 10) -> Any:
     """A decision as far as a plan looks at it; without a time nothing can do it."""
-    winner = None if time_s is None else SimpleNamespace(time_cost_s=time_s, price_usd=price_usd)
+    winner = None if time_s is None else SimpleNamespace(time_cost_s=time_s, price_usd=price_usd, tool=f"t{time_s:g}")
     return SimpleNamespace(winner=winner, tokens={"exposed": exposed})
 
 
 def plan(*parts: tuple[tuple[int, ...], Any]) -> Plan:
-    return Plan.of("q", "rules", [(f"part {n}", needs, made) for n, (needs, made) in enumerate(parts)])
+    made = {f"part {n}": decided for n, (_, decided) in enumerate(parts)}
+    return Plan.of(
+        "q", "rules", [(f"part {n}", needs) for n, (needs, _) in enumerate(parts)], lambda text, _: made[text]
+    )
 
 
 def test_steps_that_need_no_other_run_at_once() -> None:
@@ -49,3 +53,14 @@ def test_a_step_needs_earlier_ones_only(needs: tuple[int, ...]) -> None:
 def test_no_steps_take_nothing() -> None:
     made = plan()
     assert (made.elapsed_s, made.work_s, made.price_usd, made.longest_path) == (0, 0, 0, ())
+
+
+def test_a_step_is_decided_knowing_what_it_builds_on() -> None:
+    told: dict[str, list[str]] = {}
+
+    def decide(text: str, seen: Sequence[str]) -> Any:
+        told[text] = list(seen)
+        return decision(None) if text == "c" else decision(float(len(told)))
+
+    Plan.of("q", "rules", [("a", ()), ("b", (0,)), ("c", ()), ("d", (1, 2)), ("e", ())], decide)
+    assert told == {"a": [], "b": ["t1"], "c": [], "d": ["t1", "t2"], "e": []}  # nothing can do c: it brings nothing
