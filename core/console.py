@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ import numpy as np
 
 from core.atlas import Atlas
 from core.calls import CallHandle, CallReport, Calls, find_tool
+from core.decisions import Decisions
 from core.desk import CatalogDesk
 from core.domain.catalog import Server, Tool
 from core.domain.decision import Decision
@@ -35,12 +35,11 @@ from core.middleware import Middleware
 from core.model_prices import priced_models
 from core.paths import default_db
 from core.planning.base import SubQuery
-from core.planning.environment import chosen_planner, planners
+from core.planning.environment import planners
 from core.planning.usage import Usage
 from core.recording import Recorder
 from core.reviews import Reviews
 from core.routers import ROUTERS, Router
-from core.routers.base import Scene
 from core.routers.parameters import LearningParameters
 from core.routers.why import why_server, why_tool
 from core.scenarios import Scenarios
@@ -52,7 +51,6 @@ if TYPE_CHECKING:  # the protocol's packages are loaded at the first call: a sta
     from core.mcp_bridge.pool import SessionPool
     from core.mcp_bridge.state import ConnectionState
 
-DECISIONS_KEPT = 256
 CLOSING_LIMIT_S = 5.0
 
 
@@ -73,10 +71,7 @@ class Console:
         self.scenarios = Scenarios(
             self.library, self._planners, store.scenario_runs, vault=self.vault, record=store.events.append_later
         )
-        self._routers: dict[str, Router] = {name: router(self._planners) for name, router in ROUTERS.items()}
-        self._decisions: OrderedDict[str, Decision] = OrderedDict()
-        self._asked: OrderedDict[tuple[object, ...], tuple[Scene, Decision]] = OrderedDict()
-        self._recorder = Recorder(store)
+        self._decisions = Decisions(self.library, Recorder(store), self._planners)
         self._lock = threading.Lock()
 
     @classmethod
@@ -119,7 +114,7 @@ class Console:
 
     def parameters(self, router: str, values: Mapping[str, object] | None = None) -> Parameters:
         """A router's parameters with some values set. Raises ParameterError, UnknownNameError."""
-        return self._router(router).parameters().replaced(values or {})
+        return self._decisions.parameters(router, values)
 
     def statistics(self, catalog: str, parameters: Parameters | None = None) -> Statistics:
         """A catalog's figures as they stand, with their sources."""
@@ -161,32 +156,19 @@ class Console:
     ) -> Decision:
         """One decision; recorded as an event unless told otherwise. The same question over unchanged figures gives the
         same decision again, recorded once."""
-        chosen = parameters if parameters is not None else self.parameters(router)
-        learning = chosen if isinstance(chosen, LearningParameters) else None
-        scene = self.library.scene(catalog, learning)
-        if not record:
-            return self._router(router).route(subtask, scene, chosen, server_hint=server_hint)
-        asked = (id(scene), router, chosen, subtask.strip(), server_hint.strip(), origin)
-        with self._lock:
-            known = self._asked.get(asked)
-        if known is not None and known[0] is scene:
-            self._recorder.repeated(known[1], self._router(router).parameters().values(), origin)
-            return known[1]  # nothing has changed since: it is the same decision, not a new one
-        decision = self._router(router).route(subtask, scene, chosen, server_hint=server_hint)
-        event = self._router(router).event(decision)
-        self._recorder.decision(decision, self._router(router).parameters().values(), origin, event)
-        with self._lock:
-            self._decisions[decision.id] = decision
-            while len(self._decisions) > DECISIONS_KEPT:
-                self._decisions.popitem(last=False)
-            self._asked[asked] = (scene, decision)
-            while len(self._asked) > DECISIONS_KEPT:
-                self._asked.popitem(last=False)
-        return decision
+        return self._decisions.decide(
+            subtask,
+            catalog=catalog,
+            router=router,
+            parameters=parameters,
+            server_hint=server_hint,
+            record=record,
+            origin=origin,
+        )
 
     def parts(self, question: str, *, planner: str = "rules") -> tuple[SubQuery, ...]:
         """What a question asks for, one part where it cannot be taken apart. Raises PlannerError."""
-        return chosen_planner(self._planners, planner).decompose(question)
+        return self._decisions.parts(question, planner=planner)
 
     def plan(
         self,
@@ -202,14 +184,9 @@ class Console:
 
         For a router that knows the agent's state, a step has seen what the steps that it needs bring.
         """
-        chosen = parameters if parameters is not None else self.parameters(router)
-
-        def decide(text: str, seen: Sequence[str]) -> Decision:
-            known = self.middleware.having_seen(chosen, seen)
-            return self.route(text, catalog=catalog, router=router, parameters=known, origin=origin)
-
-        parts = [(part.text, part.needs) for part in self.parts(question, planner=planner)]
-        return Plan.of(question, self._planners[planner].name, parts, decide)
+        return self._decisions.plan(
+            question, planner=planner, catalog=catalog, router=router, parameters=parameters, origin=origin
+        )
 
     def planners(self) -> Mapping[str, str]:
         """Who can be asked to plan, by the name that parameters take: `rules`, and the model where one is set."""
@@ -217,7 +194,7 @@ class Console:
 
     def decision(self, decision_id: str) -> Decision | None:
         """A decision of this process by id."""
-        return self._decisions.get(decision_id)
+        return self._decisions.by_id(decision_id)
 
     def why(self, decision: Decision, name: str) -> str:
         """One sentence about a server (by name) or a tool (by `server::tool`) of a decision."""
@@ -300,8 +277,3 @@ class Console:
 
     def _attended(self, task: Task, catalog: str, parameters: Parameters) -> Decision:
         return self.route(task.subtask, catalog=catalog, router="tool_attention", parameters=parameters, record=False)
-
-    def _router(self, name: str) -> Router:
-        if name not in self._routers:
-            raise UnknownNameError(f"There is no router {name!r}; choose one of: {', '.join(self._routers)}.")
-        return self._routers[name]

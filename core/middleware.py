@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,6 @@ from core.attention.state import StateView, state_view
 from core.domain.catalog import Server, Tool
 from core.domain.decision import Decision
 from core.domain.params import Parameters
-from core.domain.preconditions import EVERYTHING, AgentState
 from core.domain.task import Task
 from core.errors import CatalogError
 from core.lab.calibration import Calibration, fit_threshold
@@ -82,17 +80,6 @@ class Middleware:
         if decision.router != ToolAttention.id:
             return None
         return state_view(decision, self._library.catalog(decision.catalog))
-
-    def having_seen(self, parameters: Parameters, tools: Sequence[str]) -> Parameters:
-        """The parameters of a turn in which the agent has the outputs of these tools besides; for a router that knows
-        no state, the same."""
-        if not isinstance(parameters, ToolAttentionParameters):
-            return parameters
-        held = AgentState.of(scopes="", outputs=parameters.outputs, milestones="")
-        if EVERYTHING in held.outputs or not tools:
-            return parameters
-        named = {tool for tool in tools if not re.search(r"[,\s]", tool)}  # others would read as several
-        return replace(parameters, outputs=(held | AgentState(outputs=frozenset(named))).texts()["outputs"])
 
     def calibrate(self, tasks: Sequence[Task], *, catalog: str, parameters: Parameters) -> Calibration:
         """The threshold of Tool Attention that fits labelled tasks best. Raises WayfareError where none is labelled."""

@@ -243,6 +243,10 @@ class Router(ABC):
             explored=verdict.explored,
         )
 
+    def having_seen(self, parameters: Parameters, tools: Sequence[str]) -> Parameters:  # noqa: ARG002
+        """The parameters of a step that comes after calls of these tools; the same where outputs seen do not matter."""
+        return parameters
+
     def event(self, decision: Decision) -> dict[str, Any]:  # noqa: ARG002 - most routers have nothing to add
         """What the algorithm reports of a decision beside its trace, as JSON; it is stored with it. Nothing by default."""
         return {}

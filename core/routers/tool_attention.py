@@ -16,7 +16,8 @@ server stands where its best tool does, and its economics are shown without a pa
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+import re
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -127,6 +128,13 @@ class ToolAttention(Router):
             exposure=Exposure(exposed=phase_2, cached=phase_1.tokens),
             remarks=remarks,
         )
+
+    def having_seen(self, parameters: Parameters, tools: Sequence[str]) -> Parameters:
+        """The agent's state with the outputs of these tools besides."""
+        if not isinstance(parameters, ToolAttentionParameters) or EVERYTHING in parameters.state().outputs:
+            return parameters
+        named = frozenset(tool for tool in tools if not re.search(r"[,\s]", tool))  # others would read as several
+        return replace(parameters, **(parameters.state() | AgentState(outputs=named)).texts())
 
     def event(self, decision: Decision) -> dict[str, Any]:
         """The paper's event, section 5.7."""

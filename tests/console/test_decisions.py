@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from core.console import DECISIONS_KEPT, Console
+from core.console import Console
+from core.decisions import DECISIONS_KEPT
 from core.errors import ParameterError, UnknownNameError, WayfareError
 from tests.console.world import Scripted, call, document, opened
 

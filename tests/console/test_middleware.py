@@ -11,6 +11,7 @@ from core.console import Console
 from core.domain.decision import Decision
 from core.domain.task import Task
 from core.errors import WayfareError
+from core.routers import ROUTERS
 from tests.console.world import document
 
 ATTENTION = "tool_attention"
@@ -159,7 +160,6 @@ def test_a_plans_step_has_seen_what_the_steps_before_it_bring(console: Console) 
 
 
 def test_a_tool_with_a_name_that_reads_as_several_has_been_seen_by_nobody(console: Console) -> None:
-    parameters = console.parameters(ATTENTION, {"outputs": "none"})
-    assert console.middleware.having_seen(parameters, ["evil::a, pay", "b c::*"]).outputs == "none"
-    ehrr = console.parameters("ehrr")
-    assert console.middleware.having_seen(ehrr, ["files::read"]) is ehrr
+    router, parameters = ROUTERS[ATTENTION](), console.parameters(ATTENTION, {"outputs": "none"})
+    assert router.having_seen(parameters, ["evil::a, pay", "b c::*"]).values()["outputs"] == "none"
+    assert router.having_seen(parameters, ["files::read"]).values()["outputs"] == "files::read"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
 
@@ -198,7 +199,7 @@ def test_a_plan_has_the_state_too_and_says_which_step_a_tool_is_held_back_from()
     app = visit(**PLANNED, **NOTHING)
     assert state(app) == {name: [] for name in NOTHING}
     lines = said(app).replace("\\", "").splitlines()
-    held = {line.split("**")[1]: after for line, after in zip(lines, lines[1:], strict=False) if "lock:" in line}
+    held = {line.split("**")[1]: after for line, after in itertools.pairwise(lines) if "lock:" in line}
     assert set(held) == {"mail::send", "mail::reply"}
     assert "step 1: ISO" in held["mail::reply"]  # in step 2 the letters have been found
     app = click(app, "route:grant:mail::send")
