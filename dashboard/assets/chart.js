@@ -5,7 +5,7 @@
 // what it was given last, it bears the attribute `data-due`.
 
 let loading;
-const charts = new Map(); // by box: {figure, say, width, sizes}
+const charts = new Map(); // by box: {figure, say, size, sizes}
 const due = new Set(); // boxes
 let drawing = false;
 
@@ -15,17 +15,26 @@ export default function ({ data, parentElement, setTriggerValue }) {
   chart.figure = { ...JSON.parse(data.figure), config: data.config };
   chart.say = (name) => setTriggerValue("chosen", name);
   box.setAttribute("aria-label", data.about);
-  box.style.height = `${chart.figure.layout.height}px`;
+  fit(box, chart);
   ask(box);
   return () => end(box);
 }
 
 function begin(box) {
-  const chart = { width: 0 };
-  chart.sizes = new ResizeObserver(() => box.clientWidth !== chart.width && ask(box));
+  const chart = { size: "" };
+  chart.sizes = new ResizeObserver(() => sizeOf(box) !== chart.size && ask(box));
   chart.sizes.observe(box);
   charts.set(box, chart);
+  box.nextElementSibling.onclick = () =>
+    document.fullscreenElement ? document.exitFullscreen() : box.parentElement.requestFullscreen();
   return chart;
+}
+
+const sizeOf = (box) => `${box.clientWidth} x ${box.clientHeight}`;
+
+// As high as the figure says, or as the screen.
+function fit(box, chart) {
+  box.style.height = document.fullscreenElement?.contains(box) ? "100vh" : `${chart.figure.layout.height}px`;
 }
 
 function end(box) {
@@ -88,10 +97,12 @@ async function drawn(plotly, box) {
   const chart = charts.get(box);
   if (!box.clientWidth) return; // not shown: its size is heard of when it is
   const { data, layout, config } = chart.figure;
-  const fresh = !chart.width;
-  chart.width = box.clientWidth;
+  const fresh = !chart.size;
+  fit(box, chart);
+  chart.size = sizeOf(box);
+  const size = { width: box.clientWidth, height: box.clientHeight };
   try {
-    await plotly.react(box, data, { ...layout, width: chart.width, template: { layout: looks(box) } }, config);
+    await plotly.react(box, data, { ...layout, ...size, template: { layout: looks(box) } }, config);
     if (fresh) listen(box, chart, layout);
   } catch (error) {
     console.error("A chart could not be drawn.", error);

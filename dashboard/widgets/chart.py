@@ -21,10 +21,16 @@ from dashboard.charts.base import CONFIG
 
 PLOTLY_URL = f"/plotly-{plotly.__version__}.min.js"
 
+ASSETS = Path(__file__).parent.parent / "assets"
+
 _chart = component(
     "wayfare.chart",
-    html=f'<div class="wayfare-chart" role="img" data-plotly="{PLOTLY_URL}"></div>',
-    js=(Path(__file__).parent.parent / "assets" / "chart.js").read_text(encoding="utf-8"),
+    html=(
+        f'<div class="wayfare-frame"><div class="wayfare-chart" role="img" data-plotly="{PLOTLY_URL}"></div>'
+        '<button class="wayfare-widen" type="button" title="Fullscreen" aria-label="Fullscreen">⤢</button></div>'
+    ),
+    css=(ASSETS / "chart.css").read_text(encoding="utf-8"),
+    js=(ASSETS / "chart.js").read_text(encoding="utf-8"),
     isolate_styles=False,
 )
 

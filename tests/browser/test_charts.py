@@ -15,8 +15,11 @@ QUESTION = "draw a bar chart of votes per party"
 COLOUR = "chart => getComputedStyle(chart.querySelector('.gtitle')).fill"
 
 
-def width(chart: Locator) -> float:
-    return float(chart.locator(".main-svg").first.evaluate("svg => svg.getBoundingClientRect().width"))
+def size(chart: Locator) -> list[float]:
+    """Width and height of what is drawn."""
+    return chart.locator(".main-svg").first.evaluate(
+        "svg => [svg.getBoundingClientRect().width, svg.getBoundingClientRect().height]"
+    )
 
 
 def test_a_knob_moves_the_charts_that_stand(console: ConsoleProgram, visitor: Visitor) -> None:
@@ -54,13 +57,13 @@ def test_charts_have_the_width_of_their_place(console: ConsoleProgram, visitor: 
     visit.open("", q=QUESTION)
     route.decided()
     lines = route.chart("Utility against κ")
-    narrow = width(lines)
+    narrow = size(lines)[0]
     visit.page.set_viewport_size({"width": 1800, "height": 900})
     visit.page.wait_for_function(
         "([chart, narrow]) => chart.clientWidth > narrow", arg=[lines.element_handle(), narrow]
     )
     visit.settled()
-    assert width(lines) == lines.evaluate("chart => chart.clientWidth") > narrow
+    assert size(lines)[0] == lines.evaluate("chart => chart.clientWidth") > narrow
 
 
 def test_charts_turn_dark_with_the_page(console: ConsoleProgram, visitor: Visitor) -> None:
@@ -75,3 +78,25 @@ def test_charts_turn_dark_with_the_page(console: ConsoleProgram, visitor: Visito
         f"([chart, light]) => ({COLOUR})(chart) !== light", arg=[chart.element_handle(), light]
     )
     assert chart.evaluate(COLOUR) == visit.page.get_by_test_id("stApp").evaluate("app => getComputedStyle(app).color")
+
+
+def test_a_chart_fills_the_screen_and_comes_back(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console)
+    visit.open("", q=QUESTION)
+    Route(visit).decided()
+    chart = Route(visit).chart("Utility against κ")
+    before = size(chart)
+    chart.hover()
+    button = chart.locator("xpath=following-sibling::button")
+    button.click()
+    visit.page.wait_for_function("chart => document.fullscreenElement?.contains(chart)", arg=chart.element_handle())
+    visit.settled()
+    screen = visit.page.evaluate("[innerWidth, innerHeight]")
+    expect(chart).to_have_js_property("clientWidth", screen[0], timeout=LIMIT_MS)
+    visit.settled()
+    assert size(chart) == screen
+    button.click()
+    visit.page.wait_for_function("!document.fullscreenElement")
+    expect(chart).to_have_js_property("clientWidth", before[0], timeout=LIMIT_MS)
+    visit.settled()
+    assert size(chart) == before
