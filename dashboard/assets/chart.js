@@ -100,6 +100,7 @@ async function drawn(plotly, box) {
   const fresh = !chart.size;
   fit(box, chart);
   chart.size = sizeOf(box);
+  if (fresh) box.replaceChildren();
   const size = { width: box.clientWidth, height: box.clientHeight };
   try {
     await plotly.react(box, data, { ...layout, ...size, template: { layout: looks(box) } }, config);
@@ -111,8 +112,11 @@ async function drawn(plotly, box) {
   if (!due.has(box)) delete box.dataset.due;
 }
 
+// What is left of the chart goes; a later figure begins anew.
 function failed(box) {
-  box.textContent = "This chart could not be drawn. Reload the page.";
+  window.Plotly?.purge(box);
+  charts.get(box).size = "";
+  box.textContent = "This chart could not be drawn. It is tried again when it changes, or when the page is reloaded.";
   delete box.dataset.due;
 }
 

@@ -100,3 +100,23 @@ def test_a_chart_fills_the_screen_and_comes_back(console: ConsoleProgram, visito
     expect(chart).to_have_js_property("clientWidth", before[0], timeout=LIMIT_MS)
     visit.settled()
     assert size(chart) == before
+
+
+def test_where_the_library_cannot_be_had_the_chart_says_so_and_is_drawn_later(
+    console: ConsoleProgram, visitor: Visitor
+) -> None:
+    visit = visitor(console)
+    library = "**/plotly-*.min.js"
+    visit.page.route(library, lambda route: route.abort())
+    visit.open("", q=QUESTION)
+    visit.see("This chart could not be drawn.")
+    visit.settled()
+    assert all("ERR_FAILED" in error or "could not be drawn" in error for error in visit.errors)
+    visit.errors.clear()
+
+    visit.page.unroute(library)
+    visit.page.get_by_role("slider", name="αt").press("ArrowRight")
+    tools = Route(visit).chart("3 · Tools")
+    expect(tools.locator(".gtitle")).to_be_visible(timeout=LIMIT_MS)
+    visit.settled()
+    expect(tools).not_to_contain_text("could not be drawn")
