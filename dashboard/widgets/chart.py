@@ -68,12 +68,14 @@ def chart(
             "figure": figure.to_json(validate=False),
             "about": about or read_out(str(figure.layout.title.text)),
             "config": dict(config),
+            "clicks": st.session_state.get(f"{key}.clicks", 0),  # after one, the same figure is to be drawn again
         },
         on_chosen_change=None if choose is None else lambda: _chosen(key, choose),
     )
 
 
 def _chosen(key: str, choose: Callable[[str], None]) -> None:
+    st.session_state[f"{key}.clicks"] = st.session_state.get(f"{key}.clicks", 0) + 1
     name = st.session_state[key].get("chosen")
     if isinstance(name, str):
         choose(name)

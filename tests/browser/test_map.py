@@ -144,3 +144,30 @@ def test_hostile_names_are_text_on_the_map(console: ConsoleProgram, visitor: Vis
     shown.drawn()
     visit.see("1 of 11 tools are highlighted")
     is_text(visit, TEXTS[7], TEXTS[6])
+
+
+def test_the_map_keeps_its_place_when_a_tool_is_chosen_and_put_away(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console)
+    shown = Map(visit)
+    visit.open("map", q=QUESTION)
+    shown.drawn()
+    tool = shown.topmost()
+    shown.point_at(tool)
+    whole = shown.chart.evaluate("chart => chart._fullLayout.xaxis.range.map(Number)")
+    visit.page.mouse.wheel(0, -300)
+    visit.page.wait_for_function(
+        "([chart, right]) => chart._fullLayout.xaxis.range[1] < right", arg=[shown.chart.element_handle(), whole[1]]
+    )
+    shown.click(tool)
+    visit.until_query(tool=tool, q=QUESTION)
+    visit.settled()
+    near = shown.chart.evaluate("chart => chart._fullLayout.xaxis.range.map(Number)")
+    assert near[1] - near[0] < whole[1] - whole[0]
+    selected = "chart => chart._fullData.flatMap(trace => trace.selectedpoints ? [...trace.selectedpoints] : [])"
+    assert len(shown.chart.evaluate(selected)) == 1
+
+    visit.page.get_by_role("button").filter(has_text="close").first.click()  # the page draws the map again
+    visit.until_query(tool=None, q=QUESTION)
+    visit.page.wait_for_function(f"chart => ({selected})(chart).length === 0", arg=shown.chart.element_handle())
+    visit.settled()
+    assert shown.chart.evaluate("chart => chart._fullLayout.xaxis.range.map(Number)") == near
