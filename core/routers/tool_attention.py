@@ -131,10 +131,13 @@ class ToolAttention(Router):
 
     def having_seen(self, parameters: Parameters, tools: Sequence[str]) -> Parameters:
         """The agent's state with the outputs of these tools besides."""
-        if not isinstance(parameters, ToolAttentionParameters) or EVERYTHING in parameters.state().outputs:
+        if not isinstance(parameters, ToolAttentionParameters):
             return parameters
+        held = parameters.state()
         named = frozenset(tool for tool in tools if not re.search(r"[,\s]", tool))  # others would read as several
-        return replace(parameters, **(parameters.state() | AgentState(outputs=named)).texts())
+        if EVERYTHING in held.outputs or not named:
+            return parameters
+        return replace(parameters, outputs=(held | AgentState(outputs=named)).texts()["outputs"])
 
     def event(self, decision: Decision) -> dict[str, Any]:
         """The paper's event, section 5.7."""

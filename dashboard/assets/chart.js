@@ -106,6 +106,7 @@ async function drawn(plotly, box) {
     await plotly.react(box, data, { ...layout, ...size, template: { layout: looks(box) } }, config);
     if (fresh) listen(box, chart, layout);
   } catch (error) {
+    if (!charts.has(box)) return; // it was taken away meanwhile
     console.error("A chart could not be drawn.", error);
     failed(box);
   }

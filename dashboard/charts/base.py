@@ -85,4 +85,5 @@ def rows_axis(count: int, *, shown: int) -> dict[str, Any]:
     }
 
 
+# two quick clicks, on whatever points, are two clicks
 CONFIG = {"displayModeBar": False, "doubleClick": False, "doubleClickDelay": 0}

@@ -120,3 +120,28 @@ def test_where_the_library_cannot_be_had_the_chart_says_so_and_is_drawn_later(
     expect(tools.locator(".gtitle")).to_be_visible(timeout=LIMIT_MS)
     visit.settled()
     expect(tools).not_to_contain_text("could not be drawn")
+
+
+def test_charts_may_be_left_while_they_are_drawn(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console)
+    visit.open("", q=QUESTION)
+    Route(visit).decided()
+    visit.page.evaluate(
+        """() => {
+          const react = Plotly.react;
+          Plotly.react = async (box, ...figure) => {
+            await new Promise(resolve => setTimeout(resolve, 1000));  // a slow machine
+            if (!box.isConnected) { window.left = true; throw new Error("the chart is gone") }
+            return react(box, ...figure);
+          };
+        }"""
+    )
+    visit.page.get_by_role("slider", name="αt").press("ArrowRight")
+    visit.page.locator(".wayfare-chart[data-due]").first.wait_for(state="attached")
+    visit.page.get_by_role("link", name="Catalog").click()
+    visit.page.wait_for_function("window.left")
+    visit.page.get_by_role("link", name="Route").click()
+    expect(visit.main.locator(".wayfare-chart .gtitle")).to_have_count(6, timeout=LIMIT_MS)
+    visit.settled()
+    expect(visit.main.get_by_text("could not be drawn")).to_have_count(0)
+    visit.check()  # nothing was reported as failed

@@ -163,3 +163,6 @@ def test_a_tool_with_a_name_that_reads_as_several_has_been_seen_by_nobody(consol
     router, parameters = ROUTERS[ATTENTION](), console.parameters(ATTENTION, {"outputs": "none"})
     assert router.having_seen(parameters, ["evil::a, pay", "b c::*"]).values()["outputs"] == "none"
     assert router.having_seen(parameters, ["files::read"]).values()["outputs"] == "files::read"
+    said = console.parameters(ATTENTION, {"scopes": "b, a", "outputs": "files::read"})
+    assert router.having_seen(said, []) is said  # as it was written: the same question is the same decision
+    assert router.having_seen(said, ["mail::send"]).values()["scopes"] == "b, a"

@@ -198,6 +198,7 @@ PLANNED = {"q": "find letters sent, then reply to them with answers", "plan": "r
 def test_a_plan_has_the_state_too_and_says_which_step_a_tool_is_held_back_from() -> None:
     app = visit(**PLANNED, **NOTHING)
     assert state(app) == {name: [] for name in NOTHING}
+    assert "has besides seen the outputs" in said(app)
     lines = said(app).replace("\\", "").splitlines()
     held = {line.split("**")[1]: after for line, after in itertools.pairwise(lines) if "lock:" in line}
     assert set(held) == {"mail::send", "mail::reply"}
