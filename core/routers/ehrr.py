@@ -19,6 +19,7 @@ from core.routers.base import Question, Router, Scene, Verdict
 from core.routers.exploring import Beliefs, beliefs, exploration_note
 from core.routers.figures import ServerFigures, ranks, server_figures, tool_figures
 from core.routers.parameters import EhrrParameters
+from core.routers.ranking import NO_TOOLS
 
 NOT_SHORTLISTED, REJECTED, NOT_AFFORDABLE, OUTRANKED = map(
     DROPS.index, (Drop.NOT_SHORTLISTED, Drop.REJECTED, Drop.NOT_AFFORDABLE, Drop.OUTRANKED)
@@ -179,7 +180,7 @@ def _reason(servers: ServerTrace, tools: ToolTrace, candidates: tuple[int, ...])
 def _why_none(servers: ServerTrace, tools: ToolTrace) -> str:
     raise_prices = "raise p_bs, p_ofs or the budget cap."
     if not len(tools.ids):
-        return "The catalog has no tools; import or discover a catalog that has some."
+        return NO_TOOLS
     if not servers.accepted.any():
         return f"None of the {servers.shortlisted.sum()} short-listed servers accepted the posted price; {raise_prices}"
     if servers.accepted[tools.server_row].any():

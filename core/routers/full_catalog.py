@@ -42,5 +42,4 @@ class FullCatalog(Router):
                 Stage("candidates", "tools", min(parameters.n, tools), tools, "Highest similarity."),
             ),
             exposure=Exposure(int(np.sum(scene.tool_tokens))),
-            nothing="The catalog has no tools; import or discover a catalog that has some.",
         )

@@ -22,7 +22,7 @@ from core.index.views import full
 from core.planning.base import Card, SubQuery
 from core.routers.base import Match, Question, Scene, Verdict
 from core.routers.parameters import PLANNING, CandidateParameters, MatchingParameters, PlanningParameters
-from core.routers.ranking import Floats, Mask, Scored, ranked_verdict
+from core.routers.ranking import NO_TOOLS, Floats, Mask, Scored, ranked_verdict
 
 PARTS = 8
 REFUSED = "Nothing in the catalog can do it"
@@ -183,7 +183,7 @@ def _told(parts: Sequence[Part]) -> str:
 
 def _why_none(scene: Scene, parts: Sequence[Part], found: Mask) -> str:
     if not len(scene.tool_ids):
-        return "The catalog has no tools; import or discover a catalog that has some."
+        return NO_TOOLS
     if not found.any():
         return "No tool came up; look into more servers."
     return f"{REFUSED}: {parts[0].reason}"

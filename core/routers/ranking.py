@@ -15,6 +15,8 @@ from core.routers.figures import ranks, server_figures, tool_figures
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
+NO_TOOLS = "The catalog has no tools; import or discover a catalog that has some."
+
 
 @dataclass(frozen=True, slots=True)
 class Scored:
@@ -41,7 +43,8 @@ def ranked_verdict(
     """The n best tools by score among those that nothing has dropped, ties by similarity, then name.
 
     `shortlisted` (S,): all servers where None. `dropped` (T,): codes of `DROPS`, `KEPT` where a tool is in the race; tools
-    of servers that are not on the short-list are out of it. `nothing` is the reason where no tool is left.
+    of servers that are not on the short-list are out of it. `nothing` is the reason where no tool of a catalog
+    that has some is left.
     """
     on_list = np.ones(len(scene.server_names), dtype=np.bool_) if shortlisted is None else shortlisted
     codes = np.full(len(scene.tool_ids), KEPT, dtype=np.int8) if dropped is None else dropped.copy()
@@ -56,7 +59,7 @@ def ranked_verdict(
         servers=_servers(scene, servers, on_list),
         tools=_tools(scene, tools, rank, codes),
         candidates=candidates,
-        reason=_reason(scene, tools, candidates, score) if candidates else nothing,
+        reason=_reason(scene, tools, candidates, score) if candidates else nothing if scene.tool_ids else NO_TOOLS,
         stages=stages,
         steps=steps,
         exposure=exposure,

@@ -51,5 +51,4 @@ class SimpleRetrieval(Router):
             n=parameters.n,
             score=self.score,
             stages=(Stage("retrieved", "tools", found, len(cosine), "Highest cosine; their schemas are exposed."),),
-            nothing="The catalog has no tools; import or discover a catalog that has some.",
         )

@@ -33,7 +33,7 @@ from core.domain.preconditions import EVERYTHING, AgentState
 from core.routers.base import Question, Router, Scene, Verdict
 from core.routers.parameters import ABLATION, SIMILARITY, CandidateParameters
 from core.routers.per_catalog import PerCatalog
-from core.routers.ranking import Floats, Mask, Scored, best_tool, ranked_verdict
+from core.routers.ranking import NO_TOOLS, Floats, Mask, Scored, best_tool, ranked_verdict
 
 STATE = "agent state"
 
@@ -176,7 +176,7 @@ def _held_back(scene: Scene, iso: Floats, remarks: Mapping[int, str]) -> str:
 
 def _why_none(scene: Scene, iso: Floats, remarks: Mapping[int, str]) -> str:
     if not len(iso):
-        return "The catalog has no tools; import or discover a catalog that has some."
+        return NO_TOOLS
     best = int(np.argmax(iso))
     nearest = f"that of {scene.tool_ids[best]} comes nearest, with ISO {iso[best]:.3f}"
     if not remarks:

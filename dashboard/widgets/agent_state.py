@@ -45,7 +45,7 @@ def agent_state(console: Console, decisions: Sequence[Decision], knobs: str) -> 
             with grid.cell():
                 held, named = (sorted(getattr(state, name)) for state in (view.held, view.named))
                 _choice(name, held, named, knobs, disabled=not view.checked)
-        if len(views) > 1:
+        if len(views) > 1 and EVERYTHING not in view.held.outputs:
             st.caption("A step of the plan has besides seen the outputs of the steps that it builds on.")
         held_back(views, _grant, (knobs, view.held))
 

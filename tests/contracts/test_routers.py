@@ -133,6 +133,7 @@ def test_servers_without_tools_give_an_empty_decision_with_a_reason(router, worl
     decision = router.route("x", scene)
     check_whole(decision, scene)
     assert decision.winner is None
+    assert decision.reason == "The catalog has no tools; import or discover a catalog that has some."
 
 
 def test_one_tool_wins(router, worlds):
