@@ -1,4 +1,4 @@
-"""The console as one ASGI app: the pages, `/healthz`, and the Console's life."""
+"""The console as one ASGI app: the pages, `/healthz`, the charts' library, and what is opened and closed with it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 
 import streamlit as st
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from streamlit import config
 
 from dashboard import session
-from dashboard.widgets.chart import PLOTLY_URL, plotly_js
+from dashboard.ui.chart import PLOTLY_URL, plotly_js
 
 HERE = Path(__file__).parent
 CONFIG = HERE.parent / ".streamlit" / "config.toml"
@@ -43,9 +43,17 @@ async def healthz(_: Request) -> JSONResponse:
 
 async def plotly(_: Request) -> Response:
     """The library of the charts; its address has its version, so a browser asks once."""
-    kept = {"Cache-Control": "public, max-age=31536000, immutable"}
-    as_it_is = {"Content-Encoding": "identity"}  # to pack 5 MB would hold up the first page by more than it saves
-    return Response(plotly_js(), media_type="text/javascript", headers=kept | as_it_is)
+    headers = {
+        "Cache-Control": "public, max-age=31536000, immutable",
+        "Content-Encoding": "identity",  # compressing 5 MB would delay the first page by more than it saves
+    }
+    return Response(plotly_js(), media_type="text/javascript", headers=headers)
+
+
+async def to_default_page(request: Request) -> Response:
+    """Route is the default page, whose address is empty: who types /route gets there, with the query."""
+    query = f"?{request.url.query}" if request.url.query else ""
+    return RedirectResponse(f"./{query}")
 
 
 @asynccontextmanager
@@ -56,12 +64,12 @@ async def lifespan(_: object) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        session.close_console()
+        session.close_app()
 
 
 load_config()
 app = st.App(
     HERE / "main.py",
     lifespan=lifespan,
-    routes=[Route("/healthz", healthz), Route(PLOTLY_URL, plotly)],
+    routes=[Route("/healthz", healthz), Route(PLOTLY_URL, plotly), Route("/route", to_default_page)],
 )

@@ -4,13 +4,21 @@ from pathlib import Path
 
 import streamlit as st
 
-from dashboard.pages import register
-from dashboard.views import activity, call, catalog, compare, map, network, route
+from dashboard.pages.activity import view as activity
+from dashboard.pages.call import view as call
+from dashboard.pages.catalog import view as catalog
+from dashboard.pages.compare import view as compare
+from dashboard.pages.map import view as map
+from dashboard.pages.network import view as network
+from dashboard.pages.route import view as route
+from dashboard.ui.navigation import register
 
-MARK = str(Path(__file__).parent / "assets" / "wayfare.png")  # a file of ours: named icons are fetched from elsewhere
+ASSETS = Path(__file__).parent / "assets"
+MARK = str(ASSETS / "wayfare.png")  # a file of ours: named icons are fetched from elsewhere
 
 st.set_page_config(page_title="Wayfare", page_icon=MARK, layout="wide")
 st.logo(MARK, size="medium")
+st.html(ASSETS / "page.css")
 st.navigation(
     register(
         st.Page(route.page, title="Route", icon=":material/alt_route:", url_path="route", default=True),

@@ -1,63 +1,96 @@
-"""What a page needs of the process and of its visitor: the one Console, and who looks at it."""
+"""What a page needs of the process: the one app with its services, opened once with the settings that it was started with."""
 
 from __future__ import annotations
 
-import os
 import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from core.errors import WayfareError
-from core.paths import default_db
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from core.shared.errors import WayfareError
+from core.shared.progress import Report, silent
+from core.shared.settings import Settings
 from core.store import Store
 
 if TYPE_CHECKING:
-    from core.console import Console
+    from core.app import App
 
 _opening = threading.Lock()
+_settings: Settings | None = None
+_report: Report = silent
 _store: Store | None = None
-_console: Console | None = None
+_app: App | None = None
+
+
+def configure(settings: Settings, report: Report = silent) -> None:
+    """Have the app of this process opened with these settings, and `report` told what a first start does.
+
+    Without a call the settings are those of the environment.
+    """
+    global _settings, _report
+    with _opening:
+        _settings, _report = settings, report
+
+
+def _chosen() -> Settings:
+    return Settings.from_environment() if _settings is None else _settings
 
 
 def open_store() -> None:
     """Take the store before anybody is told that the console can serve."""
-    global _store  # noqa: PLW0603 - one process, one store, one Console
+    global _store  # noqa: PLW0603 - one process, one store, one app
     with _opening:
-        if _store is None and _console is None:
-            _store = Store(default_db())
+        if _store is None and _app is None:
+            _store = Store(_chosen().db)
 
 
-def console() -> Console:
-    """The Console of this process, opened at first use."""
-    global _console  # noqa: PLW0603
+def current_app() -> App:
+    """The app of this process, opened at first use."""
+    global _app  # noqa: PLW0603
     with _opening:
-        if _console is None:
-            from core.console import Console
+        if _app is None:
+            from core.app import build_app
 
-            _console = Console.open() if _store is None else Console.over(_store)
-        return _console
+            settings = _chosen()
+            store = Store(settings.db) if _store is None else _store
+            _app = build_app(store, settings, report=_report)
+        return _app
+
+
+def use_app(app: App | None) -> None:
+    """Have the pages use this app, which the caller closes; None: the next look opens one anew."""
+    global _app  # noqa: PLW0603
+    with _opening:
+        _app = app
+
+
+def visitor() -> str:
+    """Who looks at the page: one browser tab, as the page host tells them apart; "" outside a page."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return "" if context is None else context.session_id
 
 
 def warm_up() -> None:
-    """Open the Console and the first catalog in the background, so that the first visitor does not wait."""
+    """Open the app and the first catalog in the background, so that the first visitor does not wait."""
     threading.Thread(target=_warm_up, name="wayfare-warm", daemon=True).start()
 
 
 def _warm_up() -> None:
     with suppress(WayfareError):  # the first visitor reads the sentence
-        console().warm(first_catalog())
+        current_app().warm(first_catalog())
 
 
-def close_console() -> None:
+def close_app() -> None:
     """Commit and release everything; called when the server stops."""
-    global _console, _store  # noqa: PLW0603
+    global _app, _store  # noqa: PLW0603
     with _opening:
-        for opened in (_console, _store):
+        for opened in (_app, _store):
             if opened is not None:
                 opened.close()
-        _console = _store = None
+        _app = _store = None
 
 
 def first_catalog() -> str:
     """The catalog that is shown first."""
-    return os.environ.get("WAYFARE_CATALOG", "sample")
+    return _chosen().catalog

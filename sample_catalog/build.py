@@ -1,8 +1,10 @@
-"""Writes `servers/*.json`: what the runnable servers say, and the drawn prices of all; `--check` only compares.
-The testbeds' files are written from their sheets.
+"""Writes what `make catalog` makes, in this order; `--check` only compares.
+
+1. `servers/*.json`: what the runnable servers say, and the drawn prices of all; the testbeds' files from their sheets.
+2. The vectors of all their texts and the encoders' graphs, where a text or a model was changed (`sample_catalog.vectors`).
 
 A runnable server's file is made from its program and its profile. A written server ("virtual": true) is its file, in
-which the figures are filled in. A file that is neither belongs to no server and is removed.
+which the prices and rates are filled in. A file that is neither belongs to no server and is removed.
 """
 
 import argparse
@@ -14,7 +16,7 @@ from pathlib import Path
 
 from mcp import Client
 
-from sample_catalog import SERVERS_DIR
+from sample_catalog import SERVERS_DIR, vectors
 from sample_catalog.profiles import FIGURES, PROFILES, Document, Profile, ask_price, tool_economics, written
 from sample_catalog.testbeds import ATTENTION_DIR, SEARCH_DIR
 from sample_catalog.testbeds.attention import attention_120
@@ -120,20 +122,23 @@ def main() -> int:
     """Write the files, or with `--check` say what differs and answer 1."""
     parser = argparse.ArgumentParser(prog="python -m sample_catalog.build", description=__doc__)
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 when a file is out of date")
-    check = parser.parse_args().check
+    parser.add_argument("--vectors", action="store_true", help="make the vectors again even where they fit")
+    options = parser.parse_args()
     folders = {
         SERVERS_DIR: asyncio.run(catalog(SERVERS_DIR)),
         ATTENTION_DIR: texts(attention_120()),
         SEARCH_DIR: texts(search_15()),
     }
     found = [f"{folder.name}/{line}" for folder, wanted in folders.items() for line in drift(wanted, folder)]
-    if check:
+    if options.check:
+        found += vectors.drift()
         for line in found:
             print(line, file=sys.stderr)
         return 1 if found else 0
     for folder, wanted in folders.items():
         _write(wanted, folder)
     print(f"{sum(map(len, folders.values()))} servers written, {len(found)} changed")
+    print(vectors.build() if options.vectors or vectors.drift() else "the vectors fit: nothing was embedded")
     return 0
 
 

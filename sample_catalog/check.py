@@ -2,7 +2,7 @@
 
     python -m sample_catalog.check
 
-prints each problem (and answers 1 where there is one) and, for each level, the mean ROUGE-L between a task's question
+prints each problem (and exits with 1 where there is one) and, for each level, the mean ROUGE-L between a task's question
 and sub-task and the descriptions of its relevant tools, as in Table 5 of ETOM (published: L1 0.337, L2 0.152).
 """
 
@@ -20,7 +20,7 @@ from typing import Any
 from core.domain.catalog import Catalog
 from core.domain.task import Task
 from core.importers import read_tasks
-from core.library import sample
+from core.importers.read_shipped import sample
 from sample_catalog import DISTINCT_PAIRS, EQUAL_SETS, TASKS_DIR
 
 LONGEST_COPY_WORDS = 6

@@ -86,7 +86,7 @@ def _chance(purpose: str, tool_id: str) -> random.Random:
 def tool_economics(
     tool_id: str, *, call_s: float, success: float, latency_factor: float = 1.0, high_reason: str = ""
 ) -> dict[str, float | str]:
-    """Declared price, tier, latency and success of one tool of a server with these figures.
+    """Declared price, tier, latency and success of one tool of a server with these times and rates.
 
     Low tier: U(0, 0.0025) USD; high tier, where there is a reason for it: N(0.0225, 0.005^2) USD, cut at 0.
     """
@@ -111,7 +111,7 @@ def ask_price(ask: Ask, prices: list[float]) -> dict[str, float]:
 
 
 def written(document: Document) -> Document:
-    """A written server with its drawn figures. `ask`, `latency_factor` and each tool's tier say what to draw from."""
+    """A written server with its drawn prices and rates. `ask`, `latency_factor` and each tool's tier say what to draw from."""
     tools = [
         tool
         | tool_economics(

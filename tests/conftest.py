@@ -1,31 +1,102 @@
-"""What more than one room needs: the encoder, exported once, and a store in which the sample has been embedded."""
+"""What more than one room needs: the encoders, put together once for all workers and opened once in each, and the sample's store."""
 
 from __future__ import annotations
 
 import os
-import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import core.app
+from core.app import Settings, open_app
+from core.embedding import packaged_vectors
+from core.embedding.cached import EncoderSource
+from core.embedding.onnx import onnx_source
+from sample_catalog import VECTORS
+
+STALE_S = 120.0  # a lock of this age was left by a session that was killed
+
+
+@contextmanager
+def one_worker_at_a_time(lock: Path) -> Iterator[None]:
+    """Waits while another worker is inside."""
+    while True:
+        try:
+            os.close(os.open(lock, os.O_CREAT | os.O_EXCL))
+            break
+        except FileExistsError:
+            try:
+                if time.time() - lock.stat().st_mtime > STALE_S:
+                    lock.unlink()
+            except FileNotFoundError:
+                continue
+            time.sleep(0.05)
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)
+
 
 @pytest.fixture(scope="session")
-def encoder_cache(request: pytest.FixtureRequest) -> Path:
-    """What WAYFARE_CACHE points to: kept between sessions, filled by the first text that is embedded."""
-    return Path(request.config.cache.mkdir("wayfare"))
+def encoder_cache(request: pytest.FixtureRequest) -> Iterator[Path]:
+    """What WAYFARE_CACHE points to: kept between sessions, with both encoders in it.
+
+    Every app of this process that uses it shares the opened encoders: opening one takes a quarter of a second.
+    """
+    folder = Path(request.config.cache.mkdir("wayfare"))
+    models = Settings(cache=folder).models_folder
+    shared = _opened_once(models)
+    with one_worker_at_a_time(folder / "lock"):
+        for tuned in (False, True):
+            source = shared(models, tuned=tuned, difference="")
+            if not (models / source.model).is_dir():
+                source.open()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(core.app, "onnx_source", shared)
+        yield folder
+
+
+def _opened_once(models: Path) -> Callable[..., EncoderSource]:
+    """`onnx_source`, with one source for equal options of this folder of models."""
+    known: dict[tuple[object, ...], EncoderSource] = {}
+
+    def source(root: Path, *names: str, report: Any = None, **options: Any) -> EncoderSource:
+        if root != models:
+            return onnx_source(root, *names, **options, **({} if report is None else {"report": report}))
+        key = (*names, *sorted(options.items()))
+        if key not in known:
+            made = onnx_source(root, *names, **options)
+            known[key] = replace(made, open=cache(made.open))
+        return known[key]
+
+    return source
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shipped_vectors_read_once() -> Iterator[None]:
+    """The vectors that come with Wayfare are read once in a process, not for each app."""
+    read, once = packaged_vectors.read_vectors, cache(packaged_vectors.read_vectors)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            packaged_vectors,
+            "read_vectors",
+            lambda folder, model: (once if folder == VECTORS else read)(folder, model),
+        )
+        yield
 
 
 @pytest.fixture(scope="session")
 def warm_store(encoder_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with the sample's vectors and nothing else. They are kept between sessions, by their texts."""
-    from core.console import Console
-
-    kept, file = encoder_cache / "sample.duckdb", tmp_path_factory.mktemp("warm") / "warm.duckdb"
-    if kept.exists():
-        shutil.copy(kept, file)
+    """A store in which the sample has been counted, and embedded where its vectors do not come with Wayfare."""
+    file = tmp_path_factory.mktemp("warm") / "warm.duckdb"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WAYFARE_CACHE", str(encoder_cache))
-        with Console.open(file) as console:
-            console.warm("sample")
-    Path(shutil.copy(file, kept.with_name(f"{os.getpid()}.tmp"))).replace(kept)  # whole at any time
+        with open_app(Settings.from_environment(db=file)) as app:
+            app.catalogs.prepare("sample")
     return file

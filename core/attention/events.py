@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from core.domain.decision import DROPS, Decision, Drop
+from core.domain.decision import Decision
+from core.domain.trace import DROPS, Drop
 from core.embedding.base import text_hash
 
 

@@ -1,4 +1,4 @@
-"""The agent's state as somebody edits it: what a catalog's preconditions ask for, and what each held-back tool lacks."""
+"""The agent's state, for a form that edits it: what a catalog's preconditions ask for, and what each held-back tool lacks."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class HeldBack:
 
 @dataclass(frozen=True, slots=True)
 class StateView:
-    """What a decision's state holds, what preconditions name in its catalog (of `guarded` tools), and what is held back,
-    highest ISO first. `checked` is False where the decision did not look at the state."""
+    """The agent's state in a decision, the state that all preconditions of the catalog (of `guarded` tools) name, and the tools
+    that are held back, highest ISO first. `checked` is False where the decision did not look at the state."""
 
-    held: AgentState
+    state: AgentState
     named: AgentState
     guarded: int
     held_back: tuple[HeldBack, ...]
@@ -37,21 +37,21 @@ class StateView:
 
 def state_view(decision: Decision, catalog: Catalog) -> StateView:
     """The state of a decision by Tool Attention."""
-    said = {name: str(decision.parameters[name]) for name in ("scopes", "outputs", "milestones")}
-    held, tools = AgentState.of(**said), decision.tools
+    texts = {name: str(decision.parameters[name]) for name in ("scopes", "outputs", "milestones")}
+    state, tools = AgentState.of(**texts), decision.tools
     ranked = sorted(decision.remarks, key=lambda row: (-tools.utility[row], tools.ids[row]))
     active, k = tools.utility[list(decision.candidates)], cast(int, decision.parameters["n"])
-    asked_for = [tool.preconditions for tool in catalog.tools if tool.preconditions]
+    guarded = [tool.preconditions for tool in catalog.tools if tool.preconditions]
     return StateView(
-        held=held,
-        named=AgentState.satisfying(text for texts in asked_for for text in texts),
-        guarded=len(asked_for),
+        state=state,
+        named=AgentState.satisfying(text for preconditions in guarded for text in preconditions),
+        guarded=len(guarded),
         held_back=tuple(
             HeldBack(
                 tools.ids[row],
                 float(tools.utility[row]),
                 rank if (rank := 1 + int(np.count_nonzero(active >= tools.utility[row]))) <= k else None,
-                held.unmet(catalog.tools[catalog.tool_row[tools.ids[row]]].preconditions),
+                state.unmet(catalog.tools[catalog.tool_row[tools.ids[row]]].preconditions),
             )
             for row in ranked
             if tools.ids[row] in catalog.tool_row  # a catalog may have been replaced since

@@ -4,7 +4,7 @@ All summaries together are the pool of phase 1: always in the prompt and the sam
 them. They are extractive: whole sentences as long as they fit, and where not even the first does, its first words.
 
 The same words are read twice. In the pool a tool goes by its id, because that is how a model asks for it; for the encoder
-its names are words (`core.index.views.full` where all of the description fits, so that nothing is embedded anew).
+its names are words (`core.index.text_views.full` where all of the description fits, so that nothing is embedded anew).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.domain.catalog import Tool
-from core.index.views import names
-from core.tokens import count_tokens
+from core.index.text_views import names
+from core.shared.tokens import count_tokens
 
 MAX_TOKENS = 60
 CUT = "…"
@@ -43,14 +43,14 @@ def pool(tools: Sequence[Tool], limit_tokens: int = MAX_TOKENS) -> Pool:
     (('files::readText: Reads a file.',), ('files read Text: Reads a file.',), 9)
     """
     shortened = [shortened_description(tool, limit_tokens) for tool in tools]
-    lines = tuple(summary_line(tool, said) for tool, said in zip(tools, shortened, strict=True))
-    texts = tuple(f"{names(tool)}: {said}" for tool, said in zip(tools, shortened, strict=True))
+    lines = tuple(summary_line(tool, text) for tool, text in zip(tools, shortened, strict=True))
+    texts = tuple(f"{names(tool)}: {text}" for tool, text in zip(tools, shortened, strict=True))
     return Pool(lines, texts, sum(count_tokens(f"{line}\n") for line in lines))
 
 
-def summary_line(tool: Tool, said: str) -> str:
+def summary_line(tool: Tool, text: str) -> str:
     """A summary on one line, whatever the description holds."""
-    return " ".join(f"{tool.id}: {said}".split())
+    return " ".join(f"{tool.id}: {text}".split())
 
 
 def shortened_description(tool: Tool, limit_tokens: int) -> str:
@@ -78,5 +78,5 @@ def _longest(tool: Tool, parts: Sequence[str], end: str, limit_tokens: int) -> s
     return " ".join(parts[:low]) + end if low else ""
 
 
-def _fits(tool: Tool, said: str, limit_tokens: int) -> bool:
-    return count_tokens(summary_line(tool, said)) <= limit_tokens
+def _fits(tool: Tool, text: str, limit_tokens: int) -> bool:
+    return count_tokens(summary_line(tool, text)) <= limit_tokens

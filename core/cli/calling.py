@@ -10,12 +10,15 @@ from typing import Any, cast
 
 import click
 
-from core import units
+from core.cli.opening import opened
 from core.cli.options import catalog_option, common, print_json, printable
-from core.console import CallReport, Console
 from core.domain.outcome import CallMode, ContentBlock, ToolCall
-from core.errors import WayfareError
 from core.importers.checks import kind
+from core.services.calls import CallReport
+from core.shared import units
+from core.shared.errors import WayfareError
+from core.shared.json_schema import argument_problems
+from core.shared.untrusted_text import visible
 
 MARKS = {
     CallMode.DRAWN: "simulated: no tool was called",
@@ -62,14 +65,14 @@ def call(
     """
     values = _object(arguments)
     mode = _mode(virtual=virtual, simulate=simulate)
-    with Console.open(db) as console:
-        name = console.open_catalog(catalog)
-        problems = console.argument_problems(console.tool(name, server, tool), values)
+    with opened(db) as app:
+        name = app.catalogs.open(catalog).name
+        problems = argument_problems(app.catalogs.catalog(name).find(server, tool)[1].input_schema, values)
         if problems:
             said = "; ".join(f"{field or 'arguments'} {text}" for field, text in problems.items())
             raise WayfareError(f"--args does not fit the schema of {server}::{tool}: {said}.")
         request = ToolCall(server, tool, values, timeout_s=timeout, catalog=name)
-        report = console.call(request, mode=mode, origin="cli")
+        report = app.calls.run(request, mode=mode, origin="cli")
     if as_json:
         print_json(_document(report))
     else:
@@ -109,7 +112,12 @@ def _document(report: CallReport) -> dict[str, Any]:
         "content": [_block(block) for block in outcome.content],
         "structured": _finite(outcome.structured),
         "statistics": {
-            name: {"success": r.success, "latency_s": r.call_s, "post_accept_failure": r.failure, "calls": r.calls}
+            name: {
+                "success": r.success,
+                "latency_s": r.call_s,
+                "post_accept_failure": r.post_accept_failure,
+                "calls": r.calls,
+            }
             for name, r in (("server_before", report.server_before), ("server_after", report.server_after))
         },
     }
@@ -150,13 +158,12 @@ def _print_report(report: CallReport) -> None:
         click.echo(printable(outcome.error, 2000))
     for block in outcome.content:
         if not block.text or block.text != outcome.error:  # an error's text is in its content as well
-            click.echo(_clean(block.text) if block.text else _named(block))
+            click.echo(block_text(block))
 
 
-def _named(block: ContentBlock) -> str:
+def block_text(block: ContentBlock) -> str:
+    """A block of a result for the terminal: its text with nothing unseen, or what kind of data it is and how much."""
+    if block.text:
+        return visible(block.text)
     size = f", {len(block.data):,} bytes" if block.data else ""
     return f"[{' '.join(filter(None, (block.kind, block.mime_type, printable(block.uri))))}{size}]"
-
-
-def _clean(text: str) -> str:
-    return "".join(ch for ch in text if ch.isprintable() or ch in "\n\t")

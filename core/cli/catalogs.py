@@ -1,4 +1,4 @@
-"""Commands about what there is: catalogs, routers, parameters, import, discover."""
+"""Commands that list (catalogs, routers, parameters) or add (import, discover)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
+from core.cli.opening import opened
 from core.cli.options import common, print_json, print_table, printable
-from core.console import Console
-from core.desk import ImportReport
+from core.services.catalog_editor import ImportReport
 
 
 @click.command()
@@ -20,8 +20,8 @@ def catalogs(db: Path | None, as_json: bool) -> None:
 
     Example: wayfare catalogs --json
     """
-    with Console.open(db) as console:
-        infos = console.catalogs()
+    with opened(db) as app:
+        infos = app.catalogs.infos()
     if as_json:
         print_json(
             {"catalogs": [{"name": i.name, "servers": i.servers, "tools": i.tools, "source": i.source} for i in infos]}
@@ -64,8 +64,8 @@ def parameters(router: str, db: Path | None, as_json: bool) -> None:  # noqa: AR
 
     Example: wayfare parameters --router ehrr
     """
-    from core.errors import UnknownNameError
     from core.routers import ROUTERS
+    from core.shared.errors import UnknownNameError
 
     if router not in ROUTERS:
         raise UnknownNameError(f"There is no router {router!r}; choose one of: {', '.join(ROUTERS)}.")
@@ -93,8 +93,8 @@ def import_(files: tuple[Path, ...], name: str | None, db: Path | None, as_json:
 
     Example: wayfare import my_servers.json --name mine
     """
-    with Console.open(db) as console:
-        report = console.desk.import_files(files, name)
+    with opened(db) as app:
+        report = app.catalog_editor.import_files(files, name)
     _print_report(report, as_json)
 
 
@@ -107,8 +107,8 @@ def discover(file: Path, name: str | None, db: Path | None, as_json: bool) -> No
 
     Example: wayfare discover ~/.config/client/mcp.json --name mine
     """
-    with Console.open(db) as console:
-        report = console.desk.discover_file(file, name)
+    with opened(db) as app:
+        report = app.catalog_editor.discover_file(file, name)
     _print_report(report, as_json)
 
 

@@ -1,17 +1,15 @@
-"""`wayfare bench` and `wayfare calibrate`: what labelled tasks say of routers, and of a threshold."""
+"""`wayfare bench`: what labelled tasks say of routers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import click
 
-from core.cli.options import catalog_option, common, print_json, print_table, set_option, settings_of
-from core.console import Console
-from core.domain.decision import Decision
-from core.domain.task import Task
-from core.lab.levels import LevelRun, run_levels
+from core.cli.opening import opened
+from core.cli.options import catalog_option, common, preset_option, print_json, print_table, set_option, settings_of
+from core.lab.execution import VALUE_USD, ExecutionRun
+from core.services.lab import S_PER_USD
 
 RANKED = "10"  # bench looks deeper than a decision does, unless --set n= says otherwise
 
@@ -20,14 +18,48 @@ RANKED = "10"  # bench looks deeper than a decision does, unless --set n= says o
 @click.option("--tasks", required=True, type=click.Path(path_type=Path), help="Labelled tasks, JSON Lines.")
 @click.option("--router", "routers", multiple=True, default=("ehrr",), show_default=True, help="May be repeated.")
 @click.option("--hints/--no-hints", default=True, show_default=True, help="Give the tasks' server hints to the router.")
+@click.option(
+    "--execute", is_flag=True, help="Play route, try in order, up to three rounds: success, money, time, value."
+)
+@click.option("--seeds", default=20, show_default=True, type=click.IntRange(1, 1000), help="Draws of every outcome.")
+@click.option("--live", is_flag=True, help="With --execute: really call tools that only read, on servers that run.")
+@click.option(
+    "--prices",
+    type=click.Choice(["declared", "tiers"]),
+    default="declared",
+    show_default=True,
+    help="tiers: draw every price by EHRR's two tiers, for a catalog in which nobody priced the tools.",
+)
+@click.option(
+    "--value-usd",
+    default=VALUE_USD,
+    show_default=True,
+    type=click.FloatRange(0),
+    help="What a solved sub-task is worth.",
+)
+@click.option(
+    "--s-per-usd",
+    default=S_PER_USD,
+    show_default=True,
+    type=click.FloatRange(0, min_open=True),
+    help="Seconds that one dollar is worth, in the value.",
+)
 @set_option
+@preset_option
 @catalog_option
 @common
 def bench(
     tasks: Path,
     routers: tuple[str, ...],
     hints: bool,
+    execute: bool,
+    seeds: int,
+    live: bool,
+    prices: str,
+    value_usd: float,
+    s_per_usd: float,
     settings: tuple[str, ...],
+    preset: str,
     catalog: str,
     db: Path | None,
     as_json: bool,
@@ -38,19 +70,48 @@ def bench(
 
     Example: wayfare bench --tasks tasks.jsonl --catalog catalog.json --router ehrr --json
     """
-    with Console.open(db) as console:
-        name = console.open_catalog(catalog)
-        labelled = console.read_tasks(tasks)
-        values = {"n": RANKED, **settings_of(settings)}
+    with opened(db) as app:
+        name = app.catalogs.open(catalog).name
+        labelled = app.lab.read_tasks(tasks)
+        if prices == "tiers":
+            name = app.lab.priced_by_tiers(name)
+        given = settings_of(settings)
+        values = {"n": RANKED, **given}
+        played = [
+            app.lab.execute(
+                labelled,
+                catalog=name,
+                router=router,
+                parameters=app.routing.parameters(router, given, preset=preset),
+                seeds=seeds,
+                value_usd=value_usd,
+                s_per_usd=s_per_usd,
+                live=live,
+            )
+            for router in (routers if execute else ())
+        ]
         runs = [
-            console.benchmark(
-                labelled, catalog=name, router=router, parameters=console.parameters(router, values), server_hints=hints
+            app.lab.benchmark(
+                labelled,
+                catalog=name,
+                router=router,
+                parameters=app.routing.parameters(router, values, preset=preset),
+                server_hints=hints,
             )
             for router in routers
         ]
-        levelled = () if as_json else _levelled(console, labelled, name, routers, values)
+        levelled = [
+            run
+            for router in (() if as_json else routers)
+            for run in app.lab.levels(
+                labelled, catalog=name, router=router, parameters=app.routing.parameters(router, values, preset=preset)
+            )
+        ]
     if as_json:
-        print_json({"runs": [run.to_json() for run in runs]})
+        outcomes = [one.to_json() for one in played] or [{} for _ in runs]
+        print_json(
+            {"runs": [run.to_json() | {"preset": preset} | one for run, one in zip(runs, outcomes, strict=True)]}
+        )
         return
     measures = list(runs[0].measures)
     print_table(
@@ -67,6 +128,12 @@ def bench(
             for run in runs
         ],
     )
+    if played:
+        click.echo()
+        print_table(
+            ("router", "solved", "m$ each", "s each", "tokens each", "invalid routes", "invalid tools", "value m$"),
+            [_outcome(one) for one in played],
+        )
     if levelled:
         click.echo()
         print_table(
@@ -85,43 +152,14 @@ def bench(
         )
 
 
-def _levelled(
-    console: Console, tasks: Sequence[Task], catalog: str, routers: Sequence[str], values: Mapping[str, str]
-) -> tuple[LevelRun, ...]:
-    def asked(router: str) -> Callable[[str], Decision]:
-        parameters = console.parameters(router, values)
-        return lambda text: console.route(text, catalog=catalog, router=router, parameters=parameters, record=False)
-
-    return tuple(run for router in routers for run in run_levels(router, tasks, asked(router)))
-
-
-@click.command()
-@click.option("--tasks", required=True, type=click.Path(path_type=Path), help="Labelled tasks, JSON Lines.")
-@set_option
-@catalog_option
-@common
-def calibrate(tasks: Path, settings: tuple[str, ...], catalog: str, db: Path | None, as_json: bool) -> None:
-    """Fit the threshold of Tool Attention to labelled tasks: theta from 0.10 to 0.50, the best F1 wins.
-
-    Example: wayfare calibrate --tasks tasks.jsonl --catalog catalog.json --set n=8
-    """
-    with Console.open(db) as console:
-        name = console.open_catalog(catalog)
-        parameters = console.parameters("tool_attention", settings_of(settings))
-        fit = console.middleware.calibrate(console.read_tasks(tasks), catalog=name, parameters=parameters)
-    if as_json:
-        print_json(fit.to_json())
-        return
-    print_table(
-        ("theta", "precision", "recall", "F1", "active tools", "rejection", ""),
-        [
-            (
-                f"{point.theta:.2f}",
-                *(f"{figure:.3f}" for figure in (point.precision, point.recall, point.f1)),
-                f"{point.active:.1f}",
-                "–" if point.rejection is None else f"{point.rejection:.3f}",
-                "best" if point is fit.best else "",
-            )
-            for point in fit.points
-        ],
+def _outcome(run: ExecutionRun) -> tuple[str, ...]:
+    return (
+        run.router,
+        f"{run.success_rate.mean:.3f} ±{run.success_rate.high - run.success_rate.mean:.3f}",
+        f"{run.usd_per_solved.mean * 1e3:.2f}",
+        f"{run.s_per_solved.mean:.2f}",
+        f"{run.tokens_per_solved.mean:,.0f}",
+        f"{run.invalid_route_calls.mean:.2f}",
+        f"{run.invalid_tool_calls.mean:.2f}",
+        f"{run.value.mean * 1e3:.1f} ±{(run.value.high - run.value.mean) * 1e3:.1f}",
     )

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import click
 
+from core.cli.opening import opened
 from core.cli.options import catalog_option, common, print_json, printable
-from core.console import Console
 from core.domain.lint import Finding, LintReport, Severity
-from core.errors import UnknownNameError
+from core.shared.errors import UnknownNameError
 
 SHOWN = 10  # findings of one rule, unless rules are asked for by name
 
@@ -36,11 +36,11 @@ def lint(rules: tuple[str, ...], severity: str, strict: bool, catalog: str, db: 
     """
     least = Severity(severity)
     vectors = _needs_vectors(rules, least)
-    with Console.open(db) as console:
-        name = console.open_catalog(catalog)
+    with opened(db) as app:
+        name = app.catalogs.open(catalog).name
         if vectors and not as_json:
-            console.library.prepare(name, _told_once())
-        report = console.desk.lint(name, vectors=vectors).only(rules, least)
+            app.catalogs.prepare(name, _report_once())
+        report = app.lint_reports.report(name, vectors=vectors).only(rules, least)
     if as_json:
         print_json(report.to_json())
     else:
@@ -60,16 +60,16 @@ def _needs_vectors(rules: tuple[str, ...], least: Severity) -> bool:
     return any(rule.needs_vectors and rule.severity.rank <= least.rank for rule in asked)
 
 
-def _told_once() -> Callable[[int, int], None]:
-    """A progress that says once, on standard error, that texts have to be embedded first."""
-    said: list[bool] = []
+def _report_once() -> Callable[[int, int], None]:
+    """A progress callback that says once, on standard error, that texts have to be embedded first."""
+    reported: list[bool] = []
 
-    def tell(done: int, total: int) -> None:  # noqa: ARG001 - the library's signature
-        if not said:
+    def report(done: int, total: int) -> None:  # noqa: ARG001 - the library's signature
+        if not reported:
             click.echo(f"Embedding {total:,} texts once, to find near duplicates…", err=True)
-        said.append(True)
+        reported.append(True)
 
-    return tell
+    return report
 
 
 def _print_report(report: LintReport, *, everything: bool) -> None:
@@ -94,5 +94,5 @@ def _print_report(report: LintReport, *, everything: bool) -> None:
 
 def _line(finding: Finding) -> str:
     place = "::".join(part for part in (finding.server, finding.tool) if part)
-    said = printable(f"{place}: {finding.reason}" if place else finding.reason, 300)
-    return f"{said} “{printable(finding.evidence)}”" if finding.evidence and finding.where != "name" else said
+    line = printable(f"{place}: {finding.reason}" if place else finding.reason, 300)
+    return f"{line} “{printable(finding.evidence)}”" if finding.evidence and finding.where != "name" else line

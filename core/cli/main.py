@@ -9,7 +9,7 @@ from importlib import import_module
 
 import click
 
-from core.errors import WayfareError
+from core.shared.errors import WayfareError
 
 COMMANDS = {  # name: module of core.cli and the command in it; loaded when it is asked for
     "up": ("serving", "up"),
@@ -24,8 +24,10 @@ COMMANDS = {  # name: module of core.cli and the command in it; loaded when it i
     "multiply": ("virtual", "multiply"),
     "lint": ("linting", "lint"),
     "bench": ("lab", "bench"),
-    "calibrate": ("lab", "calibrate"),
+    "label": ("labels", "label"),
+    "calibrate": ("calibration", "calibrate"),
     "scenario": ("scenario", "scenario"),
+    "train-encoder": ("training", "train_encoder"),
 }
 
 

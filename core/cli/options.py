@@ -10,15 +10,16 @@ from typing import Any, TypeVar
 
 import click
 
-from core.errors import ParameterError
+from core.routers.presets import DEFAULT_PRESET, PRESETS
+from core.shared.errors import CatalogError, ParameterError, WayfareError
+from core.shared.untrusted_text import one_line
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 db_option = click.option(
     "--db",
     type=click.Path(path_type=Path),
-    envvar="WAYFARE_DB",
-    help="The store's file (default: the user's data directory).",
+    help="The store's file (default: WAYFARE_DB, or the user's data directory).",
 )
 catalog_option = click.option(
     "--catalog", default="sample", show_default=True, help="A catalog by name, or a catalog file."
@@ -27,6 +28,11 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 set_option = click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter; may be repeated."
 )
+
+preset_option = click.option(
+    "--preset", default=DEFAULT_PRESET, show_default=True, metavar="NAME",
+    help=f"Named parameters: {', '.join(PRESETS)}. --set wins over it.",
+)  # fmt: skip
 
 
 def common(command: Command) -> Command:
@@ -71,10 +77,40 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def printable(text: str, limit: int = 100) -> str:
-    """Text from strangers fit for a terminal: one line, no control characters, not endless.
+    """A stranger's text for a table or a sentence in the terminal: one line, nothing unseen, not endless.
 
     >>> printable("a\\x1b[31mred\\nline")
-    'a[31mred line'
+    'a⟨U+001B⟩[31mred line'
     """
-    line = "".join(ch for ch in " ".join(text.split()) if ch.isprintable())
-    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+    return one_line(text, limit)
+
+
+def print_outcome(document: dict[str, Any], sentence: str, as_json: bool) -> None:
+    """What a command did: as one JSON document, or in one sentence."""
+    if as_json:
+        print_json(document)
+    else:
+        click.echo(sentence)
+
+
+def one_of(given: dict[str, object], *, least: int = 1) -> None:
+    """Raises WayfareError where more than one of these options is given, or fewer than `least`."""
+    named = [name for name, value in given.items() if value]
+    if len(named) > 1 or len(named) < least:
+        raise WayfareError(f"Give one of {', '.join(given)}, not {' and '.join(named) or 'none'}.")
+
+
+def read_file(path: Path) -> bytes:
+    """A file's bytes. Raises CatalogError."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise CatalogError(f"{path}: it cannot be read ({error.strerror}); give a file that can.") from None
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a text as UTF-8. Raises CatalogError."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise CatalogError(f"{path}: it cannot be written ({error.strerror}); name another file.") from None

@@ -6,10 +6,19 @@ from pathlib import Path
 
 import click
 
-from core import units
-from core.cli.options import catalog_option, common, print_json, print_table, printable, set_option, settings_of
-from core.console import Console
+from core.cli.opening import opened
+from core.cli.options import (
+    catalog_option,
+    common,
+    preset_option,
+    print_json,
+    print_table,
+    printable,
+    set_option,
+    settings_of,
+)
 from core.domain.decision import Decision
+from core.shared import units
 
 
 @click.command()
@@ -17,23 +26,31 @@ from core.domain.decision import Decision
 @click.option("--router", default="ehrr", show_default=True, help="The routing algorithm.")
 @click.option("--hint", default="", help="What kind of server is wanted.")
 @set_option
+@preset_option
 @catalog_option
 @common
 def route(
-    text: str, router: str, hint: str, settings: tuple[str, ...], catalog: str, db: Path | None, as_json: bool
+    text: str,
+    router: str,
+    hint: str,
+    settings: tuple[str, ...],
+    preset: str,
+    catalog: str,
+    db: Path | None,
+    as_json: bool,
 ) -> None:
     """Decide which tool a sub-task goes to, and show why. With `--set planner=model` the language model that
     WAYFARE_LLM_MODEL names understands the sub-task, for routers that ask a planner.
 
     Example: wayfare route "sum a column of a CSV file" --set alpha_t=0.1
     """
-    with Console.open(db) as console:
-        name = console.open_catalog(catalog)
-        decision = console.route(
+    with opened(db) as app:
+        name = app.catalogs.open(catalog).name
+        decision = app.routing.route(
             text,
             catalog=name,
             router=router,
-            parameters=console.parameters(router, settings_of(settings)),
+            parameters=app.routing.parameters(router, settings_of(settings), preset=preset),
             server_hint=hint,
             origin="cli",
         )

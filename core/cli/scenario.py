@@ -9,18 +9,19 @@ from pathlib import Path
 
 import click
 
-from core import units
+from core.app import App, Settings, build_app
+from core.cli.opening import opened
 from core.cli.options import common, print_json, print_table, set_option, settings_of
-from core.console import Console
-from core.errors import ParameterError, StoreBusyError, StoreError
-from core.lab.scenario import STEPS, World
-from core.lab.scenario_measures import SETTINGS, ScenarioRun, Setting
-from core.paths import networks_folder
-from core.scenarios import TESTBED, Entry, planned
+from core.lab.scenarios.measures import SETTINGS, ScenarioRun, Setting
+from core.lab.scenarios.simulation import STEPS, World
+from core.services.scenarios import TESTBED, Entry, planned
+from core.shared import units
+from core.shared.errors import ParameterError, StoreBusyError, StoreError
+from core.store import Store
 
 MOST_STEPS = 1_000_000
 LIVE_STEPS = 60  # a call takes up to a second
-SAID = "Live: every call was made over MCP, with the network injected. AL and FR are measured; virtual servers' results are simulated."
+LIVE_NOTE = "Live: every call was made over MCP, with the network injected. AL and FR are measured; virtual servers' results are simulated."
 
 
 @click.command()
@@ -40,7 +41,9 @@ SAID = "Live: every call was made over MCP, with the network injected. AL and FR
     "--live", is_flag=True,
     help="Really call the tools over MCP, with the network injected: delays, time-outs of 1 s, dropped connections.",
 )  # fmt: skip
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of traces, order and luck.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of traces, order and random draws."
+)
 @click.option(
     "--tasks", type=click.Path(path_type=Path), help="Labelled tasks, JSON Lines (default: the catalog's own)."
 )
@@ -73,47 +76,46 @@ def scenario(
     """
     usual, most = (SETTINGS[:1], LIVE_STEPS) if live else (SETTINGS, STEPS)
     plan = planned(routers, [_setting(text) for text in kept] or usual, settings_of(settings))
-    with _opened(db) as console:
-        world = console.scenarios.world(
+    with _opened(db) as app:
+        world = app.scenarios.world(
             name,
             catalog=catalog,
-            tasks=None if tasks is None else console.read_tasks(tasks),
+            tasks=None if tasks is None else app.lab.read_tasks(tasks),
             source="" if tasks is None else tasks.name,
             steps=most if steps is None else steps,
             seed=seed,
             predicted=predict,
             raw_questions=question,
-            networks=networks_folder(db),
         )
-        runs = _live(console, world, plan) if live else console.scenarios.run(world, plan)
-        if store and console.store.path is not None:
-            _keep(console, world, runs)
+        runs = _live(app, world, plan) if live else app.scenarios.run(world, plan)
+        if store and app.store.path is not None:
+            _keep(app, world, runs)
     if as_json:
         print_json({"runs": [run.to_json() for run in runs]})
         return
     if live:
-        click.echo(SAID)
+        click.echo(LIVE_NOTE)
     print_table(("router", "setting", "SSR", "EE", "AL ms", "SL ms", "FR", "cost", "utility"), list(map(_row, runs)))
 
 
-def _opened(db: Path | None) -> Console:
-    """A store that another process has, such as the console's, is no reason not to measure."""
+def _opened(db: Path | None) -> App:
+    """The app; where another process, such as the console, has the store, one whose runs are not stored."""
     try:
-        return Console.open(db)
+        return opened(db)
     except StoreBusyError as error:
         click.echo(f"The runs are not stored. {error}", err=True)
-        return Console.open(":memory:")
+        return build_app(Store(), Settings.from_environment(db=db))
 
 
-def _live(console: Console, world: World, plan: Sequence[Entry]) -> tuple[ScenarioRun, ...]:
-    """Make the calls; how far they are is told on standard error."""
+def _live(app: App, world: World, plan: Sequence[Entry]) -> tuple[ScenarioRun, ...]:
+    """Make the calls, with a progress bar on standard error."""
     with click.progressbar(length=len(plan) * len(world.order), label="Calling", file=sys.stderr) as bar:
-        return console.scenarios.run(world, plan, live=True, progress=lambda done, _: bar.update(done - bar.pos))
+        return app.scenarios.run(world, plan, live=True, progress=lambda done, _: bar.update(done - bar.pos))
 
 
-def _keep(console: Console, world: World, runs: Sequence[ScenarioRun]) -> None:
+def _keep(app: App, world: World, runs: Sequence[ScenarioRun]) -> None:
     try:
-        console.scenarios.keep(world, runs)
+        app.scenarios.keep(world, runs)
     except StoreError as error:
         click.echo(f"The runs are not stored. {error}", err=True)
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import signal
 import socket
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import click
 
 from core.cli.options import db_option
-from core.errors import UnknownNameError, WayfareError
-from core.paths import default_db
-from core.shipped import SHIPPED
+from core.cli.progress import TerminalProgress
+from core.importers.shipped_catalogs import SHIPPED_CATALOGS
+from core.shared.errors import UnknownNameError, WayfareError
+from core.shared.settings import Settings
 from core.store import Store
 
 
@@ -28,15 +31,15 @@ def up(host: str, port: int, catalog: str, db: Path | None) -> None:
 
     Example: wayfare up --port 8600
     """
+    settings = Settings.from_environment(db=db, catalog=catalog)
     _check_free(host, port)
-    if db is not None:
-        os.environ["WAYFARE_DB"] = str(db)
-    os.environ["WAYFARE_CATALOG"] = catalog
-    _check_store(catalog)
+    _check_store(settings)
     import uvicorn
 
     url = f"http://{'[' + host + ']' if ':' in host else host}:{port}"
     click.echo(f"Wayfare is starting on {url} (stop with Ctrl-C)")
+    session: Any = import_module("dashboard.session")  # by name, as uvicorn does: core imports nothing of the dashboard
+    session.configure(settings, TerminalProgress())
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _leave)  # uvicorn shuts everything down, then raises the signal again
     uvicorn.run(
@@ -44,15 +47,16 @@ def up(host: str, port: int, catalog: str, db: Path | None) -> None:
     )
 
 
-def _check_store(catalog: str) -> None:
-    """A locked or broken store and an unknown catalog are said here, not on a page."""
-    with Store(default_db()) as store:
-        if catalog not in SHIPPED and catalog not in (row.name for row in store.catalogs.list_catalogs()):
-            raise UnknownNameError(f"There is no catalog {catalog!r}; `wayfare catalogs` lists those there are.")
+def _check_store(settings: Settings) -> None:
+    """Report a locked or broken store and an unknown catalog here, not on a page. Raises WayfareError."""
+    name = settings.catalog
+    with Store(settings.db) as store:
+        if name not in SHIPPED_CATALOGS and name not in (row.name for row in store.catalogs.list_catalogs()):
+            raise UnknownNameError(f"There is no catalog {name!r}; `wayfare catalogs` lists those there are.")
 
 
 def _leave(*_: object) -> None:
-    """To be told to stop is no failure. Native code may still run in a thread: the interpreter would abort there."""
+    """Exit with status 0 at once: native code may still run in a thread, in which the interpreter would abort."""
     os._exit(0)
 
 

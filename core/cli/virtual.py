@@ -6,15 +6,15 @@ from pathlib import Path
 
 import click
 
+from core.cli.opening import opened
 from core.cli.options import catalog_option, common, db_option, print_json, print_table
-from core.console import Console
 from core.virtual.multiply import HIGHEST_SPREAD, MOST_COPIES, Recipe, server_of
 from core.virtual.profiles import DEFAULT_PROFILE, PROFILES
 
-PROFILES_SAID = " ".join(f"{name}: {profile.help}" for name, profile in PROFILES.items())
+PROFILES_HELP = " ".join(f"{name}: {profile.help}" for name, profile in PROFILES.items())
 
 
-@click.command(epilog=f"Profiles. {PROFILES_SAID}")
+@click.command(epilog=f"Profiles. {PROFILES_HELP}")
 @click.argument("server")
 @click.option(
     "--http", "port", type=click.IntRange(0, 65535), help="Listen on 127.0.0.1:PORT (0: a free one), not stdio."
@@ -39,8 +39,8 @@ def virtual(
 
     Example: wayfare virtual web-search --http 8700 --profile flaky
     """
-    with Console.open(db) as console:  # closed again before it serves: another process may need the store
-        found = server_of(console.library.open(catalog), server)
+    with opened(db) as app:  # closed again before it serves: another process may need the store
+        found = server_of(app.catalogs.open(catalog), server)
     from core.virtual.serving import Behaviour, serve_http, serve_stdio
 
     behaviour = Behaviour(profile, seed, speed)
@@ -54,7 +54,7 @@ def virtual(
 @click.argument("server")
 @click.option("--copies", required=True, type=click.IntRange(1, MOST_COPIES), help="How many virtual copies.")
 @click.option("--name", default="", help="The new catalog's name (default: made from catalog, server and number).")
-@click.option("--seed", default=0, show_default=True, type=int, help="Another seed, other words and figures.")
+@click.option("--seed", default=0, show_default=True, type=int, help="Another seed gives other words and numbers.")
 @click.option(
     "--spread", default=2.0, show_default=True, type=click.FloatRange(1, HIGHEST_SPREAD),
     help="Largest factor, up or down, on the declared times, prices and odds.",
@@ -73,14 +73,14 @@ def multiply(
     db: Path | None,
     as_json: bool,
 ) -> None:
-    """Make a new catalog with virtual copies of one server: other names, other words, other figures.
+    """Make a new catalog with virtual copies of one server: other names, words and numbers.
 
     Example: wayfare multiply unit-exchange --copies 4 --name exchanges
     """
-    with Console.open(db) as console:
-        opened = console.open_catalog(catalog)
-        made = console.desk.multiply(opened, server, Recipe(copies, seed, spread, not replace), name=name)
-        known = console.library.catalog(opened).server_row
+    with opened(db) as app:
+        source = app.catalogs.open(catalog).name
+        made = app.catalog_editor.multiply(source, server, Recipe(copies, seed, spread, not replace), name=name)
+        known = app.catalogs.catalog(source).server_row
     fresh = [one for one in made.servers if one.name not in known]
     if as_json:
         print_json({

@@ -9,6 +9,8 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal
 
+from core.shared.errors import UnknownNameError
+
 Json = Mapping[str, Any]
 EMPTY: Json = MappingProxyType({})
 Transport = Literal["stdio", "http", "sse"]
@@ -136,6 +138,18 @@ class Catalog:
     def tool_row(self) -> dict[str, int]:
         """`server::tool` to its row in every tool array."""
         return {tool.id: row for row, tool in enumerate(self.tools)}
+
+    def find(self, server: str, tool: str) -> tuple[Server, Tool]:
+        """A server and one of its tools by name. Raises UnknownNameError that names what is not there."""
+        row = self.server_row.get(server)
+        if row is None:
+            raise UnknownNameError(f"There is no server {server!r} in catalog {self.name!r}; check the name.")
+        found = self.servers[row]
+        of_name = next((one for one in found.tools if one.name == tool), None)
+        if of_name is None:
+            known = ", ".join(one.name for one in found.tools[:8])
+            raise UnknownNameError(f"Server {server!r} has no tool {tool!r}; it has: {known or 'none'}.")
+        return found, of_name
 
 
 def first_sentence(text: str, limit: int = 160) -> str:

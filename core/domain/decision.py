@@ -1,122 +1,24 @@
 """One routing decision: everything that a page, a log row, the CLI and the co-pilot show.
 
-Columns are arrays over all servers (S,) and all tools (T,) of the catalog, so that a loser keeps its numbers; rows are
-made when somebody looks at one.
+The figures of servers and tools are in `core.domain.trace`; here is what was decided over them, and the two documents that
+are made of it: `to_json` for scripts, `trace` for the stored event.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.domain.fit import Fit
 from core.domain.params import Value
-
-Array = NDArray[np.float64]
-
-
-class Drop(StrEnum):
-    """The stage at which a tool was dropped."""
-
-    NOT_SHORTLISTED = "not_shortlisted"
-    REJECTED = "rejected"
-    NOT_AFFORDABLE = "not_affordable"
-    OUTRANKED = "outranked"
-    PRUNED = "pruned"  # not in a curated list
-    BELOW_THRESHOLD = "below_threshold"
-    GATED = "gated"  # a precondition on the agent's state does not hold
-    NOT_RETRIEVED = "not_retrieved"  # its server was looked at, the tool did not come up
-    REFUSED = "refused"  # the router judged that nothing can do the sub-task
-
-
-DROPS = tuple(Drop)
-KEPT = -1  # code in ToolTrace.dropped of a tool that is a candidate
-
-
-@dataclass(frozen=True, slots=True)
-class ServerTrace:
-    """Per server, shape (S,): similarity in [0, 1], cost C_i in s, utility U_i, prices in USD per call (NaN: none).
-
-    `rank` counts from 1 by utility. `accepted` is False for a server that was not asked.
-    """
-
-    names: tuple[str, ...]
-    similarity: Array
-    fixed_s: Array
-    call_s: Array
-    success: Array
-    post_accept_failure: Array
-    cost_s: Array
-    utility: Array
-    posted_price_usd: Array
-    ask_usd: Array
-    rank: NDArray[np.int64]
-    shortlisted: NDArray[np.bool_]
-    accepted: NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True)
-class ToolTrace:
-    """Per tool, shape (T,): the terms of EHRR (6) and (7), whether its price is affordable, and what dropped it.
-
-    `dropped` holds an index into `DROPS`, or `KEPT`; `rank` counts from 1 among affordable tools on accepted servers,
-    0 elsewhere. `success` is (1 - pfail) * r, the chance that one attempt succeeds.
-    """
-
-    ids: tuple[str, ...]
-    server_row: NDArray[np.int64]
-    similarity: Array
-    latency_s: Array
-    success: Array
-    time_cost_s: Array
-    money_cost_s: Array
-    utility: Array
-    price_usd: Array
-    affordable: NDArray[np.bool_]
-    rank: NDArray[np.int64]
-    dropped: NDArray[np.int8]
-
-
-@dataclass(frozen=True, slots=True)
-class ServerRow:
-    """One server of a decision; figures as in `ServerTrace`, None where there is none."""
-
-    server: str
-    similarity: float
-    cost_s: float
-    utility: float
-    shortlisted: bool
-    posted_price_usd: float | None
-    ask_usd: float | None
-    accepted: bool
-    rank: int
-
-
-@dataclass(frozen=True, slots=True)
-class ToolRow:
-    """One tool of a decision; figures as in `ToolTrace`, None where there is none."""
-
-    tool: str
-    server: str
-    similarity: float
-    cost_s: float
-    time_cost_s: float
-    money_cost_s: float
-    utility: float
-    price_usd: float | None
-    latency_s: float
-    success: float
-    affordable: bool
-    rank: int | None
-    dropped_by: Drop | None
-    tokens: int
+from core.domain.trace import Array, ServerRow, ServerTrace, ToolRow, ToolTrace
+from core.domain.tries import TryPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +56,9 @@ class Exposure:
 
 @dataclass(frozen=True, slots=True)
 class Explored:
-    """How a decision took a chance, and the success that the figures alone give: r~ of servers (S,), (1 - pfail) r of tools (T,).
+    """How a decision explored, and the success that the statistics alone give: r~ of servers (S,), (1 - pfail) r of tools (T,).
 
-    The traces' `success` is what was gone by instead.
+    The traces' `success` is the drawn or optimistic value that was used instead.
     """
 
     how: str
@@ -170,7 +72,9 @@ class Decision:
 
     `score` names what tools were ranked by: the traces' `utility` is a utility for EHRR and its like, and the router's
     own score elsewhere. `stages` are the algorithm's steps in order, `steps` the parts of a decomposed question, `remarks`
-    what the router says of single tools, by row. `explored` is None where success is what the figures say.
+    what the router says of single tools, by row. `explored` is None where success is what the statistics say. `economic`
+    means that tools were ranked by utility, EHRR (7): only then what-if curves and headroom mean something. `fit` holds the
+    probabilities of fit, `tries` the order of tries of a router that plans one, `preset` the named parameters it began with.
     """
 
     id: str
@@ -194,16 +98,15 @@ class Decision:
     steps: tuple[SubDecision, ...] = ()
     remarks: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
     explored: Explored | None = None
+    economic: bool = False
+    fit: Fit | None = None
+    tries: TryPlan | None = None
+    preset: str = ""
 
     @property
     def winner(self) -> ToolRow | None:
         """The first candidate."""
         return self.tool_at(self.candidates[0]) if self.candidates else None
-
-    @property
-    def economic(self) -> bool:
-        """Whether tools were ranked by utility, EHRR (7): only then what-if and headroom say something."""
-        return self.score == "utility"
 
     @property
     def tokens(self) -> dict[str, int]:
@@ -213,40 +116,12 @@ class Decision:
 
     def server_at(self, row: int) -> ServerRow:
         """The server in one row."""
-        t = self.servers
-        asked = bool(t.shortlisted[row])
-        return ServerRow(
-            server=t.names[row],
-            similarity=float(t.similarity[row]),
-            cost_s=float(t.cost_s[row]),
-            utility=float(t.utility[row]),
-            shortlisted=asked,
-            posted_price_usd=_number(t.posted_price_usd[row]) if asked else None,
-            ask_usd=_number(t.ask_usd[row]),
-            accepted=bool(t.accepted[row]),
-            rank=int(t.rank[row]),
-        )
+        return self.servers.row(row)
 
     def tool_at(self, row: int) -> ToolRow:
         """The tool in one row."""
-        t = self.tools
-        dropped = int(t.dropped[row])
-        return ToolRow(
-            tool=t.ids[row],
-            server=self.servers.names[int(t.server_row[row])],
-            similarity=float(t.similarity[row]),
-            cost_s=float(t.time_cost_s[row] + t.money_cost_s[row]),
-            time_cost_s=float(t.time_cost_s[row]),
-            money_cost_s=float(t.money_cost_s[row]),
-            utility=float(t.utility[row]),
-            price_usd=_number(t.price_usd[row]),
-            latency_s=float(t.latency_s[row]),
-            success=float(t.success[row]),
-            affordable=bool(t.affordable[row]),
-            rank=int(t.rank[row]) or None,
-            dropped_by=None if dropped == KEPT else DROPS[dropped],
-            tokens=int(self.tool_tokens[row]),
-        )
+        server = self.servers.names[int(self.tools.server_row[row])]
+        return self.tools.row(row, server=server, tokens=int(self.tool_tokens[row]))
 
     def servers_by_rank(self) -> tuple[int, ...]:
         """Server rows, best first."""
@@ -273,18 +148,28 @@ class Decision:
             "parameters": dict(self.parameters),
             "planner": self.planner,
             "reason": self.reason,
+            "preset": self.preset,
             "servers": [_chosen(self.server_at(row), SERVER_KEYS) for row in self.servers_by_rank()],
-            "tools": [_chosen(self.tool_at(row), TOOL_KEYS) for row in (*evaluated, *others)],
+            "tools": [_chosen(self.tool_at(row), TOOL_KEYS) | self.fit_at(row) for row in (*evaluated, *others)],
             "candidates": [self.tools.ids[row] for row in self.candidates],
             "tokens": self.tokens,
             "timings_ms": dict(self.timings_ms),
+            **({} if self.fit is None else {"p_nothing_fits": self.fit.nothing}),
+            **({} if self.tries is None else self.tries.to_json()),
         }
 
+    def fit_at(self, row: int) -> dict[str, float]:
+        """A tool's probability of fit, and the chance that one call of it solves the sub-task; empty where unknown."""
+        if self.fit is None:
+            return {}
+        p = float(self.fit.tools[row])
+        return {"p_fit": p, "p_success": p * float(self.tools.success[row])}
+
     def trace(self) -> dict[str, list[dict[str, Any]]]:
-        """What was short-listed with every figure: what is kept as an event."""
+        """The short-listed servers and their tools with every figure: what is stored with the event."""
         return {
-            "servers": [_chosen(row, ServerRow.__slots__) for row in map(self.server_at, self.shortlist())],
-            "tools": [_chosen(row, ToolRow.__slots__) for row in map(self.tool_at, self.evaluated_tools())],
+            "servers": [_chosen(row, SERVER_TRACE_KEYS) for row in map(self.server_at, self.shortlist())],
+            "tools": [_chosen(self.tool_at(row), TOOL_TRACE_KEYS) | self.fit_at(row) for row in self.evaluated_tools()],
         }
 
 
@@ -294,10 +179,11 @@ SERVER_KEYS = (
 TOOL_KEYS = (
     "tool", "similarity", "cost_s", "time_cost_s", "money_cost_s", "utility", "price_usd", "affordable", "rank", "dropped_by",
 )  # fmt: skip
-
-
-def _number(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
+SERVER_TRACE_KEYS = (*SERVER_KEYS, "rank")
+TOOL_TRACE_KEYS = (
+    "tool", "server", "similarity", "cost_s", "time_cost_s", "money_cost_s", "utility", "price_usd", "latency_s", "success",
+    "affordable", "rank", "dropped_by", "tokens",
+)  # fmt: skip
 
 
 def _chosen(row: ServerRow | ToolRow, keys: Iterable[str]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What an importer hands over: servers, what was noted on the way, and secrets that must not reach the store."""
+"""What an import gives: servers, notes, and secrets that must not reach the store; and what a server listed when it was asked."""
 
 from __future__ import annotations
 
@@ -39,3 +39,13 @@ class Imported:
     secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     prompts: tuple[Prompt, ...] = ()
     needs_discovery: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """The result for one server: itself with its tools, or an error sentence. `connect_s` is None where a session was open."""
+
+    name: str
+    server: Server | None
+    error: str = ""
+    connect_s: float | None = None

@@ -10,7 +10,7 @@ A set of parameters is a frozen dataclass that inherits `Parameters`; each field
 {'alpha': 0.3}
 >>> Toy(alpha=7.0)
 Traceback (most recent call last):
-core.errors.ParameterError: alpha = 7.0 is outside 0.0 to 1.0; choose a value within that range.
+core.shared.errors.ParameterError: alpha = 7.0 is outside 0.0 to 1.0; choose a value within that range.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Self, cast
 
-from core.errors import ParameterError
+from core.shared.errors import ParameterError
 
 Value = float | int | bool | str | None
 NOTHING = "none"
@@ -31,7 +31,10 @@ TEXT_LIMIT = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Knob:
-    """What a parameter is: enough to draw, parse, check and explain it. `low`/`high` are inclusive."""
+    """What a parameter is: enough to draw, parse, check and explain it. `low`/`high` are inclusive.
+
+    `label` is its plain name, to stand beside the symbol; `advanced` marks what few people change.
+    """
 
     name: str
     kind: type
@@ -45,6 +48,8 @@ class Knob:
     help: str
     choices: tuple[str, ...] = ()
     optional: bool = False
+    label: str = ""
+    advanced: bool = False
 
     @property
     def free_text(self) -> bool:
@@ -122,11 +127,14 @@ def knob(
     group: str = "general",
     choices: tuple[str, ...] = (),
     kind: type | None = None,
+    label: str = "",
+    advanced: bool = False,
 ) -> Any:
     """Declare one parameter. `kind` is needed only where the default is None (an optional number)."""
     info = Knob(
-        "", kind or type(default), default, symbol, unit, low, high, step, group, help, choices, default is None
-    )
+        "", kind or type(default), default, symbol, unit, low, high, step, group, help, choices, default is None,
+        label, advanced,
+    )  # fmt: skip
     return field(default=default, metadata={"knob": info})
 
 

@@ -65,7 +65,7 @@ class Precondition:
 
 @dataclass(frozen=True, slots=True)
 class AgentState:
-    """What an agent holds and has done. `*` stands for everything, `mail:*` for all that begins with `mail:`."""
+    """What an agent may use and has done. `*` stands for everything, `mail:*` for all that begins with `mail:`."""
 
     scopes: frozenset[str] = frozenset()
     outputs: frozenset[str] = frozenset()
@@ -83,15 +83,15 @@ class AgentState:
         >>> AgentState.satisfying(['is_authenticated("a")', "milestone_reached('b')", "c"]).texts()
         {'scopes': 'a', 'outputs': 'none', 'milestones': 'b'}
         """
-        held: dict[str, set[str]] = {predicate: set() for predicate in ARGUMENTS}
+        granted: dict[str, set[str]] = {predicate: set() for predicate in ARGUMENTS}
         for text in preconditions:
             with suppress(ValueError):
                 one = Precondition.parse(text)
-                held[one.predicate].add(one.value)
-        return cls(*(frozenset(values) for values in held.values()))
+                granted[one.predicate].add(one.value)
+        return cls(*(frozenset(values) for values in granted.values()))
 
     def __or__(self, other: AgentState) -> AgentState:
-        """What either of two states holds."""
+        """What either of two states has."""
         return AgentState(self.scopes | other.scopes, self.outputs | other.outputs, self.milestones | other.milestones)
 
     def texts(self) -> dict[str, str]:
@@ -103,7 +103,7 @@ class AgentState:
         >>> AgentState.of(**state.texts()) == state
         True
         """
-        return {name: ",".join(sorted(held)) or NOTHING for name, held in self._parts().items()}
+        return {name: ",".join(sorted(granted)) or NOTHING for name, granted in self._parts().items()}
 
     def satisfies(self, precondition: Precondition) -> bool:
         """Whether the precondition holds in this state."""
@@ -137,21 +137,21 @@ class AgentState:
         >>> AgentState.of(scopes="b, a", outputs="*", milestones="").in_words()
         'scopes a, b; outputs all; milestones none'
         """
-        return "; ".join(f"{name} {_listed(held)}" for name, held in self._parts().items())
+        return "; ".join(f"{name} {_listed(granted)}" for name, granted in self._parts().items())
 
     def _parts(self) -> dict[str, frozenset[str]]:
         return {"scopes": self.scopes, "outputs": self.outputs, "milestones": self.milestones}
 
 
-def _granted(held: frozenset[str], wanted: str) -> bool:
-    return wanted in held or any(one.endswith(EVERYTHING) and wanted.startswith(one[:-1]) for one in held)
+def _granted(granted: frozenset[str], wanted: str) -> bool:
+    return wanted in granted or any(one.endswith(EVERYTHING) and wanted.startswith(one[:-1]) for one in granted)
 
 
-def _listed(held: frozenset[str]) -> str:
-    if EVERYTHING in held:
+def _listed(granted: frozenset[str]) -> str:
+    if EVERYTHING in granted:
         return "all"
-    named = [one[:SHOWN_CHARACTERS] for one in sorted(held)[:SHOWN]]
-    more = [f"{len(held) - SHOWN} more"] if len(held) > SHOWN else []
+    named = [one[:SHOWN_CHARACTERS] for one in sorted(granted)[:SHOWN]]
+    more = [f"{len(granted) - SHOWN} more"] if len(granted) > SHOWN else []
     return ", ".join(named + more) or NOTHING
 
 

@@ -1,4 +1,4 @@
-"""The ports of embedding: what an encoder is, where vectors are kept, and how a text is named.
+"""The interfaces of embedding: an encoder, a store of vectors, and the hash that names a text.
 
 An `Encoder` turns N texts into an (N, D) matrix of unit rows. A `VectorStore` keeps rows by model and text hash, so
 that a changed catalog costs only its changed texts.
@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import WayfareError
+from core.shared.errors import WayfareError
 
 Vectors = NDArray[np.float32]
 MAX_CHARACTERS = 20_000  # far beyond any model's window: bounds the work that a stranger's text can cause
@@ -32,7 +32,7 @@ class Encoder(Protocol):
     """Texts to unit vectors.
 
     `model` names model, pooling and weights, never the runtime: equal names mean interchangeable vectors.
-    `note` is one readable sentence where the encoder is not what was asked for, else empty.
+    `note` is one sentence where the encoder is not the one that was asked for, else empty.
     """
 
     @property
@@ -57,7 +57,7 @@ class VectorStore(Protocol):
     """Vectors by model and text hash."""
 
     def load_vectors(self, model: str, hashes: Sequence[str], /) -> dict[str, Vectors]:
-        """Those of the wanted vectors that are kept, (D,) each."""
+        """Those of the vectors that are in the store, (D,) each."""
         ...
 
     def save_vectors(self, model: str, vectors: Mapping[str, Vectors], /) -> None:
@@ -76,6 +76,10 @@ class MemoryVectorStore:
 
     def save_vectors(self, model: str, vectors: Mapping[str, Vectors]) -> None:
         self._kept.update({(model, key): vector for key, vector in vectors.items()})
+
+    def of_model(self, model: str) -> dict[str, Vectors]:
+        """Every vector of a model by its text's hash."""
+        return {key: vector for (of, key), vector in self._kept.items() if of == model}
 
 
 def text_hash(text: str) -> str:

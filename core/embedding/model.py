@@ -1,4 +1,4 @@
-"""Which model: where its folder lies on this machine, and the stable key under which its vectors are kept.
+"""The model: its folder on this machine, and the stable key under which its vectors are kept.
 
 Reads a few JSON files and samples of the weights; imports nothing heavy, touches no network.
 
@@ -28,11 +28,17 @@ WEIGHTS = (".safetensors", ".bin")
 
 @dataclass(frozen=True, slots=True)
 class ModelFolder:
-    """A sentence-transformers model on disk. `key` names model, pooling and a fingerprint of settings and weights."""
+    """A sentence-transformers model on disk. `key` names model, pooling and a fingerprint of settings and weights.
+
+    `difference` is a file of what tuning changed in it (`core.embedding.difference`), None for the model as it lies there;
+    `note` says in one sentence why it is not the model that was asked for, else it is empty.
+    """
 
     path: Path
     key: str
     dimension: int
+    difference: Path | None = None
+    note: str = ""
 
 
 def model_folder(name_or_path: str = "") -> ModelFolder:

@@ -1,51 +1,88 @@
-"""The encoder in daily use: the exported model from the cache; exported on first use; torch where that fails."""
+"""The encoder in daily use: the exported model from the cache.
+
+On first use the export is put together from the graph that comes with Wayfare, or made by torch where that graph is another
+model's; where neither works, torch embeds.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from core.embedding.base import Encoder, Vectors
 from core.embedding.cached import EncoderSource
+from core.embedding.difference import tuned_folder
 from core.embedding.model import ModelFolder, model_folder
+from core.embedding.prepared import NotPreparedError, assemble
 from core.embedding.runtime import CacheError, Runtime
 from core.embedding.sentence import SentenceEncoder
-from core.paths import cache_folder
+from core.shared.progress import Report, Step, reported, silent
 
 Exporter = Callable[[ModelFolder, Path], None]  # puts a usable export of a model into a folder, or raises
+ASSEMBLING = Step("Putting the encoder together, once", after="embedding what has no vector yet")
+EXPORTING = Step(
+    "Exporting the encoder with torch, once, in about ten seconds", after="embedding what has no vector yet"
+)
+_log = logging.getLogger(__name__)
 
 
-def cache_root() -> Path:
-    """Where exports are kept: in the cache, a folder `models/<key>` for each model."""
-    return cache_folder() / "models"
+def onnx_source(
+    root: Path, name_or_path: str = "", *, tuned: bool = False, difference: str | Path = "", report: Report = silent
+) -> EncoderSource:
+    """An `OnnxEncoder` that is opened when the first text has to be embedded; `root` is where exports are kept.
 
+    `tuned`: the model with a `difference` added ("": the shipped one, a file, or "none"), under a key of its own; the frozen
+    model, with a note, where the difference cannot be read or belongs to another model.
 
-def onnx_source(name_or_path: str = "") -> EncoderSource:
-    """An `OnnxEncoder` that is opened when the first text has to be embedded.
-
-    >>> onnx_source().dimension
+    >>> onnx_source(Path("models")).dimension
     384
     """
-    folder = model_folder(name_or_path)
-    return EncoderSource(folder.key, folder.dimension, lambda: OnnxEncoder(name_or_path))
+    found = model_folder(name_or_path)
+    folder = tuned_folder(found, difference) if tuned else found
+    if folder.note:
+        _log.warning("%s", folder.note)
+    return EncoderSource(folder.key, folder.dimension, lambda: OnnxEncoder(root, folder, export=exporter(report)))
+
+
+def exporter(report: Report = silent, *, by_torch: Exporter | None = None) -> Exporter:
+    """The prepared graph with the model's weights (about a second), or torch for any other model (about ten)."""
+
+    def export(folder: ModelFolder, target: Path) -> None:
+        try:
+            with reported(report, ASSEMBLING):
+                assemble(folder, target)
+        except (NotPreparedError, OSError, ValueError, KeyError) as problem:
+            _log.info("%s Torch exports the model instead.", problem)
+            with reported(report, EXPORTING):
+                (by_torch or _with_torch)(folder, target)
+
+    return export
+
+
+def _with_torch(folder: ModelFolder, target: Path) -> None:
+    from core.embedding.export import export_model
+
+    export_model(folder, target)
 
 
 class OnnxEncoder:
     """The model run by onnxruntime: equal to torch within 1e-5 in cosine, without torch once it has been exported.
 
-    `note` is empty, or says why torch does the work instead.
+    Exports are kept under `root`, a folder for each model; `export` makes one (None: `exporter`). `note` is empty, or says why
+    torch does the work instead or why the model is not the one that was asked for.
     Raises EncoderError where the model is not on this machine.
     """
 
     def __init__(
-        self, name_or_path: str = "", *, root: Path | None = None, threads: int = 2, export: Exporter | None = None
+        self, root: Path, model: str | ModelFolder = "", *, threads: int = 2, export: Exporter | None = None
     ) -> None:
-        folder = model_folder(name_or_path)
+        folder = model if isinstance(model, ModelFolder) else model_folder(model)
         self.model = folder.key
         self.dimension = folder.dimension
-        self.note = ""
-        self._export = export or _export_with_torch
-        self._inner = self._open(folder, (root or cache_root()) / folder.key, threads)
+        self.note = folder.note
+        self._export = export or exporter()
+        self._inner = self._open(folder, root / folder.key, threads)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """(N, D) unit rows in the order of the texts; a blank text is a row of zeros."""
@@ -66,9 +103,3 @@ class OnnxEncoder:
                 reason = (str(problem).splitlines() or [""])[0][:200] or type(problem).__name__
                 self.note = f"Embedding runs on torch, not on onnxruntime: {reason}"
                 return SentenceEncoder(folder, note=self.note)
-
-
-def _export_with_torch(folder: ModelFolder, target: Path) -> None:
-    from core.embedding.export import export_model
-
-    export_model(folder, target)

@@ -1,6 +1,6 @@
-"""The exported encoder at work: onnxruntime and a tokenizer, two files in a folder, no torch.
+"""Running the exported encoder: onnxruntime and a tokenizer, two files in a folder, no torch.
 
-A folder holds `model.json` (tokenizer, window, and the name and SHA-256 of the weights) and the weights, named by their
+A folder has `model.json` (tokenizer, window, and the name and SHA-256 of the weights) and the weights, named by their
 digest. The manifest is replaced last and in one step, so a reader sees the old pair or the new one, never a mixture.
 """
 
@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from tokenizers import Encoding, Tokenizer
 
 from core.embedding.base import Vectors, cleaned, unit_rows
 
-# onnxruntime sends usage events over the network unless it is told not to before it is imported
+# onnxruntime sends usage events over the network unless this is set before it is imported
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 import onnxruntime as ort
 
@@ -32,7 +32,7 @@ BATCH = 32
 
 
 class CacheError(Exception):
-    """The folder holds no usable export: nothing there, unreadable, or not what its manifest promises."""
+    """The folder has no usable export: nothing there, unreadable, or not what its manifest says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,11 @@ class Manifest:
     tokenizer: str
     max_tokens: int
     dimension: int
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """The manifest of a folder. Raises OSError, ValueError or TypeError where there is none that can be read."""
+        return cls(**json.loads((folder / MANIFEST).read_text("utf-8")))
 
     def place(self, weights: Path, folder: Path) -> None:
         """Move the weights into the folder and then, in one step, make them the folder's export."""
@@ -75,7 +80,7 @@ class Runtime:
     def open(cls, folder: Path, *, threads: int = 2) -> Runtime:
         """The export in a folder, its weights checked against their digest. Raises CacheError where it is unusable."""
         try:
-            manifest = Manifest(**json.loads((folder / MANIFEST).read_text("utf-8")))
+            manifest = Manifest.read(folder)
             weights = (folder / Path(manifest.weights).name).read_bytes()
             if hashlib.sha256(weights).hexdigest() != manifest.sha256:
                 raise CacheError(f"{folder / manifest.weights} was changed after it was written")

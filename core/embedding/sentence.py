@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.embedding.base import EncoderError, Vectors, cleaned, unit_rows
+from core.embedding.difference import load, merged
 from core.embedding.model import ModelFolder, model_folder
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 class SentenceEncoder:
     """The model run by torch on the CPU, without network.
 
-    `note` says why it stands in for another runtime, where it does.
+    `note` says why it is used instead of another runtime, where it is.
     Raises EncoderError where the model is not on this machine or torch cannot load it.
     """
 
@@ -62,7 +63,8 @@ def _load(folder: ModelFolder) -> SentenceTransformer:
         from transformers.utils.logging import disable_progress_bar
 
         disable_progress_bar()
-        return SentenceTransformer(str(folder.path), device="cpu", local_files_only=True)
+        model = SentenceTransformer(str(folder.path), device="cpu", local_files_only=True)
+        return model if folder.difference is None else merged(model, load(folder.difference)[0])
     except (ImportError, OSError, ValueError, KeyError, RuntimeError) as problem:
         reason = (str(problem).splitlines() or ["unknown reason"])[0][:200]
         raise EncoderError(f"The model in {folder.path} cannot be loaded: {reason}; give another model.") from problem

@@ -1,4 +1,4 @@
-"""The port through which tools are called."""
+"""The interface through which tools are called."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class ToolCaller(Protocol):
     ) -> Outcome:
         """Call the tool and wait for its outcome.
 
-        Nothing that the server does is raised: it is told in the outcome. `tool` brings the hints and the input schema
-        if the catalog has them. `on_progress` runs in the calling thread; what it raises ends the call and is raised.
+        Nothing that the server does is raised: it is in the outcome. `tool` gives the hints and the input schema
+        where the catalog has them. `on_progress` runs in the calling thread; what it raises ends the call and is raised.
         Setting `cancel` from another thread ends the call with `OutcomeKind.CANCELLED`.
         """
         ...

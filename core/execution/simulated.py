@@ -1,4 +1,4 @@
-"""A caller that calls nothing: outcomes drawn from the figures that are known, marked as simulated."""
+"""Simulated calls: outcomes drawn from known success rates and times, marked as simulated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Catalog formats in: each file reads one format, this table lists them, and `read_files` is what callers need."""
+"""Reading catalogs, client configurations and labelled tasks: everything or nothing, with every fault named.
+
+Each format is a file with an `Importer` and an entry of `IMPORTERS`; `read_files` and `read_document` find the format by its
+shape. The room imports `core.domain` and `core.shared` (and `sample_catalog` for the files that ship). No secret leaves it in a
+catalog: `secrets.py` replaces each by a reference.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +37,7 @@ def detect(document: object) -> Importer | None:
 
 
 def read_document(text: str | bytes, *, source: str) -> Imported:
-    """What a document holds, whatever its format; `source` names it in messages.
+    """The content of a document, whatever its format; `source` names it in messages.
 
     Everything or nothing: raises BrokenDocumentError (a CatalogError) where any entry is bad, with all faults in it.
 

@@ -1,4 +1,4 @@
-"""The port of a catalog format: what it is called, how it is recognised, and one hook that reads it."""
+"""The base class of a catalog format: its name, how it is recognised, and one hook that reads it."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Importer(ABC):
 
     @abstractmethod
     def matches(self, document: object) -> bool:
-        """Whether the document has this format's shape: a glance at the outermost keys, no more."""
+        """Whether the document has this format's shape, judged by its outermost keys alone."""
 
     def read(self, document: object, *, source: str) -> Imported:
-        """What the document holds; `source` is its name in messages.
+        """The content of the document; `source` is its name in messages.
 
         Raises BrokenDocumentError (a CatalogError) that names every fault where there is one.
         """

@@ -1,6 +1,6 @@
-"""Limits and hygiene for what strangers wrote: each check returns what is wrong with a value, or "" for nothing.
+"""Limits and checks for documents of strangers: each check returns what is wrong with a value, or "" for nothing.
 
-No message quotes a text value, for it may be a secret that stands in the wrong field.
+No message quotes a text value, because it may be a secret in the wrong field.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ import json
 import math
 import re
 import unicodedata
+
+from core.shared.untrusted_text import visible
 
 MAX_NAME = 200
 MAX_TEXT = 100_000
@@ -37,18 +39,17 @@ def kind(value: object) -> str:
 
 
 def shown(name: str) -> str:
-    """A name fit for a message: quoted, escaped where it could disturb a terminal, cut at 60 characters.
+    """A name for a message: quoted, with nothing unseen in it, cut at 60 characters.
 
     >>> shown("we\\nather")
     '"we\\\\nather"'
     """
     cut = name if len(name) <= 60 else name[:59] + "…"
-    unsafe = any(not c.isprintable() for c in cut)
-    return json.dumps(cut, ensure_ascii=unsafe)
+    return json.dumps(visible(cut), ensure_ascii=False)
 
 
 def line_fault(text: str, limit: int = MAX_NAME) -> str:
-    """Why a text cannot stand on one line of a screen: too long, control or direction-changing characters.
+    """Why a text cannot be shown on one line: too long, control or direction-changing characters.
 
     >>> line_fault("a\\tb")
     'holds the control character U+0009; remove it'

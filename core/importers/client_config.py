@@ -1,6 +1,6 @@
-"""Configurations of MCP clients: they say how servers are reached; which tools there are, the servers say themselves.
+"""Configurations of MCP clients: how servers are reached. Their tools are discovered.
 
-Taken are `mcpServers` (Claude Desktop, Cursor, .mcp.json), `servers` as an object with `inputs` (VS Code, also inside
+Accepted are `mcpServers` (Claude Desktop, Cursor, .mcp.json), `servers` as an object with `inputs` (VS Code, also inside
 `mcp`), a list with `name`, `protocol` and `enabled` (mcpproxy), `[mcp_servers.x]` (Codex, TOML), and a list of projects
 that have one of these under `config`.
 """

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from core.domain.catalog import Connection, Transport
 from core.importers.checks import MAX_TEXT, kind, line_fault, shown
 from core.importers.entry import Entry
-from core.importers.secrets import Vault
+from core.importers.secrets import SecretExtractor
 
 _TRANSPORTS: dict[str, Transport] = {
     "stdio": "stdio",
@@ -31,16 +31,16 @@ def read_connection(entry: Entry, server: str) -> Connection | None:
     >>> read_connection(entry, "web").headers, reading.secrets
     ({'X-Key': '${secret:web/X-Key}'}, {'web/X-Key': 's3cret'})
     """
-    vault = Vault(entry, server)
+    extractor = SecretExtractor(entry, server)
     command = entry.raw_text("command")
     url = next((found for key in _URLS if (found := entry.raw_text(key))), "")
     transport = _transport(entry, command, url)
     if transport is None:
         return None
     if transport == "stdio":
-        return _local(entry, vault, command)
+        return _local(entry, extractor, command)
     _check_url(entry, url)
-    return Connection(transport, url=vault.hide_leaks("url", url), headers=_headers(entry, vault))
+    return Connection(transport, url=extractor.hide_leaks("url", url), headers=_headers(entry, extractor))
 
 
 def _transport(entry: Entry, command: str, url: str) -> Transport | None:
@@ -60,7 +60,7 @@ def _transport(entry: Entry, command: str, url: str) -> Transport | None:
     return transport
 
 
-def _local(entry: Entry, vault: Vault, command: str) -> Connection:
+def _local(entry: Entry, extractor: SecretExtractor, command: str) -> Connection:
     arguments = [scalar(entry, f"args[{i}]", raw) for i, raw in enumerate(entry.list("args"))]
     cwd = entry.raw_text("cwd") or entry.raw_text("workingDir")
     for key, text in (("command", command), ("cwd", cwd)):
@@ -68,21 +68,21 @@ def _local(entry: Entry, vault: Vault, command: str) -> Connection:
             entry.problem(f"{key} {fault}")
     if entry.get("envFile") is not None:
         entry.note("envFile is not read; give its variables under env")
-    env = {name: vault.hide(name, value) for name, value in pairs(entry, "env").items()}
+    env = {name: extractor.hide(name, value) for name, value in pairs(entry, "env").items()}
     env |= {str(raw): _variable(entry, "env_vars", raw) for raw in entry.list("env_vars")}
     return Connection(
         "stdio",
-        command=vault.hide_leaks("command", command),
-        args=vault.hide_arguments(arguments),
-        cwd=vault.hide_leaks("cwd", cwd),
+        command=extractor.hide_leaks("command", command),
+        args=extractor.hide_arguments(arguments),
+        cwd=extractor.hide_leaks("cwd", cwd),
         env=env,
     )
 
 
-def _headers(entry: Entry, vault: Vault) -> dict[str, str]:
+def _headers(entry: Entry, extractor: SecretExtractor) -> dict[str, str]:
     """Headers as clients write them, with Codex's spellings for those that come from the environment."""
     literal = {**pairs(entry, "headers"), **pairs(entry, "http_headers")}
-    headers = {name: vault.hide(name, value) for name, value in literal.items()}
+    headers = {name: extractor.hide(name, value) for name, value in literal.items()}
     if any(line_fault(value, limit=100_000) for value in literal.values()):
         entry.problem("headers: a value holds a line break or another control character; remove it")
     for name, variable in pairs(entry, "env_http_headers").items():
@@ -90,12 +90,12 @@ def _headers(entry: Entry, vault: Vault) -> dict[str, str]:
     if variable := entry.raw_text("bearer_token_env_var"):
         headers["Authorization"] = f"Bearer {_variable(entry, 'bearer_token_env_var', variable)}"
     elif token := entry.raw_text("bearer_token"):
-        headers["Authorization"] = f"Bearer {vault.hide('Authorization', token)}"
+        headers["Authorization"] = f"Bearer {extractor.hide('Authorization', token)}"
     return headers
 
 
 def _variable(entry: Entry, label: str, raw: object) -> str:
-    """A reference to an environment variable. Whoever wrote the secret itself in its place is told, without it."""
+    """A reference to an environment variable; where the secret itself is written there, a fault that does not quote it."""
     if isinstance(raw, str) and re.fullmatch(r"[A-Za-z_]\w*", raw):
         return f"${{env:{raw}}}"
     entry.problem(f"{label} is not the name of an environment variable; give the name, not the value")
@@ -114,7 +114,7 @@ def pairs(entry: Entry, key: str) -> dict[str, str]:
 
 
 def scalar(entry: Entry, label: str, raw: Any) -> str:
-    """A text, or a number or true/false as text; anything else is a fault. The value itself is never told."""
+    """A text, or a number or true/false as text; anything else is a fault, which does not quote the value."""
     if isinstance(raw, bool):
         return str(raw).lower()
     if isinstance(raw, int | float):

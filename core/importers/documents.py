@@ -1,4 +1,4 @@
-"""Text to document: JSON, JSON with comments and trailing commas as editors write it, and TOML."""
+"""Parsing a text: JSON, JSON with comments and trailing commas as editors write it, and TOML."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TOML_LINE = re.compile(r"\s*(?:#[^\n]*\n\s*)*(?:\[{1,2}[A-Za-z_][\w.\"'@/ -]*\]
 
 
 def parse(text: str | bytes, *, source: str) -> Any:
-    """The document that a text holds.
+    """The document in a text.
 
     Raises BrokenDocumentError with line and column where it is neither JSON nor TOML, too large or not UTF-8.
     >>> parse('{"a": [1, 2,], // two\\n}', source="a.json")
@@ -51,7 +51,7 @@ def decode(text: str | bytes, *, source: str) -> str:
 
 
 def strip_comments(text: str) -> str:
-    """JSON without comments and trailing commas; texts stay as they are, and so does every line and column.
+    """JSON without comments and trailing commas; strings do not change, nor do line and column of anything.
 
     >>> strip_comments('["http://x", /* no */ "/*",]')
     '["http://x",          "/*" ]'

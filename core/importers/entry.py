@@ -1,4 +1,4 @@
-"""One JSON object of a document together with its place, so that every problem names file, entry and field."""
+"""One JSON object of a document with its place in it, so that every problem names file, entry and field."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Entry:
         return found if found is not None else self.value.get(re.sub(r"([A-Z])", r"_\1", key).lower())
 
     def raw_text(self, key: str) -> str:
-        """A text exactly as it stands; "" where it is absent, null or (a fault) something else or too long."""
+        """A text, unchanged; "" where it is absent, null or (a fault) something else or too long."""
         raw = self.get(key)
         if raw is None:
             return ""
@@ -66,7 +66,7 @@ class Entry:
         return text
 
     def name(self, key: str = "name") -> str:
-        """A name exactly as it stands; "" (and a fault) where it cannot be one."""
+        """A name, unchanged; "" (and a fault) where it cannot be one."""
         known = len(self.reading.problems)
         name = self.raw_text(key)
         if len(self.reading.problems) == known and (fault := checks.name_fault(name)):
@@ -82,7 +82,7 @@ class Entry:
         return name
 
     def check_server_name(self, name: str) -> None:
-        """Record why a name, such as the key that this entry stands under, cannot be a server's."""
+        """Record why a name, such as the key of this entry, cannot be a server's."""
         if fault := checks.server_name_fault(name):
             self.problem(f"name {fault}")
 

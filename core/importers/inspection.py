@@ -1,4 +1,4 @@
-"""What is checked of every document before its format matters: depth, repeated keys, text that is no text."""
+"""Checks of every document, whatever its format: depth, repeated keys, lone surrogates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class RepeatedKeys(dict[str, Any]):
-    """An object in which a key stood twice: JSON would silently keep the last one."""
+    """An object in which a key occurred twice: JSON would silently keep the last value."""
 
     repeated: tuple[str, ...] = ()
 
@@ -36,16 +36,16 @@ def keep_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def inspect(reading: Reading, document: object) -> None:
-    """Record what no format admits. It walks without recursion, so that depth cannot hurt it.
+    """Record what no format admits. Without recursion, so that a deep document does no harm.
 
     >>> reading = Reading("a.json")
     >>> inspect(reading, {"servers": [{"name": "\\ud800"}]})
     >>> reading.problems
     ['a.json: servers[0].name holds half a character (a lone surrogate); remove it.']
     """
-    waiting: list[tuple[str, object, int]] = [("", document, 0)]
-    while waiting:
-        path, value, depth = waiting.pop()
+    stack: list[tuple[str, object, int]] = [("", document, 0)]
+    while stack:
+        path, value, depth = stack.pop()
         if depth > MAX_DEPTH:
             reading.problem("", f"{path[:40]}… is nested more than {MAX_DEPTH} levels deep; flatten it")
             return
@@ -55,7 +55,7 @@ def inspect(reading: Reading, document: object) -> None:
         elif isinstance(value, RepeatedKeys):
             for key in value.repeated:
                 reading.problem("", f"{path or 'it'} has the key {shown(key)} twice; keep one of them")
-        waiting += [(step, item, depth + 1) for step, item in _children(path, value)]
+        stack += [(step, item, depth + 1) for step, item in _children(path, value)]
 
 
 def _children(path: str, value: object) -> Iterator[tuple[str, object]]:

@@ -1,4 +1,4 @@
-"""Finds what looks like a secret inside arguments and addresses. It errs towards hiding: a hidden value still works.
+"""Finds what looks like a secret inside arguments and addresses. When in doubt it hides: a hidden value still works.
 
 Looked for: `user:pass@` in addresses, values of flags, variables, headers, JSON fields and query parameters with a
 telling name, tokens with a known beginning, and long opaque strings.

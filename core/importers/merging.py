@@ -12,7 +12,7 @@ from core.importers.reading import BrokenDocumentError
 def merge(results: Sequence[tuple[str, Imported]]) -> Imported:
     """One import of several, in their order; each comes with its source's name.
 
-    Raises BrokenDocumentError where two sources have a server of one name, or ask for two things under one input.
+    Raises BrokenDocumentError where two sources have a server of one name, or use one input id for two different values.
     """
     if len(results) == 1:
         return results[0][1]

@@ -1,4 +1,4 @@
-"""The plain catalog: servers with their tools, figures and, where they can be reached, connections."""
+"""The plain catalog: servers with their tools, prices, times, rates and, where they can be reached, connections."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def read_server(entry: Entry) -> Server:
 
 
 def _remark(entry: Entry, *, has_connection: bool, has_tools: bool) -> None:
-    """A server without tools is asked for them, and where it cannot be, that has to be meant."""
+    """Note a server that has neither tools nor a connection; a fault where `tools` is not even given."""
     if has_tools or has_connection:
         return
     if entry.get("tools") is None:

@@ -1,4 +1,4 @@
-"""Prices in the shapes that others publish, in USD per call. A tool that nobody priced stays unpriced."""
+"""Prices in the forms that servers and gateways publish, in USD per call. A tool without a price stays unpriced."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _META_KEYS = ("price_usd", "priceUsd", "cost_per_query")
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What a server's entry says of its tools' prices: by tool name, and for every other tool (None: nothing)."""
+    """The prices in a server's entry: by tool name, and for every other tool (None: no price)."""
 
     by_tool: Mapping[str, float] = field(default_factory=dict[str, float])
     default: float | None = None

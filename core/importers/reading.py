@@ -1,4 +1,4 @@
-"""Reading one document: every fault is collected, and nothing is taken unless there is none."""
+"""Reading one document: all faults are collected, and the document is accepted only if there are none."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from core.domain.catalog import Server
 from core.domain.imports import Imported, Note, Prompt
-from core.errors import CatalogError
+from core.shared.errors import CatalogError
 
 
 class BrokenDocumentError(CatalogError):
-    """A document that was not taken; `problems` holds one sentence for each fault.
+    """A document that was refused; `problems` is one sentence for each fault.
 
     >>> print(BrokenDocumentError(["a.json: x is bad; mend it.", "a.json: y is bad; mend it."]))
     a.json: x is bad; mend it (and 1 more problem).
@@ -26,7 +26,7 @@ class BrokenDocumentError(CatalogError):
 
 @dataclass
 class Reading:
-    """What one document gave so far. A fault is recorded and reading goes on, so that the user learns of all."""
+    """What has been read of one document so far. A fault is recorded and reading goes on, so that all are reported at once."""
 
     source: str
     problems: list[str] = field(default_factory=list[str])
@@ -41,11 +41,11 @@ class Reading:
         self.problems.append(f"{self.source}: {where + ': ' if where else ''}{text}.")
 
     def note(self, where: str, text: str) -> None:
-        """Record something taken with a remark."""
+        """Record a remark on something that was accepted."""
         self.notes.append(Note(f"{self.source}: {where}" if where else self.source, text))
 
     def prompt(self, prompt: Prompt) -> None:
-        """Record a value to ask for; the first one under an id stands."""
+        """Record a value that the user has to enter; the first one of an id wins."""
         self.prompts.setdefault(prompt.id, prompt)
 
     def add(self, where: str, server: Server) -> None:

@@ -1,4 +1,4 @@
-"""The registry's inputs: values of variables, headers and arguments, fixed, with a default, or to be asked for."""
+"""The registry's inputs: values of variables, headers and arguments that are fixed, have a default, or must be entered."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 from core.domain.imports import Prompt
 from core.importers.connections import scalar
 from core.importers.entry import Entry
-from core.importers.secrets import Vault, secret_name
+from core.importers.secrets import SecretExtractor, secret_name
 
 
 def ask(entry: Entry, server: str, name: str) -> str:
-    """Record that a value has to be asked for, and return its reference.
+    """Record that a value must be entered, and return its reference.
 
     >>> from core.importers.reading import Reading
     >>> reading = Reading("server.json")
@@ -28,11 +28,11 @@ def ask(entry: Entry, server: str, name: str) -> str:
 
 
 def value_of(entry: Entry, server: str, name: str) -> str | None:
-    """An input's value: the fixed one, a reference to be asked for, or the default; None where it may be left out."""
+    """An input's value: the fixed one, a reference to one that must be entered, or the default; None where it may be left out."""
     fixed = entry.get("value")
     if fixed is not None:
         text = fill_in(entry, server, scalar(entry, "value", fixed))
-        return Vault(entry, server).hide(name, text) if entry.flag("isSecret") else text
+        return SecretExtractor(entry, server).hide(name, text) if entry.flag("isSecret") else text
     default = entry.get("default")
     if entry.flag("isSecret") or (entry.flag("isRequired") and default is None):
         return ask(entry, server, name)
@@ -40,7 +40,7 @@ def value_of(entry: Entry, server: str, name: str) -> str | None:
 
 
 def fill_in(entry: Entry, server: str, template: str) -> str:
-    """A text with its `{variables}` filled in: by their values or by references to what has to be asked for."""
+    """A text with its `{variables}` filled in: by their values or by references to values that must be entered."""
     for name, variable in entry.named("variables"):
         if f"{{{name}}}" in template:
             value = value_of(variable, server, name)

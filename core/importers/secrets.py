@@ -1,6 +1,6 @@
-"""Keeps secrets out of what is stored: a literal value becomes a reference, the value itself stays in memory.
+"""Keeping secrets out of catalogs: a literal value becomes a reference, the value itself stays in memory.
 
-References have three spellings once read: `${env:NAME}`, `${input:id}` and `${secret:<server>/<NAME>}`. The ways in
+After reading, references have three forms: `${env:NAME}`, `${input:id}` and `${secret:<server>/<NAME>}`. The ways in
 which clients write an environment variable (`${NAME}`, `${NAME:-default}`, a whole value `$NAME`) become the first;
 `${python}`, the running interpreter, stays. Defaults stay in commands and addresses alone, and only harmless ones.
 """
@@ -22,7 +22,7 @@ _REFERENCE = re.compile(
 _WHOLE_VARIABLE = re.compile(r"\$([A-Z_][A-Z0-9_]*)")
 _EDITOR_VARIABLES = frozenset({"workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator", "cwd"})
 _HARMLESS = re.compile(r"[\s:/]*(?:(?:Bearer|Basic|Token|ApiKey)\s+)?", re.IGNORECASE)
-_HELD = re.compile("(\ue000[0-9]+\ue001)")
+_PLACEHOLDER = re.compile("(\ue000[0-9]+\ue001)")
 _FLAG = re.compile(r"--?[A-Za-z][\w-]*")
 _SURELY_FLAG = re.compile(r"--[A-Za-z][\w-]*(?:=.*)?|-[A-Za-z]", re.DOTALL)
 _SETS_VARIABLE = frozenset({"-e", "--env", "-H", "--header"})
@@ -38,23 +38,23 @@ def secret_name(server: str, name: str) -> str:
     return f"{server.translate(_ESCAPES)}/{name.translate({**_ESCAPES, ord('/'): '%2F'})}"
 
 
-class Vault:
-    """Takes the secrets of one server out of its texts; they go to the reading of the document."""
+class SecretExtractor:
+    """Replaces the secrets in one server's texts by references; the values go to `Reading.secrets`."""
 
     def __init__(self, entry: Entry, server: str) -> None:
         self._entry = entry
         self._server = server
-        self._held: list[str] = []
+        self._references: list[str] = []
         self._put_before: dict[tuple[str, str], str] = {}
         self._counts: defaultdict[str, int] = defaultdict(lambda: 1)
 
     def hide(self, name: str, value: str) -> str:
         """A value with every literal part hidden and its references kept; `Bearer ` before one stays readable."""
-        return self._restore(self._cover(name, self._hold_references(name, value)))
+        return self._with_references(self._cover(name, self._with_placeholders(name, value)))
 
     def hide_leaks(self, name: str, text: str) -> str:
         """A text with only those parts hidden that look like secrets."""
-        return self._restore(hide_leaks(name, self._hold_references(name, text), self._cover))
+        return self._with_references(hide_leaks(name, self._with_placeholders(name, text), self._cover))
 
     def hide_arguments(self, arguments: Sequence[str]) -> tuple[str, ...]:
         """Command-line arguments; the value of a flag with a telling name is hidden whatever it looks like."""
@@ -84,30 +84,30 @@ class Vault:
         return self._put_before[name, value]
 
     def _cover(self, name: str, value: str) -> str:
-        """Hide the literal parts of a value whose references are held, and what these would fall back to."""
-        return "".join(self._cover_part(name, part) for part in _HELD.split(value))
+        """Hide the literal parts of a value in which placeholders stand for references, and the references' defaults."""
+        return "".join(self._cover_part(name, part) for part in _PLACEHOLDER.split(value))
 
     def _cover_part(self, name: str, part: str) -> str:
-        if _HELD.fullmatch(part):
-            return self._hold(self._without_default(name, self._held[int(part[1:-1])]))
-        return part if _HARMLESS.fullmatch(part) else self._hold(self._put(name, part))
+        if _PLACEHOLDER.fullmatch(part):
+            return self._placeholder(self._without_default(name, self._references[int(part[1:-1])]))
+        return part if _HARMLESS.fullmatch(part) else self._placeholder(self._put(name, part))
 
-    def _hold(self, reference: str) -> str:
-        """A stand-in for a reference, so that nothing looks for secrets inside it."""
-        self._held.append(reference)
-        return f"\ue000{len(self._held) - 1}\ue001"
+    def _placeholder(self, reference: str) -> str:
+        """A placeholder for a reference, so that nothing looks for secrets inside it."""
+        self._references.append(reference)
+        return f"\ue000{len(self._references) - 1}\ue001"
 
-    def _restore(self, text: str) -> str:
-        return _HELD.sub(lambda found: self._held[int(found[0][1:-1])], text)
+    def _with_references(self, text: str) -> str:
+        return _PLACEHOLDER.sub(lambda found: self._references[int(found[0][1:-1])], text)
 
-    def _hold_references(self, name: str, value: str) -> str:
+    def _with_placeholders(self, name: str, value: str) -> str:
         value = re.sub("[\ue000\ue001]", "", value)
         if whole := _WHOLE_VARIABLE.fullmatch(value):
-            return self._hold(f"${{env:{whole[1]}}}")
-        return _REFERENCE.sub(lambda found: self._hold(self._reference(name, found)), value)
+            return self._placeholder(f"${{env:{whole[1]}}}")
+        return _REFERENCE.sub(lambda found: self._placeholder(self._reference(name, found)), value)
 
     def _reference(self, name: str, found: re.Match[str]) -> str:
-        """One reference in its one spelling, without a default that looks like a secret."""
+        """One reference in its normal form, without a default that looks like a secret."""
         bare, key = found["bare"], found["key"]
         if bare in _EDITOR_VARIABLES:
             self._entry.note(f"{name} uses ${{{bare}}}, which only an editor knows; write the path out to connect")

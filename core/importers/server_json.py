@@ -1,4 +1,4 @@
-"""The MCP Registry's `server.json`, alone or as the registry's list answer; in camelCase or the 2025-07 snake_case.
+"""The MCP Registry's `server.json`, alone or as the registry's list response; in camelCase or the 2025-07 snake_case.
 
 A remote is preferred to a package: it needs nothing installed and runs nothing of a stranger on this machine.
 """

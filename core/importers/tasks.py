@@ -1,4 +1,4 @@
-"""Labelled tasks from JSON Lines: one task a line, fields that are not known are ignored."""
+"""Labelled tasks from JSON Lines: one task a line; unknown fields are ignored."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _grades(entry: Entry) -> dict[str, float]:
 
 
 def _tool(entry: Entry, label: str, raw: object) -> str:
-    """A tool's identity; "" and a fault where it is none."""
+    """A tool's id; "" and a fault where it is not one."""
     if isinstance(raw, str) and all(raw.partition("::")):
         return raw
     entry.problem(f"{label} is not of the form server::tool; write it so")

@@ -1,4 +1,4 @@
-"""One tool definition, as `tools/list` gives it, with the figures that a catalog may add."""
+"""One tool definition, as `tools/list` gives it, with the prices, times and rates that a catalog may add."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.domain.preconditions import Precondition
 from core.importers.checks import kind
 from core.importers.entry import Entry
 from core.importers.prices import Prices, meta_price
-from core.schemas import schema_fault
+from core.shared.json_schema import schema_fault
 
 
 @dataclass
@@ -56,7 +56,7 @@ class ToolReader:
 
 
 def _preconditions(entry: Entry) -> tuple[str, ...]:
-    """What has to hold before the tool may be called, each in its one form; a text that is none is a fault."""
+    """The preconditions of a tool, each in its normal form; a text that is not one is a fault."""
     found: list[str] = []
     for position, text in enumerate(entry.list("preconditions")):
         if not isinstance(text, str):
@@ -87,7 +87,7 @@ def _input_schema(entry: Entry) -> Mapping[str, Any] | None:
 
 
 def _schema(entry: Entry, key: str) -> Mapping[str, Any] | None:
-    """A schema as it stands. One that is no JSON Schema is kept with a remark: models still read it."""
+    """A schema, unchanged. One that is not valid is kept with a remark: models still read it."""
     schema = entry.mapping(key)
     if schema is None:
         return None

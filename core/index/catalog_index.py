@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from core.domain.catalog import Catalog
 from core.embedding.base import Vectors, unit_rows
 from core.embedding.cached import CachedEncoder, EmbeddingReport, Progress
-from core.errors import ParameterError
 from core.index.flat import FlatIndex
 from core.index.layer import LEXICAL, Trust, ViewLayer, name_trust, shares
 from core.index.lexical import LexicalIndex
-from core.index.views import MEANING, MEANING_VIEWS, SERVER_VIEWS, TOOL_VIEWS, full, profile, summary
+from core.index.text_views import MEANING, MEANING_VIEWS, SERVER_VIEWS, TOOL_VIEWS, full, profile, summary
+from core.shared.errors import ParameterError
 
 BEST_TOOL = "best_tool"
 OWN_TEXTS = 4  # sets of texts of routers' own: 1.5 MB each for 1,000 tools

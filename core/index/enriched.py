@@ -12,18 +12,17 @@ code, list, issues, lists, open, sorted'
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, cast
 
 from core.domain.catalog import Tool, first_sentence, words
 from core.index.lexical import terms
+from core.shared.english import base_form
 
 DESCRIPTION_CHARACTERS = 500
 PART_CHARACTERS = 150
 QUESTION_CHARACTERS = 120
 TOPICS = 8
-_IRREGULAR = {"does": "do", "goes": "go", "has": "have", "is": "be", "analyses": "analyse", "diagnoses": "diagnose"}
 
 
 def enriched(tool: Tool) -> str:
@@ -47,8 +46,8 @@ def questions(tool: Tool) -> str:
 
 def topics(tool: Tool) -> list[str]:
     """Its first content words, at most eight."""
-    said = terms(f"{words(tool.server)} {words(tool.name)} {tool.description[:DESCRIPTION_CHARACTERS]}")
-    return list(dict.fromkeys(term for term in said if len(term) > 3))[:TOPICS]
+    found = terms(f"{words(tool.server)} {words(tool.name)} {tool.description[:DESCRIPTION_CHARACTERS]}")
+    return list(dict.fromkeys(term for term in found if len(term) > 3))[:TOPICS]
 
 
 def imperative(sentence: str) -> str:
@@ -58,17 +57,7 @@ def imperative(sentence: str) -> str:
     ['search the web', 'get a file', 'try it', '']
     """
     first, _, rest = sentence.strip().partition(" ")
-    return f"{_base(first.lower())} {rest}".strip(" .:;!?")
-
-
-def _base(verb: str) -> str:
-    if verb in _IRREGULAR:
-        return _IRREGULAR[verb]
-    if re.search(r"(?:ss|sh|ch|x|zz)es$", verb):
-        return verb[:-2]
-    if verb.endswith("ies") and len(verb) > 4:
-        return f"{verb[:-3]}y"
-    return verb[:-1] if re.search(r"[^su]s$", verb) and len(verb) > 3 else verb
+    return f"{base_form(first.lower())} {rest}".strip(" .:;!?")
 
 
 def _arguments(tool: Tool) -> list[str]:

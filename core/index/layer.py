@@ -19,8 +19,8 @@ from functools import lru_cache
 import numpy as np
 
 from core.embedding.base import Vectors
-from core.errors import ParameterError
 from core.index.lexical import LexicalIndex
+from core.shared.errors import ParameterError
 
 LEXICAL = "lexical"
 MIXTURES = 4  # mixed matrices kept: 15 MB each for 10,000 rows of 384
@@ -100,8 +100,8 @@ class ViewLayer:
     def _mix(self, weights: tuple[float, ...], doubt_names: bool) -> Vectors:
         used = [(weight, view) for weight, view in zip(weights, self.views, strict=True) if weight > 0]
         trust = self.trust if doubt_names else None
-        held = [view for _, view in used if trust is not None and view in trust.views]
-        if len(used) == 1 and used[0][0] == 1.0 and not held:
+        doubted = [view for _, view in used if trust is not None and view in trust.views]
+        if len(used) == 1 and used[0][0] == 1.0 and not doubted:
             return self.views[used[0][1]]
         mixed = np.zeros_like(next(iter(self.views.values())))
         for weight, view in used:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import bm25s
 import numpy as np
@@ -65,26 +65,27 @@ def _split(run: str) -> Iterator[str]:
 class LexicalIndex:
     """BM25 scores of N texts, immutable. Without texts or without terms every score is zero."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
+    def __init__(self, texts: Sequence[str], *, words_of: Callable[[str], list[str]] = terms, b: float = B) -> None:
         self._size = len(texts)
+        self._words_of = words_of
         self._vocabulary: dict[str, int] = {}
         documents = [
-            [self._vocabulary.setdefault(term, len(self._vocabulary)) for term in terms(text)] for text in texts
+            [self._vocabulary.setdefault(word, len(self._vocabulary)) for word in words_of(text)] for text in texts
         ]
         self._bm25: bm25s.BM25 | None = None
         if self._vocabulary:
-            self._bm25 = bm25s.BM25(k1=K1, b=B, method="atire", idf_method="lucene")
+            self._bm25 = bm25s.BM25(k1=K1, b=b, method="atire", idf_method="lucene")
             self._bm25.index((documents, self._vocabulary), create_empty_token=False, show_progress=False)
             frequency = np.diff(self._bm25.scores["indptr"]).astype(np.float64)
             self._idf = np.log1p((self._size - frequency + 0.5) / (frequency + 0.5))
 
     def scores(self, query: str) -> NDArray[np.float32]:
         """(N,) raw BM25 scores, at least 0."""
-        return self._scores(list(dict.fromkeys(terms(query))))
+        return self._scores(list(dict.fromkeys(self._words_of(query))))
 
     def coverage(self, query: str) -> NDArray[np.float32]:
         """(N,) in [0, 1]: the raw score divided by the largest that any text could get for this query."""
-        wanted = list(dict.fromkeys(terms(query)))
+        wanted = list(dict.fromkeys(self._words_of(query)))
         found = self._scores(wanted)
         if not wanted or self._bm25 is None:
             return found
@@ -92,6 +93,30 @@ class LexicalIndex:
         unseen = (len(wanted) - len(known)) * np.log1p((self._size + 0.5) / 0.5)
         bound = (float(self._idf[known].sum()) + unseen) * (K1 + 1)
         return np.minimum(found / np.float32(bound), np.float32(1))
+
+    def weighted(self, weights: Mapping[str, float]) -> NDArray[np.float32]:
+        """(N,) sum over words of weight times the word's BM25 score; a word that no text has adds nothing."""
+        found = np.zeros(self._size, dtype=np.float32)
+        if self._bm25 is None:
+            return found
+        columns = self._bm25.scores
+        for word, weight in weights.items():
+            column = self._vocabulary.get(word)
+            if column is not None:
+                start, end = columns["indptr"][column], columns["indptr"][column + 1]
+                found[columns["indices"][start:end]] += np.float32(weight) * columns["data"][start:end]
+        return found
+
+    def mass(self, words: Sequence[str]) -> tuple[float, float]:
+        """How much these words could say: the idf of those that some text has, and of all; unknown ones have the largest."""
+        wanted = dict.fromkeys(words)
+        known = [self._vocabulary[word] for word in wanted if word in self._vocabulary]
+        met = float(self._idf[known].sum()) if known else 0.0
+        return met, met + (len(wanted) - len(known)) * float(np.log1p((self._size + 0.5) / 0.5))
+
+    def scores_of(self, words: Sequence[str]) -> NDArray[np.float32]:
+        """(N,) raw BM25 scores of a query that is given as words; each counts once."""
+        return self._scores(list(dict.fromkeys(words)))
 
     def _scores(self, wanted: Sequence[str]) -> NDArray[np.float32]:
         known = [self._vocabulary[term] for term in wanted if term in self._vocabulary]

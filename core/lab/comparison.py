@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.decision import Decision, Drop
+from core.domain.decision import Decision
+from core.domain.trace import Drop
 
 
 @dataclass(frozen=True, slots=True)

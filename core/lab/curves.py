@@ -14,14 +14,14 @@ from core.economics.headroom import Headroom, headroom
 from core.economics.time_to_success import Array
 from core.economics.utility import money_cost
 from core.economics.whatif import Interval, smallest_winning_value, winning_interval
-from core.routers.parameters import EhrrParameters
+from core.routers.ehrr_parameters import EhrrParameters
 
 AXES = ("alpha_t", "kappa")
 
 
 @dataclass(frozen=True, slots=True)
 class UtilityLines:
-    """U = intercept - slope * x for each feasible tool, shape (M,), over x in [low, high]; `holds` is the interval in
+    """U = intercept - slope * x for each feasible tool, shape (M,), over x in [low, high]; `winner_interval` is that in
     which today's winner stays the winner (None where there is no winner)."""
 
     axis: str
@@ -32,7 +32,7 @@ class UtilityLines:
     low: float
     high: float
     current: float
-    holds: Interval | None
+    winner_interval: Interval | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def utility_lines(decision: Decision, axis: str) -> UtilityLines:
         low=low,
         high=high,
         current=current,
-        holds=winning_interval(intercept, slope, 0, low=low, high=high) if len(rows) else None,
+        winner_interval=winning_interval(intercept, slope, 0, low=low, high=high) if len(rows) else None,
     )
 
 

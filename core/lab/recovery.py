@@ -2,7 +2,7 @@
 
 Two to five servers can do the same thing. The one that is best is down for a while and comes back. At each step EHRR itself
 decides over the statistics of the calls so far, the server that it chose is called, and the outcome is drawn; every cure
-has the same luck. The value of a call is what it gives less the time that it takes, in the unit of utility:
+has the same random draws. The value of a call is what it gives less the time that it takes, in the unit of utility:
 
     v = Sim * success - alpha_t * time
 
@@ -23,12 +23,14 @@ from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.events import OutcomeEvent
+from core.domain.fit import Fit
 from core.domain.outcome import OutcomeKind
 from core.planning.rules import RulesPlanner
-from core.routers.base import Match, Question, Scene
+from core.routers.context import Match, Query, RoutingContext
 from core.routers.ehrr import Ehrr
-from core.routers.parameters import EhrrParameters
-from core.stats.book import StatisticsBook
+from core.routers.ehrr_parameters import EhrrParameters
+from core.routers.presets import applied
+from core.stats.projection import StatisticsProjection
 
 Floats = NDArray[np.float64]
 Claims = Literal["true", "none", "boast"]
@@ -135,25 +137,28 @@ def drawn_world(seed: int, *, steps: int = 1000, rivals: tuple[float, float] = (
 
 def recover(world: World, parameters: EhrrParameters, *, seed: int) -> Run:
     """Decide, call and learn, step by step."""
-    luck = np.random.default_rng([seed, 1]).random((world.steps, len(world.success)))
-    book = StatisticsBook(world.catalog(), priors=parameters.priors(), rates=parameters.rates())
+    draws = np.random.default_rng([seed, 1]).random((world.steps, len(world.success)))
+    projection = StatisticsProjection(world.catalog(), priors=parameters.priors(), rates=parameters.rates())
     matcher = _Alike(world.similarity)
-    scene = Scene.of(world.catalog(), book.snapshot(), matcher, np.zeros(len(world.success), dtype=np.int64))
-    router, question = Ehrr(), Question("the same thing", "", matcher, RulesPlanner())
+    context = RoutingContext.of(
+        world.catalog(), projection.snapshot(), matcher, np.zeros(len(world.success), dtype=np.int64)
+    )
+    router, query = Ehrr(), Query("the same thing", "", matcher, RulesPlanner())
     chosen = np.zeros(world.steps, dtype=np.int64)
     for step in range(world.steps):
         at = START + timedelta(seconds=STEP_S * step)
-        verdict = router.decide(question, replace(scene, statistics=book.snapshot(at)), parameters)
-        chosen[step] = verdict.candidates[0]
-        book.observe(_called(world, int(chosen[step]), step, float(luck[step, chosen[step]]), at))
+        result = router.decide(query, replace(context, statistics=projection.snapshot(at)), parameters)
+        chosen[step] = result.candidates[0]
+        projection.observe(_called(world, int(chosen[step]), step, float(draws[step, chosen[step]]), at))
     return _judged(world, chosen, parameters.alpha_t)
 
 
 def compare(
     worlds: Sequence[World], cures: Mapping[str, Mapping[str, object]] = CURES, *, base: EhrrParameters | None = None
 ) -> tuple[Summary, ...]:
-    """Each cure over the same worlds and the same luck; the seed of a world is its place."""
-    start = base or EhrrParameters()
+    """Each cure over the same worlds and the same draws; the seed of a world is its place. Without a `base` EHRR is as its
+    Table V has it, the preset `paper`."""
+    start = base or applied(EhrrParameters, "paper")
     return tuple(
         summary(name, [recover(world, start.replaced({**cure, "explore_seed": seed}), seed=seed) for seed, world in enumerate(worlds)])
         for name, cure in cures.items()
@@ -194,12 +199,12 @@ def _judged(world: World, chosen: NDArray[np.int64], alpha_t: float) -> Run:
     )
 
 
-def _called(world: World, row: int, step: int, luck: float, at: datetime) -> OutcomeEvent:
+def _called(world: World, row: int, step: int, draws: float, at: datetime) -> OutcomeEvent:
     down = row == 0 and world.down_from <= step < world.down_to
     if down:
         kind, latency_s = world.outage, world.outage_s
     else:
-        kind = OutcomeKind.OK if luck < world.success[row] else OutcomeKind.TOOL_ERROR
+        kind = OutcomeKind.OK if draws < world.success[row] else OutcomeKind.TOOL_ERROR
         latency_s = float(world.latency_s[row])
     return OutcomeEvent(
         id=str(step), at=at, decision_id=None, catalog="recovery", server=f"s{row}", tool="do", kind=kind.value,
@@ -222,6 +227,13 @@ class _Alike:
 
     def match(self, *_: object, **__: object) -> Match:
         return self._match
+
+    def fit(self, *_: object, **__: object) -> tuple[Fit, float]:
+        tools = self._match.tools
+        return Fit(tools, self._match.servers, 0.0, tools, {}), 0.0
+
+    def likeness(self, rows: NDArray[np.int64]) -> Floats:
+        return np.eye(len(rows))
 
     def embed(self, *_: object, **__: object) -> NDArray[np.float32]:
         return np.zeros(1, dtype=np.float32)

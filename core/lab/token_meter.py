@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.domain.decision import Decision
-from core.model_prices import ModelPrice, model_price
+from core.lab.model_prices import ModelPrice, model_price
 
 BREAKING_POINT = 0.3  # of rho: "reasoning-quality cliff" of Tool Attention, 3.3
 

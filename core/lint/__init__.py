@@ -1,4 +1,9 @@
-"""Lint for catalogs: one rule a class, a few related ones a file. A new one is a class and its name in `RULES`."""
+"""Lint for catalogs: poor descriptions, colliding names, broken schemas, and text that tries to instruct a model.
+
+A rule is a class (`base.py`), a few related ones are a file, and `RULES` lists them; `lint` runs them over a catalog. The room
+imports `core.domain`, `core.index` (for vectors) and `core.shared`. A new rule is a class and its name in `RULES`; a new phrase
+by which text instructs a model is an entry of `wording/<rule>.toml` with an example.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +22,9 @@ from core.lint.descriptions import (
 )
 from core.lint.duplicates import NearDuplicates, SimilarSiblings
 from core.lint.encoded import EncodedText
-from core.lint.figures import MissingFigures, Unpriced
 from core.lint.hidden import BuriedText, HiddenCharacters, StrayCharacters
 from core.lint.hints import ContradictoryHints, DoubtfulHints, MissingHints, UnmarkedDestruction
-from core.lint.instructing import (
+from core.lint.injection import (
     AsksForContext,
     ChangesOtherTools,
     ClaimsPrecedence,
@@ -32,6 +36,7 @@ from core.lint.instructing import (
     SkipsConsent,
     SteersModel,
 )
+from core.lint.missing_numbers import MissingFigures, Unpriced
 from core.lint.names import EmptyName
 from core.lint.schemas import BrokenSchema, MissingSchema, UndescribedParameters, UnknownRequired, UntypedParameters
 from core.lint.sizes import LargeCatalog, LargeServer, LargeTool
@@ -77,14 +82,14 @@ RULES: dict[str, type[Rule]] = {
         LargeTool,
         LargeServer,
         LargeCatalog,
-        # hints and figures
+        # hints, prices and times
         ContradictoryHints,
         UnmarkedDestruction,
         DoubtfulHints,
         MissingHints,
         Unpriced,
         MissingFigures,
-        # what only vectors tell
+        # what needs vectors
         SimilarSiblings,
         NearDuplicates,
     )
@@ -92,7 +97,7 @@ RULES: dict[str, type[Rule]] = {
 
 
 def lint(catalog: Catalog, context: Context | None = None, rules: Iterable[type[Rule]] = RULES.values()) -> LintReport:
-    """What these rules find in a catalog. Rules that need vectors wait where the context has none.
+    """What these rules find in a catalog. Rules that need vectors are skipped where the context has none.
 
     >>> from core.domain.catalog import Server, Tool
     >>> report = lint(Catalog("c", (Server("files", "Files.", tools=(Tool("files", "run"),)),)))
@@ -101,6 +106,6 @@ def lint(catalog: Catalog, context: Context | None = None, rules: Iterable[type[
     """
     seen = context or Context(catalog)
     chosen = tuple(rules)
-    waiting = [rule.id for rule in chosen if rule.needs_vectors and seen.index is None]
-    found = [f for rule in chosen if rule.id not in waiting for f in rule().check(catalog, seen)]
-    return LintReport.of(catalog.name, found, waiting)
+    skipped = [rule.id for rule in chosen if rule.needs_vectors and seen.index is None]
+    found = [f for rule in chosen if rule.id not in skipped for f in rule().check(catalog, seen)]
+    return LintReport.of(catalog.name, found, skipped)

@@ -1,4 +1,4 @@
-"""The port of a lint rule: what it is called, why it matters, and one hook that looks."""
+"""The base class of a lint rule: its name, why it matters, and one hook that looks for findings."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog, Tool
+from core.domain.definitions import definition_text
 from core.domain.lint import Finding, Severity
 from core.index.catalog_index import CatalogIndex
 from core.lint.corpus import Corpus
-from core.lint.folding import visible
 from core.lint.passages import Passage, passages
-from core.tokens import count_many, definition_text
+from core.shared.tokens import count_many
+from core.shared.untrusted_text import visible
 
 EVIDENCE_CHARACTERS = 200
-LISTED = 6  # names that a reason gives
+LISTED = 6  # names in a reason
 
 
 class Context:
     """What rules look at besides the catalog itself; costly parts are made when a rule asks for them.
 
-    `tokens` (T,) counts each tool's definition, `priced` (T,) says which tools have a price from anywhere, `index` holds
+    `tokens` (T,) counts each tool's definition, `priced` (T,) says which tools have a price from anywhere, `index` has
     the vectors: None where they are not there yet, and rules that need them are left out.
     """
 
@@ -107,7 +108,7 @@ class ToolRule(Rule):
 
     @abstractmethod
     def look(self, tool: Tool) -> tuple[str, str, str] | None:
-        """Reason, where it stands and evidence, or None where the tool is in order."""
+        """Reason, place and evidence of a finding, or None where the tool is in order."""
 
 
 def listed(names: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""Names that are the same, or nearly: models and clients mix them up, and a router has to tell them apart."""
+"""Rules about names that are the same or nearly so: models and clients mix them up."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from core.domain.catalog import Catalog, Tool
 from core.domain.lint import Finding, Severity
 from core.lint.base import Context, Rule, listed
-from core.lint.folding import CONFUSABLES, disguises, key
+from core.lint.folding import disguises, key, lookalike
 
 SHORTEST_SIMILAR = 5  # characters: below, one letter makes a different word
 
@@ -112,10 +112,10 @@ def _groups(tools: Iterable[Tool]) -> Mapping[str, list[Tool]]:
 
 
 def _mixed(name: str) -> str:
-    """The letters of other scripts in a name that are drawn like Latin ones, where Latin ones stand beside them."""
+    """The look-alike letters of other scripts in a name that has Latin letters too."""
     if not any(c.isascii() and c.isalpha() for c in name):
         return ""
-    return ", ".join(f"U+{ord(c):04X}" for c in dict.fromkeys(name) if c.lower() in CONFUSABLES)
+    return ", ".join(f"U+{ord(c):04X}" for c in dict.fromkeys(name) if lookalike(c))
 
 
 def _forms(plain: str) -> set[str]:

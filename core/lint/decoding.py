@@ -1,4 +1,4 @@
-"""Text inside text: what a model decodes without being asked, and a reviewer does not."""
+"""Decoding text inside text: a model reads base64 and the like without being asked, a reviewer does not."""
 
 from __future__ import annotations
 

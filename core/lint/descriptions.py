@@ -1,4 +1,4 @@
-"""What tools and servers say of themselves: nothing, too little, too much."""
+"""Rules about descriptions: missing, vague, too long."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from core.domain.catalog import Catalog, Tool, words
 from core.domain.lint import Finding, Severity
-from core.index.views import FULL_CHARACTERS
+from core.index.text_views import FULL_CHARACTERS
 from core.lint.base import Context, Rule, ToolRule
 from core.lint.vocabulary import VOCABULARY
 
@@ -116,7 +116,7 @@ def _telling(text: str) -> set[str]:
 
 
 def _repeats(tool: Tool) -> bool:
-    """Whether every word of the description but little ones stands in the names of the tool and its server."""
+    """Whether every word of the description but little ones is in the names of the tool or its server."""
     said = {_stem(word) for word in _WORD.findall(words(tool.description).lower()) if word not in _LITTLE}
     named = {_stem(word) for word in _WORD.findall(words(f"{tool.name} {tool.server}").lower())}
     return bool(said) and said <= named

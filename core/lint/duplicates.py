@@ -1,4 +1,4 @@
-"""Tools whose descriptions mean the same: the router tells them apart by price and speed alone, or not at all."""
+"""Rules about tools whose descriptions mean the same: only price and speed distinguish them for a router."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class NearDuplicates(_Nearest):
 
 
 class SimilarSiblings(_Nearest):
-    """Tools of one server that an encoder can hardly tell apart."""
+    """Tools of one server that an encoder can hardly distinguish."""
 
     id = "similar_siblings"
     title = "Hardly told apart"

@@ -1,4 +1,4 @@
-"""Text that has to be decoded before a person can read it."""
+"""A rule about text that has to be decoded before a person can read it."""
 
 from __future__ import annotations
 

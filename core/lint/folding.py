@@ -1,32 +1,21 @@
-"""Text as a rule compares it: lower case, look-alike letters as what they look like, invisible characters gone or shown.
+"""Text as a rule compares it: lower case, look-alike letters as the Latin ones, invisible characters left out.
 
-A folded text keeps the way back to the original, so that a finding quotes what really stands there.
+A folded text knows the places in the original, so that a finding quotes the original.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
-# Letters of other scripts that are drawn like Latin ones (a part of Unicode's confusables, UTS #39).
-CONFUSABLES = {
-    **dict(zip("авекмнорстухіјѕԁһӏԛԝѵ", "abekmhopctyxijsdhlqwv", strict=True)),  # Cyrillic
-    **dict(zip("αοικνρτυχε", "aoikvptuxe", strict=True)),  # Greek
-    **dict(zip("ɡɑıօ", "gaio", strict=True)),
-}
-INVISIBLE = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
-    "\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
-)
+from core.shared.untrusted_text import INVISIBLE, TAG_OFFSET
+
 _SPELLED = re.compile(r"(?<![A-Za-z])(?:[A-Za-z][ .*_-]){5,}[A-Za-z](?![A-Za-z])")  # i g n o r e
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-_OTHER_SCRIPT = re.compile(f"[{''.join(CONFUSABLES)}]")
+_SMALL_CAPITAL = "LATIN LETTER SMALL CAPITAL "
 _PLAIN = {"’": "'", "‘": "'", "ʼ": "'", "“": '"', "”": '"', "–": "-", "—": "-", "‐": "-", "‑": "-", "：": ":"}
-_TAG_RUN = re.compile("[\U000e0020-\U000e007e]{2,}")
-_TAGS = 0xE0000  # Unicode's tag characters: invisible copies of ASCII at this distance
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +40,12 @@ def fold(text: str) -> tuple[Folded, ...]:
     """
     if text.isascii() and not _SPELLED.search(text):
         return (Folded(text.lower()),)
-    characters: list[str] = []
-    offsets: list[int] = []
-    for place, character in enumerate(text):
-        folded = _folded(character)
-        characters.append(folded)
-        offsets += [place] * len(folded)
-    whole = "".join(characters)
+    folded = [_folded(character) for character in text]
+    offsets = [place for place, characters in enumerate(folded) for _ in characters]
+    whole, latin = "".join(folded), "".join(map(_as_latin, text))
     forms = [Folded(whole, offsets)]
-    if _OTHER_SCRIPT.search(whole):
-        forms.append(Folded("".join(CONFUSABLES.get(c, c) for c in whole), offsets))
+    if latin != whole:
+        forms.append(Folded(latin, offsets))
     if _SPELLED.search(whole):
         gaps = {place for run in _SPELLED.finditer(whole) for place in range(run.start() + 1, run.end(), 2)}
         kept = [place for place in range(len(whole)) if place not in gaps]
@@ -74,7 +59,7 @@ def disguises(name: str) -> set[str]:
     >>> disguises("read_fi1e") == {"readfile", "readfiie"}, disguises("step_10")
     (True, set())
     """
-    plain = "".join(CONFUSABLES.get(c, c) for character in name for c in _folded(character))
+    plain = "".join(map(_as_latin, name))
     for digit, letter in (("0", "o"), ("1", "l")):
         plain = re.sub(rf"(?<=[a-z]){digit}(?!\d)|(?<!\d){digit}(?=[a-z])", letter, plain)
     forms = {key(form) for form in (plain, plain.replace("rn", "m"), plain.replace("vv", "w"), _with_i(name, plain))}
@@ -99,20 +84,49 @@ def key(name: str) -> str:
     return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", name).casefold())
 
 
-def visible(text: str) -> str:
-    """The text with characters that cannot be seen written out.
+def lookalike(character: str) -> str:
+    """The Latin letter that a letter of another alphabet is drawn like, "" where it is drawn like none (UTS #39).
 
-    >>> visible("pay\\u202eload")
-    'pay⟨U+202E⟩load'
+    >>> lookalike("е"), lookalike("В"), lookalike("ж"), lookalike("e")
+    ('e', 'b', '', '')
     """
-    if text.isascii() and text.isprintable():
-        return text
-    said = _TAG_RUN.sub(lambda run: f"⟨invisible: {''.join(chr(ord(c) - _TAGS) for c in run[0])}⟩", text)
-    return _CONTROL.sub(_written, INVISIBLE.sub(_written, said))
+    table = _lookalikes()
+    drawn, small = table.get(character, ""), table.get(character.lower(), "")
+    return small if small and drawn in {"", "l"} else drawn  # a capital I is drawn like l, and is an i all the same
 
 
-def _written(match: re.Match[str]) -> str:
-    return f"⟨U+{ord(match[0]):04X}⟩"
+@cache
+def _lookalikes() -> Mapping[str, str]:
+    """Unicode's confusables: letters with two cases, which are mixed into Latin words, to small Latin letters.
+
+    Letters without case, such as Arabic ones, are left out: names mix them with Latin words for good reasons.
+    """
+    from confusable_homoglyphs.confusables import confusables_data  # pyright: ignore[reportMissingTypeStubs]
+
+    alike = {letter: [one["c"] for one in others] for letter, others in confusables_data.items()}
+    latin = {letter: _latin(others) for letter, others in alike.items()}
+    cased = [letter for letter in alike if not letter.isascii() and (letter.islower() or letter.isupper())]
+    # the table has stars: two rays, such as a Cyrillic letter and a small capital, meet in a third letter
+    found = {letter: latin[letter] or next(filter(None, map(latin.get, alike[letter])), "") for letter in cased}
+    return {letter: letters for letter, letters in found.items() if letters}
+
+
+def _latin(alike: Iterable[str]) -> str:
+    """The first that is a Latin letter, as a small one; a small capital counts."""
+    for text in alike:
+        letter = unicodedata.name(text, "").removeprefix(_SMALL_CAPITAL) if len(text) == 1 else ""
+        if len(letter) == 1 or (len(text) == 1 and text.isascii() and text.isalpha()):
+            return (letter if len(letter) == 1 else text).lower()
+    return ""
+
+
+@lru_cache(maxsize=8192)
+def _as_latin(character: str) -> str:
+    """One character folded, and as the Latin letter that it is drawn like."""
+    folded = _folded(character)
+    if character.isascii() or len(folded) != 1:
+        return folded
+    return lookalike(unicodedata.normalize("NFKC", character)) or folded
 
 
 @lru_cache(maxsize=8192)
@@ -121,8 +135,8 @@ def _folded(character: str) -> str:
     if character.isascii():
         return character.lower()
     point = ord(character)
-    if _TAGS + 0x20 <= point < _TAGS + 0x7F:
-        return chr(point - _TAGS).lower()
+    if TAG_OFFSET + 0x20 <= point < TAG_OFFSET + 0x7F:
+        return chr(point - TAG_OFFSET).lower()
     if INVISIBLE.match(character):
         return ""
     return _PLAIN.get(character) or unicodedata.normalize("NFKC", character).lower()

@@ -1,4 +1,4 @@
-"""Characters that nobody sees: invisible, direction-changing, and the space that pushes text out of sight."""
+"""Rules about what people do not see: invisible and direction-changing characters, and space that pushes text out of sight."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from core.domain.catalog import Catalog
 from core.domain.lint import Finding, Severity
 from core.lint.base import Context, Rule
-from core.lint.folding import INVISIBLE
 from core.lint.passages import Passage
 from core.lint.quoting import quoted
+from core.shared.untrusted_text import INVISIBLE, TAG_OFFSET
 
 SCREEN_SPACES = 100  # spaces in a row: wider than the line of a dialog, so what follows is out of sight
 SCREEN_LINES = 12  # empty lines in a row: more than the dialogs of usual clients show
@@ -104,8 +104,8 @@ def hidden(text: str) -> tuple[str, int, int] | None:
     """
     bare = _blanked(_EMOJI_JOINERS, _blanked(_FLAG, text))
     if match := _TAGS.search(bare):
-        said = "".join(chr(ord(c) - 0xE0000) for c in match[0])
-        return f"has invisible tag characters that say “{said[:80]}”", *match.span()
+        hidden_text = "".join(chr(ord(c) - TAG_OFFSET) for c in match[0])
+        return f"has invisible tag characters that say “{hidden_text[:80]}”", *match.span()
     if match := (_OVERRIDES if _right_to_left(text) else _TURNS).search(text):
         return f"turns the direction of reading with U+{ord(match[0]):04X}", *match.span()
     if match := _RUN.search(bare):

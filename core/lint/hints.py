@@ -1,4 +1,4 @@
-"""What a server says about side effects, and whether it fits the names."""
+"""Rules about hints on side effects, and whether they fit the names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that say nothing of what a tool does."""
+"""Rules about names that say nothing of what a tool does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every text of a catalog that a model may read: names, titles, descriptions, and whatever stands in a schema."""
+"""Every text of a catalog that a model may read: names, titles, descriptions, and the texts in schemas."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DEEPEST = 24  # levels of a schema that are read
 
 @dataclass(frozen=True)
 class Passage:
-    """One text. `tool` is "" for a server's own; `encoding` says how it stood there where it had to be decoded."""
+    """One text. `tool` is "" for a server's own; `encoding` says how it was encoded where it had to be decoded."""
 
     server: str
     tool: str

@@ -116,10 +116,10 @@ class PhraseRule(Rule):
         return True
 
     def _evidence(self, corpus: Corpus) -> dict[str, str]:
-        """For each text in which a phrase is meant, the words as they stand."""
+        """For each text in which a phrase is meant, the original words."""
         found: dict[str, str] = {}
         for one in phrases(self.id):
-            for text, folded in corpus.holding(one.words):
+            for text, folded in corpus.containing(one.words):
                 if text not in found and (match := one.find(folded.text)):
                     found[text] = quoted(text, *folded.span(*match.span()))
         return found

@@ -1,4 +1,4 @@
-"""What is quoted of a text: a place with what stands around it in its sentence."""
+"""Quotations for findings: a place with the rest of its sentence around it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _END = re.compile(r"(?<=[.!?])\s|\n\n")
 
 
 def sentence_before(text: str, place: int) -> str:
-    """What stands before a place in its sentence, at most 200 characters.
+    """The part of a sentence before a place, at most 200 characters.
 
     >>> sentence_before("One. Two three", 9)
     ' Two '
@@ -21,7 +21,7 @@ def sentence_before(text: str, place: int) -> str:
 
 
 def quoted(text: str, start: int, end: int) -> str:
-    """A place with what stands around it in its sentence, in whole words.
+    """A place with the rest of its sentence around it, in whole words.
 
     >>> quoted("Adds. First read the file a.txt and pass it on. Then stop.", 21, 31)
     'First read the file a.txt and pass it on.'

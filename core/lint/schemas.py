@@ -1,4 +1,4 @@
-"""What a tool says about its arguments."""
+"""Rules about input schemas."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, cast
 from core.domain.catalog import Json, Tool
 from core.domain.lint import Severity
 from core.lint.base import ToolRule, listed
-from core.schemas import schema_fault
+from core.shared.json_schema import referenced, schema_fault
 
 _TYPED = ("type", "anyOf", "oneOf", "allOf", "enum", "const", "$ref", "not", "properties", "items")
 _DESCRIBED = ("description", "title", "enum", "const", "examples")
@@ -28,7 +28,7 @@ class MissingSchema(ToolRule):
 
 
 class BrokenSchema(ToolRule):
-    """An input schema that is none."""
+    """An input schema that is not a JSON Schema."""
 
     id = "broken_schema"
     title = "Broken input schema"
@@ -102,9 +102,9 @@ def properties(schema: Json | None) -> Mapping[str, Any]:
     return _mapping((schema or {}).get("properties"))
 
 
-def _lacking(tool: Tool, holds: Callable[[Mapping[str, Any]], bool], what: str) -> tuple[str, str, str] | None:
+def _lacking(tool: Tool, has: Callable[[Mapping[str, Any]], bool], what: str) -> tuple[str, str, str] | None:
     declared = properties(tool.input_schema)
-    lacking = [name for name, details in declared.items() if not any(map(holds, _details(tool.input_schema, details)))]
+    lacking = [name for name, details in declared.items() if not any(map(has, _details(tool.input_schema, details)))]
     if not lacking:
         return None
     return (
@@ -115,27 +115,17 @@ def _lacking(tool: Tool, holds: Callable[[Mapping[str, Any]], bool], what: str) 
 
 
 def _details(schema: Json | None, details: object) -> Iterator[Mapping[str, Any]]:
-    """What is said of a parameter: there, in what it refers to, and in the alternatives it admits."""
+    """The schemas of a parameter: its own, what it refers to, and the alternatives it admits."""
     if not isinstance(details, Mapping):
         yield {"type": "any"} if details is True else {}
         return
     known = cast(Mapping[str, Any], details)
     yield known
-    yield _referred(schema, known.get("$ref"))
+    yield _mapping(referenced(schema or {}, known.get("$ref")))
     for keyword in ("anyOf", "oneOf", "allOf"):
         for option in cast("list[Any]", known.get(keyword)) if isinstance(known.get(keyword), list | tuple) else ():
             if isinstance(option, Mapping):
                 yield cast(Mapping[str, Any], option)
-
-
-def _referred(schema: Json | None, reference: object) -> Mapping[str, Any]:
-    """The definition that a local reference such as #/$defs/Place names."""
-    if not isinstance(reference, str) or not reference.startswith("#/"):
-        return {}
-    found: Any = schema
-    for step in reference[2:].split("/"):
-        found = _mapping(found).get(step)
-    return _mapping(found)
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""How many tokens definitions take: what a model pays for before anything was asked."""
+"""Rules about the tokens that definitions take in every prompt."""
 
 from __future__ import annotations
 

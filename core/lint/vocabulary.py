@@ -1,4 +1,4 @@
-"""The words that rules go by, from `vocabulary.toml`."""
+"""Lists of words that rules use, from `vocabulary.toml`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calling real tools: one call in, one outcome out, whatever the server does."""
+"""Tool calls over MCP: one call in, one `Outcome` out, whatever the server does."""
 
 from __future__ import annotations
 
@@ -14,18 +14,24 @@ from mcp import MCPError
 from core.domain.catalog import Connection, Tool
 from core.domain.outcome import SIMULATED_MARK, CallMode, ContentBlock, Outcome, OutcomeKind, ToolCall
 from core.execution.base import Progress
-from core.mcp_bridge.errors import BrokenAnswerError, CancelledCallError, LimitError, LostError, NotConnectedError
+from core.mcp_bridge.codec import MAX_RESULT_BYTES, decode_blocks, decode_structured
+from core.mcp_bridge.error_kinds import classify_error_result, classify_protocol_error, not_json
+from core.mcp_bridge.errors import (
+    CallTimeoutError,
+    CancelledCallError,
+    ConnectionLostError,
+    InvalidResponseError,
+    NotConnectedError,
+)
 from core.mcp_bridge.pool import SessionPool
 from core.mcp_bridge.session import Lease
-from core.mcp_bridge.verdict import kind_of_error_answer, kind_of_error_result, not_json
-from core.mcp_bridge.waiting import Inbox
-from core.mcp_bridge.wire import MAX_RESULT_BYTES, blocks_from_wire, structured_from_wire
+from core.mcp_bridge.thread_inbox import ThreadInbox
 
 MAX_ERROR_CHARS = 20_000
 
 
 @dataclass(frozen=True)
-class _Ending:
+class _Attempt:
     """How one attempt ended; `latency_s` is the tool call alone and 0 where it was never sent."""
 
     kind: OutcomeKind
@@ -40,7 +46,7 @@ class _Ending:
 
 
 class McpCaller:
-    """The `ToolCaller` for real MCP servers. A lost connection is retried once, where the tool's hints allow it."""
+    """The `ToolCaller` for MCP servers. A call whose connection is lost is made once more where the tool's hints allow it."""
 
     def __init__(
         self,
@@ -68,29 +74,29 @@ class McpCaller:
         started_at = self._now()
         reason = self._unreachable(call, connection)
         if connection is None or reason:
-            return self._outcome(call, started_at, _Ending(OutcomeKind.NOT_CONNECTED, reason), 1)
+            return self._outcome(call, started_at, _Attempt(OutcomeKind.NOT_CONNECTED, reason), 1)
         if problem := not_json(call.arguments):
-            return self._outcome(call, started_at, _Ending(OutcomeKind.INVALID_ARGUMENTS, problem), 1)
+            return self._outcome(call, started_at, _Attempt(OutcomeKind.INVALID_ARGUMENTS, problem), 1)
         attempts = 1
         fault = self._pool.injection and self._pool.injection.fault(call.server)
-        ending = self._attempt(call, tool, connection, on_progress, cancel)
-        if ending.lost and tool is not None and tool.hints.retry_safe:
+        attempt = self._attempt(call, tool, connection, on_progress, cancel)
+        if attempt.lost and tool is not None and tool.hints.retry_safe:
             attempts = 2
-            first_connect_s = ending.connect_s
-            ending = self._attempt(call, tool, connection, on_progress, cancel)
-            if ending.connect_s is None:
-                ending = replace(ending, connect_s=first_connect_s)
+            first_connect_s = attempt.connect_s
+            attempt = self._attempt(call, tool, connection, on_progress, cancel)
+            if attempt.connect_s is None:
+                attempt = replace(attempt, connect_s=first_connect_s)
         if fault is not None:
-            ending = replace(ending, injected=str(fault))
-        return self._outcome(call, started_at, ending, attempts)
+            attempt = replace(attempt, injected=str(fault))
+        return self._outcome(call, started_at, attempt, attempts)
 
     def _unreachable(self, call: ToolCall, connection: Connection | None) -> str:
         """What is missing before the server can even be tried; empty if nothing is."""
         if connection is None or not (connection.command if connection.transport == "stdio" else connection.url):
             where = f"catalog {call.catalog}" if call.catalog else "the catalog"
             return f"Server {call.server} has no command or URL in {where}; add a connection to call it."
-        if gaps := self._pool.vault.missing(connection):
-            return f"Server {call.server} needs a value for {', '.join(gaps)}; enter it to call the server."
+        if missing := self._pool.vault.missing(connection):
+            return f"Server {call.server} needs a value for {', '.join(missing)}; enter it to call the server."
         return ""
 
     def _attempt(
@@ -100,60 +106,60 @@ class McpCaller:
         connection: Connection,
         on_progress: Callable[[Progress], None] | None,
         cancel: threading.Event | None,
-    ) -> _Ending:
-        inbox = Inbox()
-        trip = _Trip(call, self._clock, inbox, on_progress)
-        ending = _Ending(OutcomeKind.OK)
+    ) -> _Attempt:
+        inbox = ThreadInbox()
+        work = _CallWork(call, self._clock, inbox, on_progress)
+        attempt = _Attempt(OutcomeKind.OK)
         try:
-            result = self._pool.use(call.server, connection, trip, limit_s=call.timeout_s, inbox=inbox, cancel=cancel)
-            ending = self._answered(call, tool, trip, result)
+            result = self._pool.use(call.server, connection, work, limit_s=call.timeout_s, inbox=inbox, cancel=cancel)
+            attempt = self._of_result(call, tool, work, result)
         except NotConnectedError as error:
-            ending = _Ending(OutcomeKind.NOT_CONNECTED, str(error), connect_s=error.connect_s)
-        except LimitError as error:
-            ending = _Ending(OutcomeKind.TIMEOUT, f"{call.tool}: {error}")
-        except LostError as error:
-            ending = _Ending(OutcomeKind.CRASH, f"{call.tool}: the connection was lost ({error})", lost=True)
+            attempt = _Attempt(OutcomeKind.NOT_CONNECTED, str(error), connect_s=error.connect_s)
+        except CallTimeoutError as error:
+            attempt = _Attempt(OutcomeKind.TIMEOUT, f"{call.tool}: {error}")
+        except ConnectionLostError as error:
+            attempt = _Attempt(OutcomeKind.CRASH, f"{call.tool}: the connection was lost ({error})", lost=True)
         except CancelledCallError as error:
-            ending = _Ending(OutcomeKind.CANCELLED, f"{call.tool}: {error}")
+            attempt = _Attempt(OutcomeKind.CANCELLED, f"{call.tool}: {error}")
         except MCPError as error:
-            ending = _Ending(kind_of_error_answer(error), str(error))
-        except BrokenAnswerError as error:
-            ending = _Ending(OutcomeKind.TOOL_ERROR, str(error))
-        return trip.measured(ending)
+            attempt = _Attempt(classify_protocol_error(error), str(error))
+        except InvalidResponseError as error:
+            attempt = _Attempt(OutcomeKind.TOOL_ERROR, str(error))
+        return work.measured(attempt)
 
     @staticmethod
-    def _answered(call: ToolCall, tool: Tool | None, trip: _Trip, result: mcp_types.CallToolResult) -> _Ending:
+    def _of_result(call: ToolCall, tool: Tool | None, work: _CallWork, result: mcp_types.CallToolResult) -> _Attempt:
         if not result.is_error:
-            return _Ending(OutcomeKind.OK, result=result)
-        kind = kind_of_error_result(call, tool, trip.lease.tools if trip.lease is not None else None)
+            return _Attempt(OutcomeKind.OK, result=result)
+        kind = classify_error_result(call, tool, work.lease.tools if work.lease is not None else None)
         texts = [block.text for block in result.content if isinstance(block, mcp_types.TextContent)]
-        return _Ending(kind, "\n".join(texts) or "The tool reported an error without a text.", result=result)
+        return _Attempt(kind, "\n".join(texts) or "The tool reported an error without a text.", result=result)
 
-    def _outcome(self, call: ToolCall, started_at: datetime, ending: _Ending, attempts: int) -> Outcome:
-        content, structured = self._content(ending)
+    def _outcome(self, call: ToolCall, started_at: datetime, attempt: _Attempt, attempts: int) -> Outcome:
+        content, structured = self._content(attempt)
         return Outcome(
             call=call,
-            kind=ending.kind,
+            kind=attempt.kind,
             started_at=started_at,
-            latency_s=ending.latency_s,
-            connect_s=ending.connect_s,
+            latency_s=attempt.latency_s,
+            connect_s=attempt.connect_s,
             content=content,
             structured=structured,
-            error=self._shown(ending.error),
+            error=self._shown(attempt.error),
             attempts=attempts,
-            protocol_version=ending.protocol_version,
-            mode=ending.mode,
-            injected=ending.injected,
+            protocol_version=attempt.protocol_version,
+            mode=attempt.mode,
+            injected=attempt.injected,
         )
 
-    def _content(self, ending: _Ending) -> tuple[tuple[ContentBlock, ...], object]:
-        if ending.result is None:
+    def _content(self, attempt: _Attempt) -> tuple[tuple[ContentBlock, ...], object]:
+        if attempt.result is None:
             return (), None
-        content = blocks_from_wire(ending.result.content, self._max_result_bytes)
-        structured, note = structured_from_wire(ending.result.structured_content, self._max_result_bytes)
+        content = decode_blocks(attempt.result.content, self._max_result_bytes)
+        structured, note = decode_structured(attempt.result.structured_content, self._max_result_bytes)
         if note is not None:
             content += (note,)
-        if ending.kind is not OutcomeKind.OK:
+        if attempt.kind is not OutcomeKind.OK:
             content = tuple(replace(block, text=self._shown(block.text)) for block in content)
         return content, structured
 
@@ -165,14 +171,14 @@ class McpCaller:
         return f"{text[:MAX_ERROR_CHARS]}… [cut: the first {MAX_ERROR_CHARS} of {len(text)} characters]"
 
 
-class _Trip:
-    """The part of an attempt that runs in the pool's event loop, and what it measured."""
+class _CallWork:
+    """The part of an attempt that runs in the pool's event loop: it makes the call and measures it."""
 
     def __init__(
         self,
         call: ToolCall,
         clock: Callable[[], float],
-        inbox: Inbox,
+        inbox: ThreadInbox,
         on_progress: Callable[[Progress], None] | None,
     ) -> None:
         self.lease: Lease | None = None
@@ -197,18 +203,18 @@ class _Trip:
         except MCPError:
             raise
         except Exception as error:
-            raise BrokenAnswerError(str(error) or type(error).__name__) from error
+            raise InvalidResponseError(str(error) or type(error).__name__) from error
         finally:
             self._ended_s = self._clock()
 
-    def measured(self, ending: _Ending) -> _Ending:
-        """The ending with the times; a call that was given up has lasted until now."""
+    def measured(self, attempt: _Attempt) -> _Attempt:
+        """The attempt with its times; a call that was given up on has lasted until now."""
         if self.lease is None or self._started_s is None:
-            return ending
+            return attempt
         ended_s = self._clock() if self._ended_s is None else self._ended_s
-        marked = ending.result is not None and bool((ending.result.meta or {}).get(SIMULATED_MARK))
+        marked = attempt.result is not None and bool((attempt.result.meta or {}).get(SIMULATED_MARK))
         return replace(
-            ending,
+            attempt,
             latency_s=ended_s - self._started_s,
             connect_s=self.lease.connect_s,
             protocol_version=self.lease.protocol_version,
@@ -216,6 +222,6 @@ class _Trip:
         )
 
     async def _progressed(self, progress: float, total: float | None, message: str | None) -> None:
-        tell = self._on_progress
-        if tell is not None:
-            self._inbox.post(lambda: tell(Progress(progress, total, message or "")))
+        callback = self._on_progress
+        if callback is not None:
+            self._inbox.post(lambda: callback(Progress(progress, total, message or "")))

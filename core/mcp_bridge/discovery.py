@@ -1,4 +1,4 @@
-"""Asking servers what they offer."""
+"""Discovery: listing the tools of servers, several at a time, without one failing server stopping the others."""
 
 from __future__ import annotations
 
@@ -11,28 +11,19 @@ from functools import partial
 import mcp_types
 
 from core.domain.catalog import Connection, Server, Tool
-from core.errors import WayfareError
-from core.mcp_bridge.asking import all_tools
+from core.domain.imports import Discovery
+from core.mcp_bridge.codec import decode_tool
 from core.mcp_bridge.pool import SessionPool
+from core.mcp_bridge.sdk_client import all_tools
 from core.mcp_bridge.session import Lease
-from core.mcp_bridge.wire import tool_from_wire
+from core.shared.errors import WayfareError
 
 PARALLEL = 8
 MAX_DESCRIPTION_CHARS = 2000
 
 
-@dataclass(frozen=True, slots=True)
-class Discovery:
-    """What one server said: itself with its tools, or an error sentence. `connect_s` is None for a kept session."""
-
-    name: str
-    server: Server | None
-    error: str = ""
-    connect_s: float | None = None
-
-
 @dataclass(frozen=True)
-class _Answer:
+class _Listing:
     tools: list[mcp_types.Tool]
     info: mcp_types.Implementation | None
     instructions: str
@@ -41,9 +32,9 @@ class _Answer:
 
 
 def discover(pool: SessionPool, servers: Iterable[Server], *, limit_s: float = 30.0) -> tuple[Discovery, ...]:
-    """Ask every server for its tools, at most 8 at a time, in the given order; listing is bounded by `limit_s` each.
+    """List the tools of every server, at most 8 servers at a time, in the given order; each may take `limit_s`.
 
-    A server that fails harms only itself. What the catalog declares about a tool (price, latency, success, tier) stays.
+    A server that fails does not stop the others. What the catalog declares about a tool (price, latency, success, tier) stays.
     """
     with ThreadPoolExecutor(PARALLEL, thread_name_prefix="discover") as threads:
         return tuple(threads.map(partial(_discover_one, pool, limit_s), servers))
@@ -51,46 +42,46 @@ def discover(pool: SessionPool, servers: Iterable[Server], *, limit_s: float = 3
 
 def _discover_one(pool: SessionPool, limit_s: float, server: Server) -> Discovery:
     try:
-        answer = pool.use(server.name, _reachable(pool, server), _ask, limit_s=limit_s)
-        found = described(server, answer.tools, answer.info, answer.instructions)
-        return Discovery(server.name, replace(found, virtual=server.virtual or answer.virtual), "", answer.connect_s)
-    except Exception as error:  # noqa: BLE001  whatever a server makes the SDK throw is told of this server alone
-        told = pool.vault.redact(str(error))[:MAX_DESCRIPTION_CHARS]
-        said = told if told.startswith("Server ") else f"Server {server.name} does not list its tools: {told}"
-        return Discovery(server.name, None, said, getattr(error, "connect_s", None))
+        listing = pool.use(server.name, _reachable(pool, server), _list_tools, limit_s=limit_s)
+        found = described(server, listing.tools, listing.info, listing.instructions)
+        return Discovery(server.name, replace(found, virtual=server.virtual or listing.virtual), "", listing.connect_s)
+    except Exception as error:  # noqa: BLE001  whatever a server makes the SDK throw is reported for this server alone
+        reason = pool.vault.redact(str(error))[:MAX_DESCRIPTION_CHARS]
+        sentence = reason if reason.startswith("Server ") else f"Server {server.name} does not list its tools: {reason}"
+        return Discovery(server.name, None, sentence, getattr(error, "connect_s", None))
 
 
 def _reachable(pool: SessionPool, server: Server) -> Connection:
     connection = server.connection
     if connection is None or not (connection.command if connection.transport == "stdio" else connection.url):
         raise WayfareError(f"Server {server.name} has no command or URL; add a connection to discover its tools.")
-    if gaps := pool.vault.missing(connection):
-        raise WayfareError(f"Server {server.name} needs a value for {', '.join(gaps)}; enter it to connect.")
+    if missing := pool.vault.missing(connection):
+        raise WayfareError(f"Server {server.name} needs a value for {', '.join(missing)}; enter it to connect.")
     return connection
 
 
-async def _ask(lease: Lease) -> _Answer:
+async def _list_tools(lease: Lease) -> _Listing:
     client = lease.client
     tools = await all_tools(client)
-    return _Answer(tools, client.server_info, client.instructions or "", lease.connect_s, lease.simulated)
+    return _Listing(tools, client.server_info, client.instructions or "", lease.connect_s, lease.simulated)
 
 
 def described(
     server: Server, tools: Iterable[mcp_types.Tool], info: mcp_types.Implementation | None, instructions: str
 ) -> Server:
-    """The server with the tools it listed, and its own words where the catalog has no description or title.
+    """The server with the tools that it listed; its own description and title fill in where the catalog has none.
 
     Raises WayfareError where two tools share a name or a name is empty or has control characters.
     """
     declared = {tool.name: tool for tool in server.tools}
     found: dict[str, Tool] = {}
-    for wire_tool in tools:
-        name = wire_tool.name
+    for listed_tool in tools:
+        name = listed_tool.name
         if not name or any(unicodedata.category(letter) in {"Cc", "Cf"} for letter in name):
             raise WayfareError(f"Server {server.name} lists a tool with an unusable name: {name!r}.")
         if name in found:
             raise WayfareError(f"Server {server.name} lists two tools named {name}.")
-        found[name] = _with_declared(tool_from_wire(server.name, wire_tool), declared.get(name))
+        found[name] = _with_declared(decode_tool(server.name, listed_tool), declared.get(name))
     own_words = (info.description if info is not None else None) or instructions
     return replace(
         server,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.errors import WayfareError
+from core.shared.errors import WayfareError
 
 
 class NotConnectedError(WayfareError):
@@ -16,16 +16,16 @@ class NotConnectedError(WayfareError):
         self.connect_s = connect_s
 
 
-class LostError(WayfareError):
+class ConnectionLostError(WayfareError):
     """The session ended during the call. Whether the tool ran is unknown."""
 
 
-class LimitError(WayfareError):
-    """The call took longer than its limit."""
+class CallTimeoutError(WayfareError):
+    """No response within the call's time limit."""
 
 
-class BrokenAnswerError(WayfareError):
-    """The server's answer breaks the protocol or the tool's own output schema."""
+class InvalidResponseError(WayfareError):
+    """The response breaks the protocol or the tool's own output schema."""
 
 
 class CancelledCallError(WayfareError):

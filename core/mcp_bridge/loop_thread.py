@@ -1,4 +1,4 @@
-"""A background thread with an event loop that knows the processes it starts."""
+"""A background thread with an event loop that reports the processes it starts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from typing import Any, TypeVar
 
 ON_SPAWN: ContextVar[Callable[[int], None] | None] = ContextVar("on_spawn", default=None)
-"""Told the process id of each child that the current task starts: the SDK does not tell it."""
+"""Called with the process id of each child that the current task starts: the SDK does not give it."""
 
 T = TypeVar("T")
 _BaseLoop = asyncio.ProactorEventLoop if sys.platform == "win32" else asyncio.SelectorEventLoop
@@ -23,9 +23,9 @@ _BaseLoop = asyncio.ProactorEventLoop if sys.platform == "win32" else asyncio.Se
 class _Loop(_BaseLoop):
     async def subprocess_exec(self, protocol_factory: Any, *args: Any, **kwargs: Any) -> Any:
         transport, protocol = await super().subprocess_exec(protocol_factory, *args, **kwargs)
-        told = ON_SPAWN.get()
-        if told is not None:
-            told(transport.get_pid())
+        callback = ON_SPAWN.get()
+        if callback is not None:
+            callback(transport.get_pid())
         return transport, protocol
 
 

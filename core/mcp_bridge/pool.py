@@ -1,4 +1,4 @@
-"""Kept client sessions for many servers, used from any thread."""
+"""A pool of client sessions, one for each server and connection, used from any thread."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from typing import Any, TypeVar
 from mcp import MCPError
 
 from core.domain.catalog import Connection
-from core.mcp_bridge.answers import RefusedError, translated
-from core.mcp_bridge.asking import bounded
-from core.mcp_bridge.errors import CancelledCallError, LimitError, NotConnectedError
-from core.mcp_bridge.injected import injected
+from core.domain.connection_state import ConnectionState
+from core.mcp_bridge.errors import CallTimeoutError, CancelledCallError, NotConnectedError
+from core.mcp_bridge.fault_injection import injected
 from core.mcp_bridge.loop_thread import LoopThread
+from core.mcp_bridge.pooled_connection import PooledConnection, PooledConnectionConfig
+from core.mcp_bridge.protocol_errors import SessionRefusedError, translated
+from core.mcp_bridge.sdk_client import bounded
 from core.mcp_bridge.secrets import SecretVault
 from core.mcp_bridge.session import Work
-from core.mcp_bridge.slot import Slot, SlotConfig
-from core.mcp_bridge.state import ConnectionState
+from core.mcp_bridge.thread_inbox import ThreadInbox
 from core.mcp_bridge.transports import OpenTarget, open_target, quiet_sdk_log
-from core.mcp_bridge.waiting import Inbox
 from core.network.injection import Injection
 
 CLOSE_S = 10.0
@@ -37,8 +37,8 @@ Key = tuple[Any, ...]
 class PoolConfig:
     """Limits of the pool. Times in s; `connect_limit_s` covers start, handshake and the first list of tools.
 
-    A server whose call timed out is asked for its tools before the next call; one that does not answer within `probe_s`
-    gets a new session. A session that nobody used for `idle_s` is closed.
+    A server whose call timed out is probed before the next call (its tools are listed); where that takes longer than
+    `probe_s`, a new session is opened. A session that was not used for `idle_s` is closed.
     """
 
     connect_limit_s: float = 15.0
@@ -48,11 +48,11 @@ class PoolConfig:
 
 
 class SessionPool:
-    """Keeps a session per server and connection, opened at first use; one background event loop serves all threads.
+    """A session for each server and connection, opened at first use; one background event loop serves all threads.
 
-    What one server does (crash, hang, stop, rubbish on its output) ends its own calls alone, and its next call opens a
-    new session. `close` ends every session and child process; it also runs when the interpreter ends. With an
-    injection, all that is sent to a server meets the faults of that network.
+    A server that crashes, hangs, stops or writes rubbish ends its own calls alone, and its next call opens a new session.
+    `close` ends every session and child process; it also runs when the interpreter ends. With an `injection`, everything
+    sent to a server meets the faults of that network.
     """
 
     def __init__(
@@ -68,11 +68,11 @@ class SessionPool:
         self.vault = SecretVault() if vault is None else vault
         self.config = PoolConfig() if config is None else config
         self.injection = injection
-        self._slots: dict[Key, Slot] = {}
+        self._connections: dict[Key, PooledConnection] = {}
         self._loop = LoopThread("mcp-sessions")
         self._closed = False
         self._closing = threading.Lock()
-        self._slot_config = SlotConfig(
+        self._connection_config = PooledConnectionConfig(
             resolve=self.vault.resolve,
             redact=self.vault.redact,
             open_target=open_target,
@@ -93,29 +93,29 @@ class SessionPool:
         work: Work[T],
         *,
         limit_s: float,
-        inbox: Inbox | None = None,
+        inbox: ThreadInbox | None = None,
         cancel: threading.Event | None = None,
     ) -> T:
         """Run `work` with a session of the server and wait for it, at most `limit_s` once the session is there.
 
-        Raises NotConnectedError, LostError, LimitError, CancelledCallError, and whatever else the work raises, such as
-        MCPError for an error that the server answered with.
+        Raises NotConnectedError, ConnectionLostError, CallTimeoutError, CancelledCallError, and whatever else the work raises, such as
+        MCPError for an error that the server returned.
         """
         with self._closing:  # what is submitted before the pool closes is also ended by it
             if self._closed:
                 raise NotConnectedError("The pool of sessions is closed.")
             future = self._loop.submit(self._use(server, connection, work, limit_s))
-        return (Inbox() if inbox is None else inbox).wait_for(future, cancel)
+        return (ThreadInbox() if inbox is None else inbox).wait_for(future, cancel)
 
     def states(self) -> tuple[ConnectionState, ...]:
-        """How the pool stands with each server that was used, in order of first use."""
-        return tuple(slot.state() for slot in tuple(self._slots.values()))
+        """A snapshot of each connection that was used, in order of first use."""
+        return tuple(pooled.state() for pooled in tuple(self._connections.values()))
 
     def close_server(self, name: str) -> None:
         """Close every session of the server and forget its failures. Its calls in flight are cancelled."""
         if not self._loop.started or self._closed:
             return
-        self._loop.submit(self._close_slots(lambda slot: slot.server == name)).result(CLOSE_S + 1)
+        self._loop.submit(self._close_connections(lambda pooled: pooled.server == name)).result(CLOSE_S + 1)
 
     def close(self) -> None:
         """Close all sessions and end their processes, in about 10 s at most; the pool cannot be used afterwards."""
@@ -126,51 +126,51 @@ class SessionPool:
             self._closed = True
         if self._loop.started:
             with suppress(TimeoutError):
-                self._loop.submit(self._close_slots(lambda _: True)).result(CLOSE_S + 1)
+                self._loop.submit(self._close_connections(lambda _: True)).result(CLOSE_S + 1)
             self._loop.stop(limit_s=2.0)
 
-    async def _close_slots(self, chosen: Callable[[Slot], bool]) -> None:
-        slots = [slot for slot in self._slots.values() if chosen(slot)]
-        sessions = [session for slot in slots for session in slot.sessions]
-        for slot in slots:
-            slot.close()
+    async def _close_connections(self, chosen: Callable[[PooledConnection], bool]) -> None:
+        pooled_connections = [pooled for pooled in self._connections.values() if chosen(pooled)]
+        sessions = [session for pooled in pooled_connections for session in pooled.sessions]
+        for pooled in pooled_connections:
+            pooled.close()
         if sessions:
-            await asyncio.wait({session.keeper for session in sessions}, timeout=CLOSE_S)
+            await asyncio.wait({session.task for session in sessions}, timeout=CLOSE_S)
         for session in sessions:
             session.kill()
 
     async def _use(self, server: str, connection: Connection, work: Work[T], limit_s: float) -> T:
-        slot = self._slot(server, connection)
+        pooled = self._pooled_connection(server, connection)
         try:
-            return await self._once(slot, work, limit_s)
-        except RefusedError:
-            # the server answered that it does not know the session, so nothing ran: a new session, the same call
-            return await self._once(slot, work, limit_s)
+            return await self._once(pooled, work, limit_s)
+        except SessionRefusedError:
+            # the server does not know the session, so nothing ran: a new session, the same call
+            return await self._once(pooled, work, limit_s)
 
-    async def _once(self, slot: Slot, work: Work[T], limit_s: float) -> T:
-        lease = await slot.lease()
+    async def _once(self, pooled: PooledConnection, work: Work[T], limit_s: float) -> T:
+        lease = await pooled.lease()
         session = lease.session
-        slot.enter(session)
-        tail_start = session.tail.count
+        pooled.enter(session)
+        log_start = session.stderr_log.count
         try:
             return await bounded(work(lease), limit_s)
-        except LimitError:
+        except CallTimeoutError:
             session.suspect = True
             raise
         except MCPError as error:
-            raise await translated(error, slot, session, limit_s, tail_start) from None
+            raise await translated(error, pooled, session, limit_s, log_start) from None
         finally:
-            slot.leave(session)
+            pooled.leave(session)
 
-    def _slot(self, server: str, connection: Connection) -> Slot:
+    def _pooled_connection(self, server: str, connection: Connection) -> PooledConnection:
         key = _key(server, connection)
-        slot = self._slots.get(key)
-        if slot is None:
-            slot = self._slots[key] = Slot(server, connection, self._config_for(server))
-        return slot
+        pooled = self._connections.get(key)
+        if pooled is None:
+            pooled = self._connections[key] = PooledConnection(server, connection, self._config_for(server))
+        return pooled
 
-    def _config_for(self, server: str) -> SlotConfig:
-        config = self._slot_config
+    def _config_for(self, server: str) -> PooledConnectionConfig:
+        config = self._connection_config
         if self.injection is None:
             return config
         return replace(config, open_target=injected(config.open_target, self.injection, server))
@@ -182,13 +182,13 @@ class SessionPool:
         """
         if self._closed:
             raise CancelledCallError("the pool of sessions was closed")
-        open_slots = [slot for slot in self._slots.values() if slot.holds_place]
-        if len(open_slots) <= self.config.max_sessions:
+        open_connections = [pooled for pooled in self._connections.values() if pooled.counts_as_open]
+        if len(open_connections) <= self.config.max_sessions:
             return
-        idle = [slot for slot in open_slots if not slot.busy]
+        idle = [pooled for pooled in open_connections if not pooled.busy]
         if not idle:
             raise NotConnectedError(f"all {self.config.max_sessions} sessions are busy")
-        min(idle, key=lambda slot: slot.last_used_s).release()
+        min(idle, key=lambda pooled: pooled.last_used_s).release()
 
 
 def _key(server: str, connection: Connection) -> Key:

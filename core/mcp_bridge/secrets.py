@@ -1,16 +1,16 @@
-"""References to secrets, and the only place that holds what they stand for: this process's memory."""
+"""References to secrets, and their values, which exist in this process's memory only."""
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from core.domain.catalog import Connection, Transport
-from core.errors import WayfareError
+from core.shared.errors import WayfareError
 
 MASK = "•••"
 SHORTEST_REDACTED = 4
@@ -36,13 +36,13 @@ class Launch:
 
 
 class MissingReferenceError(WayfareError):
-    """A connection refers to values that nobody has given."""
+    """A connection refers to values that have not been entered."""
 
 
 class SecretVault:
     """Secrets in memory only; `put` is thread-safe and nothing shows a value.
 
-    References: `${env:NAME}` and `${NAME}` (environment first, then the vault), `${input:id}` and `${secret:NAME}` (the
+    References: `${env:NAME}` and `${NAME}` (`environ` first, then the vault), `${input:id}` and `${secret:NAME}` (the
     vault), each with an optional default as in `${env:NAME:-default}`, and `${python}`, the running interpreter.
 
     >>> vault = SecretVault()
@@ -51,7 +51,8 @@ class SecretVault:
     (SecretVault(1 secrets), 'the key is •••')
     """
 
-    def __init__(self) -> None:
+    def __init__(self, environ: Mapping[str, str] = MappingProxyType({})) -> None:
+        self._environ = environ
         self._lock = threading.Lock()
         self._secrets: dict[str, str] = {}
         self._seen: frozenset[str] = frozenset()
@@ -65,23 +66,23 @@ class SecretVault:
             self._secrets[name] = value
         self._remember(value)
 
-    def missing(self, connection: Connection, *, environ: Mapping[str, str] | None = None) -> tuple[str, ...]:
-        """The references that cannot be resolved, as written, in order, each once."""
-        known = os.environ if environ is None else environ
+    def missing(self, connection: Connection | None) -> tuple[str, ...]:
+        """The references that cannot be resolved, as written, in order, each once; none without a connection."""
+        if connection is None:
+            return ()
         found = (match for text in _texts(connection) for match in _REFERENCE.finditer(text))
-        return tuple(dict.fromkeys(match[0] for match in found if self._value(match, known) is None))
+        return tuple(dict.fromkeys(match[0] for match in found if self._value(match) is None))
 
-    def resolve(self, connection: Connection, *, environ: Mapping[str, str] | None = None) -> Launch:
+    def resolve(self, connection: Connection) -> Launch:
         """The connection with every reference replaced.
 
         Raises MissingReferenceError, naming every reference that has no value.
         """
-        known = os.environ if environ is None else environ
-        if gaps := self.missing(connection, environ=known):
-            raise MissingReferenceError(f"no value for {', '.join(gaps)}")
+        if missing := self.missing(connection):
+            raise MissingReferenceError(f"no value for {', '.join(missing)}")
 
         def expand(text: str) -> str:
-            return _REFERENCE.sub(lambda match: self._value(match, known) or "", text)
+            return _REFERENCE.sub(lambda match: self._value(match) or "", text)
 
         return Launch(
             transport=connection.transport,
@@ -99,12 +100,12 @@ class SecretVault:
             text = text.replace(value, MASK)
         return text
 
-    def _value(self, match: re.Match[str], environ: Mapping[str, str]) -> str | None:
+    def _value(self, match: re.Match[str]) -> str | None:
         kind, name, default = match["kind"], match["name"] or match["bare"], match["default"]
         if name == "python" and kind is None:
             return sys.executable
         in_vault = self._secrets.get(name)
-        value = environ.get(name, in_vault) if kind in {None, "env"} else in_vault
+        value = self._environ.get(name, in_vault) if kind in {None, "env"} else in_vault
         if default is not None and not value:
             return default
         if value is not None:
@@ -112,7 +113,7 @@ class SecretVault:
         return value
 
     def _remember(self, value: str) -> None:
-        """Old values stay known: an error that tells of them may come late."""
+        """Old values stay known: an error that quotes one may come late."""
         if len(value) >= SHORTEST_REDACTED and value not in self._seen:
             with self._lock:
                 self._seen |= {value}

@@ -1,4 +1,4 @@
-"""One kept client session: a task that holds it open, and the state that callers look at."""
+"""One client session: a task that keeps it open, and the state that callers look at."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import mcp_types
 from mcp import Client, MCPError
 from mcp_types import CONNECTION_CLOSED
 
-from core.mcp_bridge.asking import bounded, first_leaf, says_simulated, sentence, tools_by_name
-from core.mcp_bridge.errors import CancelledCallError, LimitError, NotConnectedError
+from core.mcp_bridge.errors import CallTimeoutError, CancelledCallError, NotConnectedError
 from core.mcp_bridge.loop_thread import ON_SPAWN, kill_group
+from core.mcp_bridge.sdk_client import bounded, first_leaf, says_simulated, sentence, tools_by_name
 from core.mcp_bridge.secrets import Launch
-from core.mcp_bridge.tail import Tail
+from core.mcp_bridge.stderr_log import StderrLog
 from core.mcp_bridge.transports import HTTP_REFUSED, OpenTarget
 
 CLIENT_INFO = mcp_types.Implementation(name="wayfare", version="0.1.0")
 LEAVE_S = 3.0
-LAST_WORDS_S = 0.2
+STDERR_WAIT_S = 0.2
 T = TypeVar("T")
 
 
@@ -51,8 +51,8 @@ class Session:
     kill) is shielded against its own cancel scopes only, so leaving always goes through an event or the scope.
     """
 
-    def __init__(self, launch: Launch, open_target: OpenTarget, tail: Tail) -> None:
-        self.tail = tail
+    def __init__(self, launch: Launch, open_target: OpenTarget, stderr_log: StderrLog) -> None:
+        self.stderr_log = stderr_log
         self.client: Client | None = None
         self.tools: dict[str, mcp_types.Tool] | None = None
         self.error: Exception | None = None
@@ -62,13 +62,13 @@ class Session:
         self.suspect = False
         self.closed_by_us = False
         self.pid: int | None = None
-        self._tail_start = tail.count
+        self._log_start = stderr_log.count
         self._launch = launch
         self._open_target = open_target
         self._scope = anyio.CancelScope()
         self._opened = asyncio.Event()
         self._leave = asyncio.Event()
-        self.keeper = asyncio.ensure_future(self._keep())
+        self.task = asyncio.ensure_future(self._keep())
 
     @property
     def alive(self) -> bool:
@@ -91,23 +91,23 @@ class Session:
             await asyncio.wait_for(self._opened.wait(), limit_s)
         except TimeoutError:
             self.close()
-            raise NotConnectedError(self._with_last_words(f"no answer within {limit_s:g} s")) from None
+            raise NotConnectedError(self._with_stderr(f"no answer within {limit_s:g} s")) from None
         if self.client is not None:
             return
         await self.ended()
         if self.error is None:
             raise CancelledCallError("the connection was closed while it was being opened")
-        raise NotConnectedError(self._with_last_words(sentence(self.error, self._launch)))
+        raise NotConnectedError(self._with_stderr(sentence(self.error, self._launch)))
 
     async def responds(self, limit_s: float) -> bool:
-        """Whether the server still answers a small request; asked after a call that ran into its limit."""
+        """Whether the server still responds to a small request; checked after a call that ran into its time limit."""
         if self.client is None:
             return False
         try:
             await bounded(self.client.list_tools(), limit_s)
         except MCPError as error:
             return error.code != CONNECTION_CLOSED and not error.message.startswith(HTTP_REFUSED)
-        except (LimitError, RuntimeError):
+        except (CallTimeoutError, RuntimeError):
             return False
         return self.alive
 
@@ -130,15 +130,15 @@ class Session:
             kill_group(self.pid)
 
     async def ended(self) -> None:
-        """Give the session a moment to end, so that its error and the server's last words are known."""
-        await asyncio.wait({self.keeper}, timeout=LAST_WORDS_S)
+        """Give the session a short time to end, so that its error and the server's last output are known."""
+        await asyncio.wait({self.task}, timeout=STDERR_WAIT_S)
 
     def _depart(self) -> None:
         self._leave.set()
         self._scope.deadline = asyncio.get_running_loop().time() + LEAVE_S
 
-    def _with_last_words(self, reason: str) -> str:
-        words = self.tail.last(self._tail_start)
+    def _with_stderr(self, reason: str) -> str:
+        words = self.stderr_log.last(self._log_start)
         return f"{reason} (last words: {words})" if words else reason
 
     def _spawned(self, pid: int) -> None:
@@ -154,7 +154,7 @@ class Session:
     async def _keep(self) -> None:
         ON_SPAWN.set(self._spawned)
         try:
-            target = self._open_target(self._launch, self.tail, self._depart)
+            target = self._open_target(self._launch, self.stderr_log, self._depart)
             with self._scope:
                 async with Client(target, client_info=CLIENT_INFO, cache=None) as client:
                     self.tools = await tools_by_name(client)

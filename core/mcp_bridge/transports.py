@@ -21,7 +21,7 @@ from mcp.shared.message import SessionMessage
 
 from core.mcp_bridge.errors import NotConnectedError
 from core.mcp_bridge.secrets import Launch
-from core.mcp_bridge.tail import StderrPump, Tail
+from core.mcp_bridge.stderr_log import StderrLog, StderrReader
 
 HTTP_REFUSED = "Server returned an error response"  # what the SDK says for an HTTP error without a protocol message
 MAX_EVENT_BYTES = 32 * 1024 * 1024
@@ -32,10 +32,10 @@ Message = SessionMessage | Exception
 class OpenTarget(Protocol):
     """Makes what the SDK's client connects to. `on_end` is called once when the server's side of the stream ends."""
 
-    def __call__(self, launch: Launch, tail: Tail, on_end: Callable[[], None]) -> Transport | MCPServer: ...
+    def __call__(self, launch: Launch, stderr_log: StderrLog, on_end: Callable[[], None]) -> Transport | MCPServer: ...
 
 
-def open_target(launch: Launch, tail: Tail, on_end: Callable[[], None]) -> Transport:
+def open_target(launch: Launch, stderr_log: StderrLog, on_end: Callable[[], None]) -> Transport:
     """The transport for a resolved connection; nothing is started before it is entered.
 
     Raises NotConnectedError where the working directory does not exist.
@@ -43,66 +43,66 @@ def open_target(launch: Launch, tail: Tail, on_end: Callable[[], None]) -> Trans
     if launch.transport == "stdio":
         if launch.cwd and not Path(launch.cwd).is_dir():
             raise NotConnectedError(f"the working directory {launch.cwd} does not exist")
-        return _stdio(launch, tail, on_end)
+        return _stdio(launch, stderr_log, on_end)
     if launch.transport == "sse":
-        return _sse(launch, tail, on_end)
-    return _http(launch, tail)
+        return _sse(launch, stderr_log, on_end)
+    return _http(launch, stderr_log)
 
 
 def quiet_sdk_log() -> None:
-    """Keep the SDK's tracebacks about broken servers off the console: outcomes and connection states tell of them."""
+    """Keep the SDK's tracebacks about broken servers out of the terminal: outcomes and connection states report them."""
     logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
 
 
 @asynccontextmanager
-async def _stdio(launch: Launch, tail: Tail, on_end: Callable[[], None]) -> AsyncGenerator[Any]:
+async def _stdio(launch: Launch, stderr_log: StderrLog, on_end: Callable[[], None]) -> AsyncGenerator[Any]:
     parameters = StdioServerParameters(
         command=launch.command, args=list(launch.args), env=dict(launch.env), cwd=launch.cwd or None
     )
-    pump = StderrPump(tail)
-    with pump.errlog:
-        async with stdio_client(parameters, errlog=pump.errlog) as (reader, writer):
-            pump.errlog.close()  # the child has its own copy: when it ends, the pump sees the end
-            yield WatchedStream(reader, tail, on_end), writer
-    await pump.drained()
+    stderr = StderrReader(stderr_log)
+    with stderr.errlog:
+        async with stdio_client(parameters, errlog=stderr.errlog) as (reader, writer):
+            stderr.errlog.close()  # the child has its own copy: when the child ends, so does the reader
+            yield WatchedStream(reader, stderr_log, on_end), writer
+    await stderr.drained()
 
 
 @asynccontextmanager
-async def _http(launch: Launch, tail: Tail) -> AsyncGenerator[Any]:
+async def _http(launch: Launch, stderr_log: StderrLog) -> AsyncGenerator[Any]:
     async with (
-        _http_client(launch, tail) as client,
+        _http_client(launch, stderr_log) as client,
         streamable_http_client(launch.url, http_client=client, max_sse_event_size=MAX_EVENT_BYTES) as streams,
     ):
         yield streams
 
 
 @asynccontextmanager
-async def _sse(launch: Launch, tail: Tail, on_end: Callable[[], None]) -> AsyncGenerator[Any]:
+async def _sse(launch: Launch, stderr_log: StderrLog, on_end: Callable[[], None]) -> AsyncGenerator[Any]:
     def factory(
         headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
     ) -> httpx2.AsyncClient:
         del headers, timeout, auth  # the launch says it all
-        return _http_client(launch, tail)
+        return _http_client(launch, stderr_log)
 
     async with sse_client(launch.url, httpx_client_factory=factory) as (reader, writer):
-        yield WatchedStream(reader, tail, on_end), writer
+        yield WatchedStream(reader, stderr_log, on_end), writer
 
 
-def _http_client(launch: Launch, tail: Tail) -> httpx2.AsyncClient:
+def _http_client(launch: Launch, stderr_log: StderrLog) -> httpx2.AsyncClient:
     async def note(response: httpx2.Response) -> None:
         if response.status_code >= 400:
-            tail.add(f"HTTP {response.status_code} {response.reason_phrase}")
+            stderr_log.add(f"HTTP {response.status_code} {response.reason_phrase}")
 
     hooks: dict[str, list[Any]] = {"response": [note]}
     return httpx2.AsyncClient(headers=dict(launch.headers), timeout=HTTP_TIMEOUT, event_hooks=hooks)
 
 
 class WatchedStream:
-    """A read stream that tells when the server ends it and notes what the server said outside the protocol."""
+    """A read stream that calls `on_end` when the server ends it, and logs output that is not a protocol message."""
 
-    def __init__(self, stream: ReadStream[Message], tail: Tail, on_end: Callable[[], None]) -> None:
+    def __init__(self, stream: ReadStream[Message], stderr_log: StderrLog, on_end: Callable[[], None]) -> None:
         self._stream = stream
-        self._tail = tail
+        self._stderr_log = stderr_log
         self._on_end = on_end
 
     @property
@@ -128,7 +128,7 @@ class WatchedStream:
             self._on_end()
             raise
         if isinstance(item, Exception):
-            self._tail.add(f"not a protocol message: {_rubbish(item)}")
+            self._stderr_log.add(f"not a protocol message: {_unparsed(item)}")
         return item
 
     async def __aenter__(self) -> Self:
@@ -141,7 +141,7 @@ class WatchedStream:
         return await self._stream.__aexit__(kind, error, trace)
 
 
-def _rubbish(error: Exception) -> str:
-    """The line that could not be parsed, where the parser tells it."""
+def _unparsed(error: Exception) -> str:
+    """The line that could not be parsed, where the error carries it."""
     details: Any = getattr(error, "errors", list[Any])()
     return str(details[0].get("input", error)) if details else str(error)

@@ -1,6 +1,7 @@
-"""The network: states, profiles that give them to servers, latency traces, and SONAR's network score.
+"""The simulated network: states, profiles that assign them to servers, latency traces, faults, and SONAR's network score.
 
-Latencies are in ms inside this room, as in NetMCP; what others get is in seconds. A new state is a file and a line here.
+Latencies are in ms inside this room, as in NetMCP; traces and what others get are in seconds. The room imports `core.domain` and
+`core.shared`. A new state is a file with a `State` and its name in `STATES`; a new profile is a JSON file in `shipped/`.
 """
 
 from core.network.base import State

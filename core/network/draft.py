@@ -1,7 +1,7 @@
-"""A profile as it is edited: each state has a name, and what is assigned are names; "A + B" are two that act together.
+"""A profile while it is edited: each state has a name, and names are assigned; "A + B" are two states that act together.
 
-The names are not kept: they are given anew when a profile is opened. A kind of state is named by its title; a second one
-with other figures, or named a second time in one list, has a number.
+The names are not stored: they are made when a profile is opened. A kind of state is named by its title; a second one
+with other parameters, or named a second time in one list, gets a number.
 
 >>> from core.network.ideal import Ideal
 >>> draft = Draft.of(Profile("p", random=((Ideal(),), (Ideal(base_ms=30), Ideal()))))
@@ -18,10 +18,10 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from core.domain.catalog import Server
-from core.errors import CatalogError
 from core.network import STATES
 from core.network.base import State
 from core.network.profiles import Entry, Profile, Rule
+from core.shared.errors import CatalogError
 
 WITH = " + "
 MOST_STATES = 200
@@ -38,7 +38,7 @@ class DraftRule:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A server, the names of its states, and whether they are by hand, by a rule, at random or those of all others."""
+    """A server, the names of its states, and why: by hand, by a rule, at random, or as all others."""
 
     server: str
     applies: str
@@ -57,7 +57,7 @@ class Draft:
 
     @classmethod
     def of(cls, profile: Profile) -> Draft:
-        """A profile taken apart; every kind of state is there at least once. Raises CatalogError where it has too many."""
+        """The draft of a profile, with at least one state of every kind. Raises CatalogError where it has too many."""
         names = _Names(profile)
         return cls(
             servers={server: names.several(states) for server, states in profile.servers.items()},
@@ -88,7 +88,7 @@ class Draft:
         return tuple(dict.fromkeys((*self.states, *used)))
 
     def another(self, name: str) -> tuple[Draft, str]:
-        """The draft with one more state of the same kind and figures, and its name."""
+        """The draft with one more state of the same kind and parameters, and its name."""
         kind = self.states[name]
         new = _free(kind.title, self.states)
         return replace(self, states=_in_order({**self.states, new: kind})), new
@@ -106,13 +106,14 @@ class Draft:
             for server in servers
         )
 
-    def figures(self, name: str) -> str:
-        """What differs from the usual figures of a state, as in "start 0.1, longest 60"; empty where nothing does."""
+    def changed_values(self, name: str) -> str:
+        """The parameters of a state that differ from its defaults, as in "start 0.1, longest 60"; "" where none does."""
         state = self.states[name]
         units = {knob.name: f" {knob.unit}".rstrip() for knob in state.knobs()}
         changed = state.changed().items()
         return ", ".join(
-            f"{_plain(figure)} {'off' if value is None else f'{value:g}'}{units[figure]}" for figure, value in changed
+            f"{_plain(parameter)} {'off' if value is None else f'{value:g}'}{units[parameter]}"
+            for parameter, value in changed
         )
 
     def _name(self, state: State) -> str:
@@ -151,9 +152,9 @@ class _Names:
         used = [*profile.default, *(state for entries in lists for entry in entries for state in entry)]
         self._states: dict[str, State] = {}
         for kind in STATES.values():
-            figures = dict.fromkeys(state for state in used if type(state) is kind)
+            in_use = dict.fromkeys(state for state in used if type(state) is kind)
             usual = kind()
-            for state in {usual: None, **figures} if usual in figures or not figures else figures:
+            for state in {usual: None, **in_use} if usual in in_use or not in_use else in_use:
                 self._added(state)
 
     def states(self) -> dict[str, State]:
@@ -194,8 +195,8 @@ def _free(title: str, taken: Mapping[str, State]) -> str:
     return title if title not in taken else next(name for n in count(2) if (name := f"{title} {n}") not in taken)
 
 
-def _plain(figure: str) -> str:
-    return figure.removesuffix("_ms").removesuffix("_s").replace("_", " ")
+def _plain(parameter: str) -> str:
+    return parameter.removesuffix("_ms").removesuffix("_s").replace("_", " ")
 
 
 def _in_order(states: Mapping[str, State]) -> dict[str, State]:

@@ -1,4 +1,4 @@
-"""Faults from a latency trace: what becomes of a message to a server at a moment, for calls that are really made.
+"""Faults from a latency trace: what happens to a message to a server at a step, for calls that are really made.
 
     latency < 1000 ms    it arrives that much later
     an outage            it gets lost and nobody says so (silent), or the connection breaks (dropped)
@@ -27,7 +27,7 @@ class FaultKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One server's trouble at one moment. `delay_s` counts where it is delayed.
+    """What happens to a message. `delay_s` counts where it is delayed.
 
     >>> str(Fault(FaultKind.DELAYED, 0.16)), str(Fault(FaultKind.SILENT)), str(Fault(FaultKind.DROPPED))
     ('delayed by 160 ms', 'no answer', 'connection dropped')
@@ -45,7 +45,7 @@ class Fault:
 class Injection:
     """The faults of a network at the step `at`, which may be moved on; there are none while it is None.
 
-    `give_up_s` is how long a connection is tried that nobody answers.
+    `give_up_s` is how long connecting to a silent server is tried.
 
     >>> from core.network.ideal import Ideal
     >>> injection = Injection(Traces.of({"a": [Ideal(base_ms=20, spread_ms=0)]}, 1))
@@ -65,12 +65,12 @@ class Injection:
         self._dropped_share = dropped_share
 
     def fault(self, server: str) -> Fault | None:
-        """What a message to the server meets now; None for a server that the network does not know."""
+        """What happens to a message to the server now; None for a server that is not in the network."""
         row = self._row.get(server)
         if row is None or self.at is None:
             return None
         latency_s = float(self._traces.latency_s[row, self.at])
         if latency_s < OUTAGE_S:
             return Fault(FaultKind.DELAYED, latency_s)
-        luck = np.random.default_rng([self._seed, zlib.crc32(server.encode()), self.at])
-        return Fault(FaultKind.DROPPED if luck.random() < self._dropped_share else FaultKind.SILENT)
+        draws = np.random.default_rng([self._seed, zlib.crc32(server.encode()), self.at])
+        return Fault(FaultKind.DROPPED if draws.random() < self._dropped_share else FaultKind.SILENT)

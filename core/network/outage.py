@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.params import knob
-from core.errors import ParameterError
 from core.network.base import OUTAGE_MS, Effect, State, base_knob, noise, spread_knob
+from core.shared.errors import ParameterError
 
 
 @dataclass(frozen=True)

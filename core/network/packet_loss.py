@@ -31,6 +31,6 @@ class PacketLoss(State):
     def effect(self, steps: int, step_s: float, rng: np.random.Generator) -> Effect:  # noqa: ARG002
         """See `State.effect`."""
         calm, losses = rng.spawn(2)
-        luck = losses.random(steps)
-        lost = np.sum(luck[:, None] < self.loss ** np.arange(1, MOST_RETRIES + 1), axis=1)
+        draws = losses.random(steps)
+        lost = np.sum(draws[:, None] < self.loss ** np.arange(1, MOST_RETRIES + 1), axis=1)
         return Effect(noise(self.base_ms, self.spread_ms, steps, calm) + self.retry_ms * (2.0**lost - 1))

@@ -1,4 +1,4 @@
-"""Profiles: which server is in which network state; by hand, by rule, at random, or as all others. Kept as JSON.
+"""Profiles: which server is in which network state; by hand, by rule, at random, or as all others. Stored as JSON.
 
     {"name": "mine", "about": "...", "servers": {"web-search": ["outage", {"state": "high_jitter", "base_ms": 100}]},
      "rules": [{"category": "mail", "name": "corp-*", "cycle": ["ideal", "high_latency"]}],
@@ -15,7 +15,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import MappingProxyType
@@ -24,12 +24,11 @@ from typing import Any, cast
 import numpy as np
 
 from core.domain.catalog import Server
-from core.errors import CatalogError, ParameterError, UnknownNameError
 from core.network import STATES
 from core.network.base import STEP_S, State
 from core.network.ideal import Ideal
 from core.network.traces import Traces
-from core.paths import networks_folder
+from core.shared.errors import CatalogError, ParameterError, UnknownNameError
 
 Entry = tuple[State, ...]
 SHIPPED_DIR = Path(__file__).with_name("shipped")
@@ -84,7 +83,7 @@ class Profile:
         return Traces.of(self.assign(servers, seed), steps, seed=seed, step_s=step_s)
 
     def to_json(self) -> dict[str, Any]:
-        """The profile as it is kept."""
+        """The profile as its file has it."""
         rules = [
             {**({"category": rule.category} if rule.category else {}), "name": rule.name, "cycle": _entries(rule.cycle)}
             for rule in self.rules
@@ -103,23 +102,22 @@ class Profile:
         return json.dumps(self.to_json(), indent=2, ensure_ascii=False) + "\n"
 
 
-def load_profile(name_or_path: str, folder: Path | None = None) -> Profile:
-    """A shipped profile by name, a saved one (`folder`: None for the user's), or one from a JSON file.
-
-    Raises UnknownNameError, CatalogError that names the file.
-    """
+def load_profile(name_or_path: str) -> Profile:
+    """A shipped profile by name, or one from a JSON file. Raises UnknownNameError, CatalogError that names the file."""
     if name_or_path in shipped_profiles():
-        return _read(SHIPPED_DIR / f"{name_or_path}.json")
-    if name_or_path in saved_profiles(folder):
-        return replace(_read(saved_file(name_or_path, folder)), name=name_or_path)  # the file may have been renamed
+        return profile_file(SHIPPED_DIR / f"{name_or_path}.json")
     if name_or_path.endswith(".json"):
-        return _read(Path(name_or_path))
-    known = ", ".join((*shipped_profiles(), *saved_profiles(folder)))
-    raise UnknownNameError(f"There is no network profile {name_or_path!r}; choose {known}, or give a .json file.")
+        return profile_file(Path(name_or_path))
+    raise unknown_profile(name_or_path, shipped_profiles())
+
+
+def unknown_profile(name: str, known: Iterable[str]) -> UnknownNameError:
+    """What to say where a profile is not there."""
+    return UnknownNameError(f"There is no network profile {name!r}; choose {', '.join(known)}, or give a .json file.")
 
 
 def read_profile(text: bytes, source: str) -> Profile:
-    """A profile from what its file holds. Raises CatalogError that names the source."""
+    """A profile from the content of its file. Raises CatalogError that names the source."""
     if len(text) > MOST_BYTES:
         raise CatalogError(f"{source}: it has more than {MOST_BYTES:,} bytes; a profile has fewer.")
     try:
@@ -130,24 +128,13 @@ def read_profile(text: bytes, source: str) -> Profile:
         raise CatalogError(f"{source}: it cannot be read as a profile ({error}); give a JSON file of one.") from None
 
 
-def saved_profiles(folder: Path | None = None) -> tuple[str, ...]:
-    """The names of those that somebody saved; whether their files can be read shows when one is loaded."""
-    there = (path for path in (folder or networks_folder()).glob("*.json") if NAME.fullmatch(path.stem))
-    return tuple(sorted({path.stem for path in there if path.is_file()} - set(shipped_profiles())))
-
-
-def saved_file(name: str, folder: Path | None = None) -> Path:
-    """The file of a saved profile."""
-    return (folder or networks_folder()) / f"{name}.json"
-
-
 def shipped_profiles() -> tuple[str, ...]:
     """The names of those that come with Wayfare."""
     return tuple(sorted(path.stem for path in SHIPPED_DIR.glob("*.json")))
 
 
 def parse_profile(document: Any) -> Profile:
-    """A profile from its JSON. Raises CatalogError that says what is wrong, ParameterError for a figure out of range."""
+    """A profile from its JSON. Raises CatalogError that says what is wrong, ParameterError for a parameter out of range."""
     raw = _mapping(document, "the profile")
     unknown = set(raw) - {"name", "about", "servers", "rules", "random", "default"}
     if unknown or not str(raw.get("name", "")).strip():
@@ -162,7 +149,8 @@ def parse_profile(document: Any) -> Profile:
     )
 
 
-def _read(path: Path) -> Profile:
+def profile_file(path: Path) -> Profile:
+    """The profile of a file. Raises CatalogError that names it."""
     try:
         with path.open("rb") as file:
             return read_profile(file.read(MOST_BYTES + 1), str(path))

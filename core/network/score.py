@@ -12,7 +12,7 @@ from core.network.base import OUTAGE_MS, Array
 IDEAL_MS = 50.0  # up to here latency costs nothing
 SMOOTH_MS = 200.0
 DOWN = -1.0
-NEUTRAL = 0.5  # half way between the best and the worst server that answers
+NEUTRAL = 0.5  # half way between the best and the worst server that is up
 
 
 @dataclass(frozen=True, slots=True)

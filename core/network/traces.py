@@ -1,4 +1,4 @@
-"""Latency traces: what a profile makes of the servers of a catalog over time, and how it is read up to a moment."""
+"""Latency traces: the latencies of a catalog's servers over time under a profile, and views of them up to a step."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OUTAGE_S = OUTAGE_MS / 1e3
 
 
 class NetworkView(Protocol):
-    """What a router sees of the network at its moment."""
+    """What a router sees of the network when it decides."""
 
     def recent_s(self, window: int) -> Array:
         """(S, w) the last latencies of each server in s, oldest first; NaN at the front where there are fewer."""
@@ -34,7 +34,7 @@ class Traces:
 
     @classmethod
     def of(cls, states: Mapping[str, Sequence[State]], steps: int, *, seed: int = 0, step_s: float = STEP_S) -> Traces:
-        """Generate them. A server's trace follows from the seed, its name and its states, whoever else there is.
+        """Generate traces. A server's trace depends on the seed, its name and its states, and not on the other servers.
 
         >>> from core.network.ideal import Ideal
         >>> one = Traces.of({"a": [Ideal()]}, 5)
@@ -72,7 +72,7 @@ class Traces:
 
 
 class TraceView:
-    """Traces as they look at the step `at`, which may be moved on."""
+    """Traces up to the step `at`, which may be moved on."""
 
     def __init__(self, traces: Traces, at: int = 0) -> None:
         self.traces = traces

@@ -1,1 +1,5 @@
-"""Understanding a question: the Planner port, rules without a model, and a model behind an endpoint."""
+"""Understanding a query: the `Planner` protocol, rules that need no model, and a language model behind an endpoint.
+
+Imports `core.domain` and `core.shared`. A new question to a planner is a method of the protocol in `base.py`, of `rules.py` and of
+`model.py`, with its prompt in `prompts.py` and its reply in `model_replies.py`.
+"""

@@ -36,7 +36,7 @@ class ToolRequest:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A tool as it is put before the planner; `score` in [0, 1] is how well retrieval thinks that it fits."""
+    """A tool as it is put before the planner; `score` in [0, 1] is its score in retrieval."""
 
     id: str
     text: str
@@ -45,7 +45,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Tools chosen among cards, best first: empty where none can do it. `invented` counts names that were no card."""
+    """Tools chosen among cards, best first: empty where none can do it. `invented` counts names that are on no card."""
 
     ids: tuple[str, ...]
     reason: str
@@ -56,11 +56,11 @@ class Planner(Protocol):
     """Understands questions. Every method is safe for several threads and raises PlannerError where it cannot answer."""
 
     name: str
-    """Who speaks: `rules`, or the model's name."""
+    """`rules`, or the model's name."""
 
     @property
     def usage(self) -> Usage:
-        """What asking has taken so far; nothing where no model is asked."""
+        """Calls, tokens and money so far; zeros where no model is asked."""
         ...
 
     def predict_tool(self, question: str) -> str:

@@ -4,8 +4,8 @@
     -> 0 find the report   1 look up the rate in Oslo (needs 0)   2 mail the report to Bo (needs 0)
 
 A part needs the last earlier one that it has a word in common with; else, where it points back ("it", "those", "the", "then"),
-the one just before. What a question says of the place ("On git-forge: ...") goes with every part that follows. A pronoun stays
-a pronoun: putting in what it stands for was tried, and finds no more tools (docs/decisions/0006-planner.md).
+the one just before. What a question says of the place ("On git-forge: ...") goes with every part that follows. Pronouns are
+not resolved: that was tried, and finds no more tools (docs/decisions/0006-planner.md).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from core.planning.base import SubQuery
 from core.planning.literals import masked
 from core.planning.requests import Request, requests
 from core.planning.stems import content
-from core.planning.words import BACKWARDS, PREPOSITIONS, STOP_WORDS
+from core.planning.word_classes import BACK_REFERENCES, PREPOSITIONS, STOP_WORDS
 
 PLACE_WORDS = 5
 _PLACING = PREPOSITIONS | {"use", "using"}
@@ -33,35 +33,35 @@ def decompose(question: str, limit: int = 8) -> tuple[SubQuery, ...]:
     >>> len(decompose("Buy bread and butter between nine and ten"))
     1
     """
-    asked = requests(question)
-    if len(asked) < 2 or limit < 2:
+    found = requests(question)
+    if len(found) < 2 or limit < 2:
         return (SubQuery(question.strip()),)
-    if len(asked) > limit:  # what is too much stays with the last one
-        last = asked[limit - 1]
-        rest = ", ".join(request.text for request in asked[limit - 1 :])
-        asked = (*asked[: limit - 1], Request(rest, last.preface, last.joint))
-    return _parts(asked)
+    if len(found) > limit:  # the rest stays with the last one
+        last = found[limit - 1]
+        rest = ", ".join(request.text for request in found[limit - 1 :])
+        found = (*found[: limit - 1], Request(rest, last.preface, last.joint))
+    return _parts(found)
 
 
-def _parts(asked: Sequence[Request]) -> tuple[SubQuery, ...]:
+def _parts(found: Sequence[Request]) -> tuple[SubQuery, ...]:
     parts: list[SubQuery] = []
-    said: list[set[str]] = []
+    words: list[set[str]] = []
     place = ""
-    for request in asked:
+    for request in found:
         place = _place(request.preface) or place
-        needed = _needed(request, said)
-        said.append(set(content(request.text)))
+        needed = _needed(request, words)
+        words.append(set(content(request.text)))
         parts.append(SubQuery(f"{place}: {request.text}" if place else request.text, needed))
     return tuple(parts)
 
 
 def _needed(request: Request, earlier: Sequence[set[str]]) -> tuple[int, ...]:
     words = set(content(request.text))
-    shared = [position for position, said in enumerate(earlier) if words & said]
+    shared = [position for position, others in enumerate(earlier) if words & others]
     if shared:
         return (shared[-1],)
-    held = masked(request.text).lower()
-    back = request.joint == "then" or not BACKWARDS.isdisjoint(re.findall(r"\w+", held))
+    wording = masked(request.text).lower()
+    back = request.joint == "then" or not BACK_REFERENCES.isdisjoint(re.findall(r"\w+", wording))
     return (len(earlier) - 1,) if earlier and back else ()
 
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from core.errors import PlannerError
 from core.planning.failures import failure, passes
 from core.planning.litellm_client import litellm_module
+from core.shared.errors import PlannerError
 
 ATTEMPTS = 3
 WAIT_S = 0.5

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.errors import PlannerError
 from core.planning.base import Planner
 from core.planning.rules import RulesPlanner
+from core.shared.errors import PlannerError
 
 MODEL, BASE_URL, KEY = "WAYFARE_LLM_MODEL", "WAYFARE_LLM_BASE_URL", "WAYFARE_LLM_API_KEY"
 NO_MODEL = (

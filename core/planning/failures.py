@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from core.planning.answers import one_line
 from core.planning.litellm_client import TooLargeError
+from core.planning.model_replies import one_line
 
 DETAIL_CHARACTERS = 200
 _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})

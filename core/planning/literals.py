@@ -1,6 +1,6 @@
 """Literals in a question: what is quoted, addressed or pasted as code is data, not wording.
 
->>> masked('mail "first, then second" to a@b.example').replace(HELD, "_")
+>>> masked('mail "first, then second" to a@b.example').replace(MASK, "_")
 'mail ____________________ to ___________'
 >>> plain("read https://a.example/x, mail notes.csv to a@b.example as 'the plan'")
 'read web page, mail csv file to e-mail address as'
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-HELD = "\u2d63"  # a letter that no question is written with: it counts as part of a word
+MASK = "\u2d63"  # a letter that no question is written with: it counts as part of a word
 _LITERALS = (
     ("code", r"```.{0,4000}?```|`[^`\n]{1,400}`"),
     ("web page", r"\bhttps?://[^\s<>\"'`]*[^\s<>\"'`.,;:!?)\]}]"),
@@ -24,8 +24,8 @@ _FILE = re.compile(rf"(?<![\w/.-])[\w/-]{{1,120}}\.({_FILES.replace(' ', '|')})\
 
 
 def masked(text: str) -> str:
-    """The text with one `HELD` for each character of a literal: offsets stay, and no rule about wording sees into it."""
-    return _LITERAL.sub(lambda found: HELD * len(found[0]), text)
+    """The text with one `MASK` for each character of a literal: offsets stay, and no rule about wording sees into it."""
+    return _LITERAL.sub(lambda found: MASK * len(found[0]), text)
 
 
 def plain(text: str) -> str:

@@ -18,17 +18,17 @@ from dataclasses import dataclass
 
 from core.planning.literals import masked
 from core.planning.tokens import Token, sentences, tokens_of
-from core.planning.words import (
+from core.planning.word_classes import (
     ADVERBS,
-    ASKING,
     AUXILIARIES,
     DETERMINERS,
+    INTERROGATIVES,
     PRONOUNS,
-    RELATIVE,
+    RELATIVE_PRONOUNS,
     STOP_WORDS,
     VERBS,
-    WISHES,
-    WISHING,
+    WISH_SUBJECTS,
+    WISH_VERBS,
 )
 
 _JOINTS = frozenset({",", ";", ":", "and", "then", "&", "plus", "-", "–", "—"})
@@ -49,12 +49,12 @@ class Request:
 
 
 def requests(question: str) -> tuple[Request, ...]:
-    """What is asked for, in order; nothing where nothing is in a way that is known here."""
-    held = masked(question)
+    """The requests of a question, in order; none where no known form of a request is found."""
+    wording = masked(question)
     found: list[Request] = []
-    for start, end in sentences(held):
-        tokens = tokens_of(held[start:end], start)
-        opened = _openings(tokens) or ([0] if tokens and _ASKS_ANYWAY.search(held[start:end]) else [])
+    for start, end in sentences(wording):
+        tokens = tokens_of(wording[start:end], start)
+        opened = _openings(tokens) or ([0] if tokens and _ASKS_ANYWAY.search(wording[start:end]) else [])
         found += _cut(question, tokens, opened, start, end)
     return tuple(found)
 
@@ -92,7 +92,7 @@ def _first(tokens: Sequence[Token], at: int) -> int:
 
 def _has_object(tokens: Sequence[Token]) -> bool:
     return any(
-        token.held or token.word in PRONOUNS or (token.raw[0].isalnum() and token.word not in STOP_WORDS)
+        token.literal or token.word in PRONOUNS or (token.raw[0].isalnum() and token.word not in STOP_WORDS)
         for token in tokens
     )
 
@@ -103,12 +103,12 @@ def _opens(tokens: Sequence[Token], at: int, joint: str) -> bool:
         return False
     token, following = tokens[at], tokens[at + 1]
     asked = token.word.partition("'")[0]
-    if asked in ASKING:
-        return following.raw[0].isalnum() and not (joint == "," and asked in RELATIVE)
+    if asked in INTERROGATIVES:
+        return following.raw[0].isalnum() and not (joint == "," and asked in RELATIVE_PRONOUNS)
     if token.word in AUXILIARIES:
         return not joint or following.word in _OBJECTS | PRONOUNS | {"there"}
-    if token.word in WISHING:
-        return not WISHES.isdisjoint(later.word for later in tokens[at + 1 : at + 4])
+    if token.word in WISH_SUBJECTS:
+        return not WISH_VERBS.isdisjoint(later.word for later in tokens[at + 1 : at + 4])
     if token.word in VERBS:
         return following.word not in _NO_OBJECT
     return _commands(token, following, joint)
@@ -116,6 +116,6 @@ def _opens(tokens: Sequence[Token], at: int, joint: str) -> bool:
 
 def _commands(token: Token, following: Token, joint: str) -> bool:
     """A word that no list has, with an object right behind it: "crawl the site", "boil it down", "stamp 'DRAFT'"."""
-    written = token.raw.isalpha() and (token.raw.islower() or not joint) and not token.held
+    written = token.raw.isalpha() and (token.raw.islower() or not joint) and not token.literal
     verb = len(token.word) > 2 and token.word not in STOP_WORDS and not _NO_VERB.search(token.word)
-    return written and verb and (following.held or following.word in _OBJECTS)
+    return written and verb and (following.literal or following.word in _OBJECTS)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.planning import complexity, decomposition, selection, wording
+from core.planning import complexity, decomposition, selection
+from core.planning import rewriting as wording
 from core.planning.base import Card, Complexity, Selection, SubQuery, ToolRequest
 from core.planning.usage import Usage
 

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from core.planning.literals import HELD
+from core.planning.literals import MASK
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)+|\w+(?:['’./-]\w+)*|[^\w\s]")
 _END = re.compile(r"(?<=[.!?;…])[)\]\"'”’]*\s+|(?<=[。！？；])|\s[-–—]+\s+|\n\s*")
@@ -34,26 +34,26 @@ class Token:
     word: str
 
     @property
-    def held(self) -> bool:
+    def literal(self) -> bool:
         """Whether it stands for a literal."""
-        return HELD in self.raw
+        return MASK in self.raw
 
 
-def tokens_of(held: str, start: int = 0) -> list[Token]:
+def tokens_of(wording: str, start: int = 0) -> list[Token]:
     """The tokens of a masked text that stands at `start` of a longer one."""
-    found = _TOKEN.finditer(held)
+    found = _TOKEN.finditer(wording)
     return [Token(t[0], start + t.start(), start + t.end(), t[0].lower().replace("’", "'")) for t in found]
 
 
-def sentences(held: str) -> Iterator[tuple[int, int]]:
+def sentences(wording: str) -> Iterator[tuple[int, int]]:
     """Where sentences start and end in a masked text."""
     start = 0
-    for end in _END.finditer(held):
-        last_word = held[max(start, end.start() - SHORT_CHARACTERS) : end.start()]
+    for end in _END.finditer(wording):
+        last_word = wording[max(start, end.start() - SHORT_CHARACTERS) : end.start()]
         if _SHORT.search(last_word) and "\n" not in end[0]:
             continue
-        if held[start : end.start()].strip():
+        if wording[start : end.start()].strip():
             yield start, end.start()
         start = end.end()
-    if held[start:].strip():
-        yield start, len(held)
+    if wording[start:].strip():
+        yield start, len(wording)

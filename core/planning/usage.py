@@ -1,4 +1,4 @@
-"""What asking a model has taken so far: calls, tokens, money, answers from memory, and names that it made up."""
+"""Usage of a model so far: calls, tokens, money, cache hits, and names that it made up."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Totals of one model since the start. `calls` were answered; `failed` brought nothing that can be used. `cost_usd` is
-    None as soon as one call has no known price: what is unpriced is not free. `invented` counts names that nobody offered."""
+    """Totals of one model since the start. `calls` were answered; `failed` gave no reply that can be used. `cost_usd` is
+    None as soon as one call has no known price: what is unpriced is not free. `invented` counts names that were not offered."""
 
     model: str = ""
     calls: int = 0
@@ -53,16 +53,16 @@ class Meter:
             )
 
     def failed(self) -> None:
-        """One question without an answer that can be used."""
+        """One question without a reply that can be used."""
         with self._lock:
             self._usage = replace(self._usage, failed=self._usage.failed + 1)
 
-    def remembered(self) -> None:
-        """One answer from memory."""
+    def cache_hit(self) -> None:
+        """One reply from the cache."""
         with self._lock:
             self._usage = replace(self._usage, cache_hits=self._usage.cache_hits + 1)
 
     def invented(self, count: int) -> None:
-        """Names that nobody offered."""
+        """Names that were not offered."""
         with self._lock:
             self._usage = replace(self._usage, invented=self._usage.invented + count)

@@ -1,4 +1,7 @@
-"""Rerankers, one a file. A new one is a new file and one line in `RERANKERS`."""
+"""Rerankers: each scores a few texts against a query. One a file; imports `core.shared` alone.
+
+A new one is a new file and one line in `RERANKERS`.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,12 @@ from core.reranking.late import LateInteraction
 from core.reranking.lexical import LexicalOverlap
 
 NONE = "none"
-RERANKERS: dict[str, Callable[[Tokens], Reranker]] = {
-    "late": LateInteraction,
-    "lexical": lambda _: LexicalOverlap(),
-    "fusion": lambda _: Fusion(),
-    "cross_encoder": lambda _: CrossEncoderReranker(),
+RERANKERS: dict[str, Callable[[Tokens, str], Reranker]] = {
+    "late": lambda tokens, _: LateInteraction(tokens),
+    "lexical": lambda _, __: LexicalOverlap(),
+    "fusion": lambda _, __: Fusion(),
+    "cross_encoder": lambda _, model: CrossEncoderReranker(model),
 }
-"""From the encoder's token vectors, for those that look at them, to a reranker."""
+"""Makes a reranker from the encoder's token vectors and the name of a cross-encoder, which some of them use."""
 
 __all__ = ["NONE", "RERANKERS", "Documents", "Reranker", "RerankerError", "Tokens"]

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import WayfareError
+from core.shared.errors import WayfareError
 
 Scores = NDArray[np.float64]
 Tokens = Callable[[Sequence[str]], Sequence[NDArray[Any]]]  # texts -> (tokens, D) unit rows each

@@ -2,14 +2,13 @@
 
     WAYFARE_RERANKER=/path/to/bge-reranker-large        a folder, or the name of a model in the Hugging Face cache
 
-It is chosen by the environment and not by a parameter, because parameters travel in links and a link must not make a
+It is chosen by the settings and not by a parameter, because parameters travel in links and a link must not make a
 console read a folder of the sender's choice. The model is loaded at the first question, from disk alone.
 """
 
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
 from __future__ import annotations
 
-import os
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,8 +27,8 @@ BATCH = 32
 class CrossEncoderReranker:
     """The model's relevance of each document, through a sigmoid."""
 
-    def __init__(self, name_or_path: str | None = None) -> None:
-        self._model = (os.environ.get(VARIABLE, "") if name_or_path is None else name_or_path).strip()
+    def __init__(self, name_or_path: str) -> None:
+        self._model = name_or_path
         self.name = Path(self._model).name or "cross-encoder"
 
     def rerank(self, query: str, documents: Documents) -> Scores:

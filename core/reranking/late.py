@@ -30,8 +30,8 @@ class LateInteraction:
 
     def rerank(self, query: str, documents: Documents) -> Scores:
         """See `Reranker.rerank`."""
-        asked, *held = self._tokens((query, *documents.texts))
-        return max_sim(asked, held)
+        of_query, *of_documents = self._tokens((query, *documents.texts))
+        return max_sim(of_query, of_documents)
 
 
 def max_sim(query: NDArray[Any], documents: Sequence[NDArray[Any]]) -> Scores:

@@ -1,10 +1,16 @@
-"""Routing algorithms, one a file. A new one is a new file and one line in `ROUTERS`."""
+"""Routing algorithms, one a file: a query and a routing context in, candidates with every number behind them out.
+
+Imports everything below `core.lab`. A new router is a file with a class `X(Router[XParameters])` and one line in `ROUTERS`; the
+console, the command line, the benchmark and the contract suite then have it too. Shared steps: `ranked_result.py` (rank by a score),
+`two_stage.py` (NetMCP), `orchestrator.py` (ETOM), `retrieval.py` (PA-RAG).
+"""
 
 from core.routers.adaptive_rag import AdaptiveRag
 from core.routers.agentic_rag import AgenticRag
-from core.routers.base import Router
+from core.routers.base import AnyRouter
 from core.routers.cli_lazy import CliLazy
 from core.routers.ehrr import Ehrr
+from core.routers.expected_value import ExpectedValue
 from core.routers.full_catalog import FullCatalog
 from core.routers.hybrid import Hybrid
 from core.routers.mcp_zero import McpZero
@@ -21,10 +27,11 @@ from core.routers.static_pruning import StaticPruning
 from core.routers.tool_attention import ToolAttention
 from core.routers.toolshed import Toolshed
 
-ROUTERS: dict[str, type[Router]] = {
+ROUTERS: dict[str, type[AnyRouter]] = {
     router.id: router
     for router in (
         Ehrr,
+        ExpectedValue,
         RagMcp,
         FullCatalog,
         ToolAttention,

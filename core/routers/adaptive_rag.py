@@ -2,20 +2,20 @@
 
     Y = naive(Q) where complexity(Q) is simple, else agentic(Q)
 
-The paper's: a general classifier (Jeong et al. 2024), which reads the question alone and knows nothing of the servers, unlike that of
+The paper's: a general classifier (Jeong et al. 2024), which reads the query alone and not the servers, unlike that of
 PA-RAG.
 """
 
 from __future__ import annotations
 
-from core.domain.params import Parameters
 from core.routers.agentic_rag import AgenticParameters, stepwise
-from core.routers.base import Question, Router, Scene, Verdict
+from core.routers.base import Router, RoutingResult
+from core.routers.context import Query, RoutingContext
 from core.routers.naive_rag import retrieved_once
-from core.routers.retrieving import complexity_stage
+from core.routers.retrieval import complexity_stage
 
 
-class AdaptiveRag(Router):
+class AdaptiveRag(Router[AgenticParameters]):
     """Classify, then retrieve once or step by step."""
 
     id = "adaptive_rag"
@@ -27,12 +27,10 @@ class AdaptiveRag(Router):
     parameters = AgenticParameters
     score = "similarity"
 
-    def decide(self, question: Question, scene: Scene, parameters: Parameters) -> Verdict:
-        """The path by the question alone."""
-        if not isinstance(parameters, AgenticParameters):
-            raise TypeError(f"Adaptive RAG takes AgenticParameters, not {type(parameters).__name__}")
-        judged = question.planner.complexity(question.text, ())
-        before = (complexity_stage(judged, question.planner.name),)
-        if judged.label == "simple":
-            return retrieved_once(question, scene, parameters, self.score, before)
-        return stepwise(question, scene, parameters, self.score, before)
+    def decide(self, query: Query, context: RoutingContext, parameters: AgenticParameters) -> RoutingResult:
+        """The path, by the wording of the query alone."""
+        complexity = query.planner.complexity(query.text, ())
+        before = (complexity_stage(complexity, query.planner.name),)
+        if complexity.label == "simple":
+            return retrieved_once(query, context, parameters, self.score, before)
+        return stepwise(query, context, parameters, self.score, before)

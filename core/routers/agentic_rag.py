@@ -1,9 +1,9 @@
 """Agentic RAG, PA-RAG's second baseline: ReAct over flat retrieval, with a context that grows step by step.
 
     context = ()
-    for each thought (the parts of the question, at most 8):
+    for each thought (the parts of the query, at most 8):
         look up     top-m over all tools of P(t | context + thought)
-        act         a tool of all that came up so far: select(context + thought, cards, n)
+        act         a tool of all that were retrieved so far: select(context + thought, cards, n)
         observe     context += thought and the text of the tool;  no action, or only ones that were taken before: the end
 
 The paper's: the loop, flat retrieval in each step, linear accumulation of thoughts, observations and retrieved tools, and what comes
@@ -19,14 +19,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.domain.decision import Exposure, Stage
-from core.domain.params import Parameters, knob
+from core.domain.params import knob
 from core.economics.utility import ranking
-from core.index.views import full
+from core.index.text_views import full
 from core.planning.base import SubQuery
-from core.routers.base import Question, Router, Scene, Verdict
-from core.routers.orchestrating import PARTS, Finding, Part, verdict
+from core.routers.base import Router, RoutingResult
+from core.routers.context import Query, RoutingContext
+from core.routers.orchestrator import MAX_PARTS, Part, RetrievalNotes, Retrieved, joined_result
 from core.routers.parameters import PLANNING
-from core.routers.retrieving import RetrievalParameters, flat, selected
+from core.routers.retrieval import RetrievalParameters, flat, selected
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,12 @@ class AgenticParameters(RetrievalParameters):
     """Retrieval's, and how far back the context reaches."""
 
     memory: int = knob(
-        PARTS, symbol="memory", low=0, high=PARTS, step=1, group=PLANNING,
+        MAX_PARTS, label="Steps remembered", symbol="memory", low=0, high=MAX_PARTS, step=1, group=PLANNING,
         help="Steps that stay in the context of the next ones. 0: each thought is looked up alone.",
     )  # fmt: skip
 
 
-class AgenticRag(Router):
+class AgenticRag(Router[AgenticParameters]):
     """Think, look up, act, observe."""
 
     id = "agentic_rag"
@@ -51,29 +52,27 @@ class AgenticRag(Router):
     parameters = AgenticParameters
     score = "similarity"
 
-    def decide(self, question: Question, scene: Scene, parameters: Parameters) -> Verdict:
-        """A step for each thought, until nothing new comes."""
-        if not isinstance(parameters, AgenticParameters):
-            raise TypeError(f"Agentic RAG takes AgenticParameters, not {type(parameters).__name__}")
-        return stepwise(question, scene, parameters, self.score)
+    def decide(self, query: Query, context: RoutingContext, parameters: AgenticParameters) -> RoutingResult:
+        """A step for each thought, until one brings no new action."""
+        return stepwise(query, context, parameters, self.score)
 
 
 def stepwise(
-    question: Question, scene: Scene, p: AgenticParameters, score: str, before: tuple[Stage, ...] = ()
-) -> Verdict:
-    """Agentic RAG as a path: by itself, or where a question is complex."""
-    thoughts = question.planner.decompose(question.text, PARTS)
+    query: Query, context: RoutingContext, p: AgenticParameters, score: str, before: tuple[Stage, ...] = ()
+) -> RoutingResult:
+    """Agentic RAG as a path: by itself, or where a query is complex."""
+    thoughts = query.planner.decompose(query.text, MAX_PARTS)
     if len(thoughts) < 2:
-        thoughts = (SubQuery(question.text),)
+        thoughts = (SubQuery(query.text),)
     steps: list[Part] = []
     for thought in thoughts:
-        step = _step(question, scene, p, thought, steps)
+        step = _step(query, context, p, thought, steps)
         done = {row for earlier in steps for row in earlier.chosen}
         steps.append(step)
         if set(step.chosen) <= done:
             break
-    shown = np.unique([row for step in steps for row in step.found.rows]).astype(np.int64)
-    looked = (
+    shown = np.unique([row for step in steps for row in step.retrieved.rows]).astype(np.int64)
+    notes = RetrievalNotes(
         "retrieval",
         "Flat: every server is looked into.",
         f"The {p.m} most similar at each step, kept in the context.",
@@ -82,23 +81,25 @@ def stepwise(
         "steps", "thoughts", len(steps), len(thoughts),
         "All were come to." if len(steps) == len(thoughts) else "An early end: a step brought no new action.",
     )  # fmt: skip
-    return verdict(
-        scene, steps, score=score, looked=looked, by=question.planner.name, before=(*before, end),
-        exposure=Exposure(int(scene.tool_tokens[shown].sum())),
+    return joined_result(
+        context, steps, score=score, notes=notes, planner=query.planner.name, before=(*before, end),
+        exposure=Exposure(int(context.tool_tokens[shown].sum())),
     )  # fmt: skip
 
 
-def _step(question: Question, scene: Scene, p: AgenticParameters, thought: SubQuery, earlier: Sequence[Part]) -> Part:
-    remembered = earlier[len(earlier) - p.memory :] if 0 < p.memory < len(earlier) else earlier if p.memory else ()
-    text = "\n".join([*(_told(scene, step) for step in remembered), thought.text])
-    match, found = flat(question, scene, text, p)
-    up = np.unique(np.concatenate([found.rows, *(step.found.rows for step in remembered)]))
-    rows = up[ranking(match.tools[up], match.tools[up], scene.tool_order[up])]
-    pool = Finding(found.servers, found.tools, found.listed, rows)
-    part = selected(question, scene, SubQuery(text, thought.needs), match, pool, p)
+def _step(
+    query: Query, context: RoutingContext, p: AgenticParameters, thought: SubQuery, earlier: Sequence[Part]
+) -> Part:
+    in_context = earlier[len(earlier) - p.memory :] if 0 < p.memory < len(earlier) else earlier if p.memory else ()
+    text = "\n".join([*(_step_text(context, step) for step in in_context), thought.text])
+    match, found = flat(query, context, text, p)
+    union = np.unique(np.concatenate([found.rows, *(step.retrieved.rows for step in in_context)]))
+    rows = union[ranking(match.tools[union], match.tools[union], context.tool_order[union])]
+    pool = Retrieved(found.servers, found.tools, found.searched, rows)
+    part = selected(query, context, SubQuery(text, thought.needs), match, pool, p)
     return Part(thought, match, pool, part.chosen, part.reason)
 
 
-def _told(scene: Scene, step: Part) -> str:
-    observed = [full(scene.catalog.tools[row]) for row in step.chosen[:1]]
-    return "\n".join([step.query.text, *observed])
+def _step_text(context: RoutingContext, step: Part) -> str:
+    observed = [full(context.catalog.tools[row]) for row in step.chosen[:1]]
+    return "\n".join([step.sub_query.text, *observed])

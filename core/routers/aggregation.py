@@ -1,4 +1,4 @@
-"""PA-RAG's aggregation and verification: the choices of all sub-queries as one set that fits into a model's context.
+"""PA-RAG's aggregation and verification: the choices of all sub-queries as one set that fits into a model's context window.
 
     Y = union over sub-queries of Y_k                          each tool once; its tokens are counted once
     kept: first choices of all sub-queries, then second choices and so on, as long as the budget of tokens lasts
@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from core.domain.decision import Stage
-from core.routers.base import Scene
-from core.routers.orchestrating import Part
+from core.routers.context import RoutingContext
+from core.routers.orchestrator import Part
 
-SHOWN_CHARACTERS = 60
+QUOTED_CHARACTERS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,28 +30,28 @@ class Aggregate:
     stages: tuple[Stage, ...]
 
 
-def aggregated(scene: Scene, parts: Sequence[Part], budget_tokens: int) -> Aggregate:
+def aggregated(context: RoutingContext, parts: Sequence[Part], budget_tokens: int) -> Aggregate:
     """The choices of all parts as one set of definitions of at most `budget_tokens` tokens."""
-    union = in_turns([part.chosen for part in parts])
-    tokens = scene.tool_tokens
+    union = interleaved([part.chosen for part in parts])
+    tokens = context.tool_tokens
     kept = within_budget(union, [int(tokens[row]) for row in union], budget_tokens)
     picked = sum(len(part.chosen) for part in parts)
-    again = picked - len(union)
-    said = (
-        f"{picked} choice{'s' * (picked != 1)}{f', {again} of a tool that was chosen before' if again else ''}; "
+    duplicates = picked - len(union)
+    note = (
+        f"{picked} choice{'s' * (picked != 1)}{f', {duplicates} of a tool that was chosen before' if duplicates else ''}; "
         f"{int(tokens[list(kept)].sum()):,} of {budget_tokens:,} tokens."
     )
     return Aggregate(
         kept,
         frozenset(union) - set(kept),
-        (_verified(parts, kept), Stage("aggregation", "tools", len(kept), len(union), said)),
+        (_verified(parts, kept), Stage("aggregation", "tools", len(kept), len(union), note)),
     )
 
 
-def in_turns(choices: Sequence[Sequence[int]]) -> tuple[int, ...]:
+def interleaved(choices: Sequence[Sequence[int]]) -> tuple[int, ...]:
     """Every row once: all first choices in the order of the sub-queries, then all second ones.
 
-    >>> in_turns([(4, 7), (5,), (4, 9)])
+    >>> interleaved([(4, 7), (5,), (4, 9)])
     (4, 5, 7, 9)
     """
     turns = zip_longest(*choices)
@@ -59,7 +59,7 @@ def in_turns(choices: Sequence[Sequence[int]]) -> tuple[int, ...]:
 
 
 def within_budget(rows: Sequence[int], tokens: Sequence[int], budget: int) -> tuple[int, ...]:
-    """Those that fit, in their order; one that is too long is passed over and leaves its room to the next.
+    """The rows that fit, in their order; one that is too long is passed over, and the next may still fit.
 
     >>> within_budget([4, 5, 7], [60, 70, 30], 100)
     (4, 7)
@@ -74,12 +74,12 @@ def within_budget(rows: Sequence[int], tokens: Sequence[int], budget: int) -> tu
 
 def _verified(parts: Sequence[Part], kept: Collection[int]) -> Stage:
     without = {at for at, part in enumerate(parts) if not set(part.chosen) & set(kept)}
-    waiting = {at for at, part in enumerate(parts) if at not in without and without & set(part.query.needs)}
-    said = [f"No tool for: {_quoted(parts, without)}."] if without else ["Every sub-query has a tool."]
+    waiting = {at for at, part in enumerate(parts) if at not in without and without & set(part.sub_query.needs)}
+    notes = [f"No tool for: {_quoted(parts, without)}."] if without else ["Every sub-query has a tool."]
     if waiting:
-        said.append(f"Waiting for the result of one of those: {_quoted(parts, waiting)}.")
-    return Stage("verification", "sub-queries", len(parts) - len(without), len(parts), " ".join(said))
+        notes.append(f"Waiting for the result of one of those: {_quoted(parts, waiting)}.")
+    return Stage("verification", "sub-queries", len(parts) - len(without), len(parts), " ".join(notes))
 
 
 def _quoted(parts: Sequence[Part], which: Collection[int]) -> str:
-    return "; ".join(parts[at].query.text[:SHOWN_CHARACTERS] for at in sorted(which))
+    return "; ".join(parts[at].sub_query.text[:QUOTED_CHARACTERS] for at in sorted(which))

@@ -1,13 +1,13 @@
-"""Whether a question holds what a tool's required arguments need: what PA-RAG does not check (its section on limitations).
+"""Whether a question contains what a tool's required arguments need: PA-RAG does not check it (its section on limitations).
 
-    lacking = required arguments for which no literal of the question has the kind that is wanted and satisfies the schema
+    missing = required arguments for which no literal of the question has the kind that is wanted and satisfies the schema
 
 Literals are web pages, e-mail addresses, numbers, dates and times, files, quoted texts, identifiers. Which kind an argument wants
 follows from its enum, format and type, and for a plain string from the last word of its name; free text, switches and objects can
 be made from any question and lack nothing. Deterministic; a schema that cannot be used asks for nothing.
 
 >>> schema = {"properties": {"to": {"type": "string", "format": "email"}, "text": {"type": "string"}}, "required": ["to", "text"]}
->>> missing(schema, Said.of("tell Bo that I am late")), missing(schema, Said.of("tell bo@a.example that I am late"))
+>>> missing_arguments(schema, QuestionLiterals.of("tell Bo that I am late")), missing_arguments(schema, QuestionLiterals.of("tell bo@a.example that I am late"))
 (('to (an e-mail address)',), ())
 """
 
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from core.domain.catalog import words
-from core.schemas import admitted_by
+from core.shared.json_schema import admitted_by
 
 READ_CHARACTERS, TOKEN_CHARACTERS = 20_000, 300
 CHOICES_SHOWN = 4
@@ -59,14 +59,14 @@ _ARTICLES = {"e-mail address": "an", "identifier": "an"}
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What a question holds: values by kind, as JSON has them, and its words in lower case."""
+class QuestionLiterals:
+    """The literals of a question: values by kind, as JSON has them, and its words in lower case."""
 
     values: Mapping[str, tuple[Any, ...]]
     words: str
 
     @classmethod
-    def of(cls, question: str) -> Said:
+    def of(cls, question: str) -> QuestionLiterals:
         """Read a question."""
         text = question[:READ_CHARACTERS]
         tokens = [token.strip(_EDGES) for token in text.split() if len(token) <= TOKEN_CHARACTERS]
@@ -77,45 +77,47 @@ class Said:
         values["number"] = tuple(dict.fromkeys(map(_number, _NUMBER.findall(text))))
         return cls(values, _padded(text))
 
-    def holds(self, kind: str, schema: Mapping[str, Any]) -> bool:
+    def has(self, kind: str, schema: Mapping[str, Any]) -> bool:
         """Whether a value of a kind, or of one that may stand for it, satisfies the schema."""
         found = [value for each in (kind, *_ALSO.get(kind, ())) for value in self.values[each]]
         return bool(found) if kind == "date or time" else any(map(_admitting(schema), found))
 
 
-def missing(schema: Mapping[str, Any] | None, said: Said) -> tuple[str, ...]:
-    """Required arguments that the question holds nothing for, each with what is wanted: `to (an e-mail address)`."""
+def missing_arguments(schema: Mapping[str, Any] | None, literals: QuestionLiterals) -> tuple[str, ...]:
+    """Required arguments that the question has no value for, each with what is wanted: `to (an e-mail address)`."""
     declared, required = (schema or {}).get("properties"), (schema or {}).get("required")
     if not isinstance(declared, Mapping) or not isinstance(required, Sequence) or isinstance(required, str):
         return ()
     known = cast(Mapping[str, object], declared)
-    wanted = ((str(name), _lacking(str(name), known.get(str(name)), said)) for name in cast(Sequence[object], required))
+    wanted = (
+        (str(name), _missing(str(name), known.get(str(name)), literals)) for name in cast(Sequence[object], required)
+    )
     return tuple(f"{name} ({what})" for name, what in wanted if what)
 
 
-def remark(lacking: Sequence[str], *, from_earlier: bool) -> str:
-    """The phrase that stands at a tool.
+def missing_note(names: Sequence[str], *, from_earlier: bool) -> str:
+    """The remark on a tool whose arguments are missing.
 
-    >>> remark(["to (an e-mail address)"], from_earlier=True)
+    >>> missing_note(["to (an e-mail address)"], from_earlier=True)
     'needs to (an e-mail address), which the question does not say; an earlier part may give it'
     """
-    said = f"needs {', '.join(lacking)}, which the question does not say"
-    return f"{said}; an earlier part may give it" if from_earlier else said
+    note = f"needs {', '.join(names)}, which the question does not say"
+    return f"{note}; an earlier part may give it" if from_earlier else note
 
 
-def _lacking(name: str, schema: object, said: Said) -> str:
-    """What is wanted and not there; empty where the question holds it or anything would do."""
+def _missing(name: str, schema: object, literals: QuestionLiterals) -> str:
+    """What is wanted and not there; empty where the question has it or anything would do."""
     if not isinstance(schema, Mapping):
         return ""
     asked = cast(Mapping[str, Any], schema)
     if "default" in asked or "const" in asked:
         return ""
     if isinstance(asked.get("enum"), list):
-        return _unsaid_choice(asked["enum"], said)
+        return _missing_choice(asked["enum"], literals)
     if asked.get("type") == "array":
-        return _lacking(name.removesuffix("s"), asked.get("items"), said)
+        return _missing(name.removesuffix("s"), asked.get("items"), literals)
     kind = _kind(name, asked)
-    return "" if not kind or said.holds(kind, asked) else f"{_ARTICLES.get(kind, 'a')} {kind}"
+    return "" if not kind or literals.has(kind, asked) else f"{_ARTICLES.get(kind, 'a')} {kind}"
 
 
 def _kind(name: str, schema: Mapping[str, Any]) -> str:
@@ -128,8 +130,8 @@ def _kind(name: str, schema: Mapping[str, Any]) -> str:
     return _FORMATS.get(str(schema.get("format")), _WANTED.get(last, ""))
 
 
-def _unsaid_choice(choices: Sequence[object], said: Said) -> str:
-    if any(_padded(words(str(choice))) in said.words for choice in choices):
+def _missing_choice(choices: Sequence[object], literals: QuestionLiterals) -> str:
+    if any(_padded(words(str(choice))) in literals.words for choice in choices):
         return ""
     shown = ", ".join(json.dumps(choice, ensure_ascii=False) for choice in choices[:CHOICES_SHOWN])
     return f"one of {shown}{', …' if len(choices) > CHOICES_SHOWN else ''}"

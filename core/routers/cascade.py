@@ -24,12 +24,12 @@ from core.domain.catalog import Server, words
 from core.domain.params import knob
 from core.economics.utility import ranking
 from core.reranking import NONE, RERANKERS
-from core.routers.base import Match, Question, Scene
-from core.routers.orchestrating import Finding
+from core.routers.context import Match, Query, RoutingContext
+from core.routers.orchestrator import Retrieved
 from core.routers.parameters import ABLATION, SIMILARITY, VIEWS
-from core.routers.ranking import Floats, Mask, best_tool, top
-from core.routers.reranked import RERANK, RerankingParameters, reranked
-from core.routers.retrieving import RetrievalParameters
+from core.routers.ranked_result import Floats, Mask, best_tool, top
+from core.routers.rerank_step import RERANK, RerankingParameters, reranked
+from core.routers.retrieval import RetrievalParameters
 
 TOOL_POOL = 32  # tools of the kept servers that the reranker reads
 LINES = 3  # tools through which it reads a server
@@ -42,39 +42,60 @@ class CascadeParameters(RerankingParameters, RetrievalParameters):
     """The sizes of the stages and the reranker. Servers are found by their summary."""
 
     w_server_profile: float = knob(
-        0.35, symbol="w profile", low=0.0, high=1.0, step=0.05, group=VIEWS,
+        0.35, label="Weight of its description", advanced=True, symbol="w profile", low=0.0, high=1.0, step=0.05, group=VIEWS,
         help="Weight of a server's own description in its functional summary.",
     )  # fmt: skip
     w_server_summary: float = knob(
-        0.35, symbol="w summary", low=0.0, high=1.0, step=0.05, group=VIEWS,
+        0.35, label="Weight of its summary", advanced=True, symbol="w summary", low=0.0, high=1.0, step=0.05, group=VIEWS,
         help="Weight of its tools' names in its functional summary.",
     )  # fmt: skip
     w_server_best_tool: float = knob(
-        0.0, symbol="w best tool", low=0.0, high=1.0, step=0.05, group=VIEWS,
+        0.0, label="Weight of its best tool", advanced=True, symbol="w best tool", low=0.0, high=1.0, step=0.05, group=VIEWS,
         help="Weight of the similarity of a server's best tool: no part of a server index.",
     )  # fmt: skip
     w_server_lexical: float = knob(
-        0.3, symbol="w srv BM25", low=0.0, high=1.0, step=0.05, group=VIEWS,
+        0.3, label="Weight of words, servers", advanced=True, symbol="w srv BM25", low=0.0, high=1.0, step=0.05, group=VIEWS,
         help="Weight of words in common with the functional summary.",
     )  # fmt: skip
     pool: int = knob(
-        40, symbol="p", low=1, high=200, step=1, group=SIMILARITY, help="Servers retrieved before reranking."
+        40,
+        label="Servers before reranking",
+        symbol="p",
+        low=1,
+        high=200,
+        step=1,
+        group=SIMILARITY,
+        help="Servers retrieved before reranking.",
     )
-    k: int = knob(3, symbol="k", low=1, high=100, step=1, group=SIMILARITY, help="Servers kept after reranking.")
+    k: int = knob(
+        3,
+        label="Servers kept",
+        symbol="k",
+        low=1,
+        high=100,
+        step=1,
+        group=SIMILARITY,
+        help="Servers kept after reranking.",
+    )
     chain: float = knob(
-        0.5, symbol="chain", low=0.0, high=1.0, step=0.05, group=SIMILARITY,
+        0.5, label="Weight of the server", advanced=True, symbol="chain", low=0.0, high=1.0, step=0.05, group=SIMILARITY,
         help="Exponent of a server's score in that of its tools. 1: the chain rule as it is; 0: being kept is all that counts.",
     )  # fmt: skip
     summaries: str = knob(
-        EXTRACTED, choices=(EXTRACTED, WRITTEN), group=SIMILARITY,
+        EXTRACTED, label="Summaries", choices=(EXTRACTED, WRITTEN), group=SIMILARITY,
         help="extracted: a server's description and its tools' names. written: by the planner's model, one answer a server at the first question.",
     )  # fmt: skip
     reranker: str = knob(
-        "late", choices=(*RERANKERS, NONE), group=RERANK,
+        "late", label="Reranker", choices=(*RERANKERS, NONE), group=RERANK,
         help="late: token by token. lexical: words in common. fusion: ranks under all views. cross_encoder: the model that WAYFARE_RERANKER names. none: the order of retrieval (w/o Reranker).",
     )  # fmt: skip
     hierarchy: bool = knob(
-        True, group=ABLATION, symbol="hierarchy", help="Off: one flat layer of all tools (w/o Hierarchy)."
+        True,
+        label="Rank servers before tools",
+        advanced=True,
+        group=ABLATION,
+        symbol="hierarchy",
+        help="Off: one flat layer of all tools (w/o Hierarchy).",
     )
 
 
@@ -89,54 +110,54 @@ class Pruned:
 
 
 class Cascade:
-    """Both stages over one scene. One object serves one decision, and keeps nothing between two texts."""
+    """Both stages over one routing context. One object serves one decision, and keeps nothing between two texts."""
 
-    def __init__(self, question: Question, scene: Scene, parameters: CascadeParameters) -> None:
-        self._question = question
-        self._scene = scene
+    def __init__(self, query: Query, context: RoutingContext, parameters: CascadeParameters) -> None:
+        self._query = query
+        self._context = context
         self._parameters = parameters
 
     def pruned(self, text: str) -> Pruned:
-        """Stage 1. A sub-query goes without the server hint, which was given for the whole question."""
-        p, scene = self._parameters, self._scene
-        match = self._question.match(p if text == self._question.text else p.replaced({"hint_weight": 0.0}), text)
+        """Stage 1. A sub-query goes without the server hint, which was given for the whole query."""
+        p, context = self._parameters, self._context
+        match = self._query.match(p if text == self._query.text else p.replaced({"hint_weight": 0.0}), text)
         if p.summaries == WRITTEN:
             match = replace(match, servers=self._written(text))
         if not p.hierarchy:
             return Pruned(text, match, match.servers, np.ones(len(match.servers), dtype=np.bool_))
-        pool = top(match.servers, match.servers, scene.server_order, max(p.pool, p.k))
+        pool = top(match.servers, match.servers, context.server_order, max(p.pool, p.k))
         score = match.servers if p.reranker == NONE else self._reranked_servers(text, match, pool)
-        return Pruned(text, match, score, top(score, match.servers, scene.server_order, p.k))
+        return Pruned(text, match, score, top(score, match.servers, context.server_order, p.k))
 
-    def find(self, pruned: Pruned) -> Finding:
+    def retrieve(self, pruned: Pruned) -> Retrieved:
         """Stage 2, within the servers that stage 1 has kept."""
-        p, scene, similarity = self._parameters, self._scene, pruned.match.tools
-        within = np.flatnonzero(pruned.kept[scene.tool_server])
-        pool = within[top(similarity[within], similarity[within], scene.tool_order[within], TOOL_POOL)]
+        p, context, similarity = self._parameters, self._context, pruned.match.tools
+        within = np.flatnonzero(pruned.kept[context.tool_server])
+        pool = within[top(similarity[within], similarity[within], context.tool_order[within], TOOL_POOL)]
         score = similarity.copy()
         score[pool] = self._reranked(pruned.text, pool, pruned.match)
         if p.hierarchy:
-            score *= chain_factor(pruned.score, p.chain)[scene.tool_server]
-        best = pool[ranking(score[pool], similarity[pool], scene.tool_order[pool])]
-        return Finding(pruned.score, score, pruned.kept, best[: p.m])
+            score *= chain_factor(pruned.score, p.chain)[context.tool_server]
+        best = pool[ranking(score[pool], similarity[pool], context.tool_order[pool])]
+        return Retrieved(pruned.score, score, pruned.kept, best[: p.m])
 
     def _written(self, text: str) -> Floats:
-        """(S,) similarity to the functional summaries that the planner writes; it remembers them."""
-        summarise = self._question.planner.summarise
-        texts = tuple(summarise(functional_summary(server)) for server in self._scene.catalog.servers)
-        return np.clip(self._question.cosines_of(texts, text), 0.0, 1.0)
+        """(S,) similarity to the functional summaries that the planner writes, once for each server."""
+        summarise = self._query.planner.summarise
+        texts = tuple(summarise(functional_summary(server)) for server in self._context.catalog.servers)
+        return np.clip(self._query.cosines_of(texts, text), 0.0, 1.0)
 
     def _reranked_servers(self, text: str, match: Match, pool: Mask) -> Floats:
         """(S,) scores; what was not retrieved stays below what was."""
-        lines = _best_lines(match.tools, self._scene.tool_server, pool)
+        lines = _best_lines(match.tools, self._context.tool_server, pool)
         read = np.zeros(len(match.tools))
         read[lines] = self._reranked(text, lines, match)
-        best = best_tool(self._scene, read)
+        best = best_tool(self._context, read)
         score = SERVER_INDEX_SHARE * match.servers + (1 - SERVER_INDEX_SHARE) * best
         return np.where(pool, score, match.servers * score[pool].min(initial=1.0))
 
     def _reranked(self, text: str, rows: NDArray[np.int64], match: Match) -> Floats:
-        return reranked(self._question, self._scene, text, rows, match.tools[rows], match, self._parameters)
+        return reranked(self._query, self._context, text, rows, match.tools[rows], match, self._parameters)
 
 
 def functional_summary(server: Server) -> str:

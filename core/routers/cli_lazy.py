@@ -9,26 +9,28 @@ model. The paper counts 480 tokens a turn and does not say of what. mcp2cli's ow
 line of a list and 80 to 200 for a usage, give as many for one server's list of 20 tools and one usage.
 
 Ours: the model's part. It searches for the words of the sub-task, reads the lines, of which similarity stands in for its
-judgement (no model is asked here), and has the best described. A tool that shares no word with the sub-task stays unseen,
+judgement (no model is asked here), and has the best described. A tool that shares no word with the sub-task is not found,
 which is the weakness that the paper reports.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 
 from core.domain.catalog import Catalog, Server, Tool, first_sentence
-from core.domain.decision import DROPS, KEPT, Drop, Exposure, Stage
-from core.domain.params import Parameters, knob
-from core.routers.base import Question, Router, Scene, Verdict
+from core.domain.decision import Exposure, Stage
+from core.domain.params import knob
+from core.domain.trace import DROPS, KEPT, Drop
+from core.routers.base import Router, RoutingResult
+from core.routers.context import Query, RoutingContext
 from core.routers.parameters import SIMILARITY, CandidateParameters
-from core.routers.per_catalog import PerCatalog
-from core.routers.ranking import Scored, best_tool, ranked_verdict, top
-from core.tokens import count_tokens
+from core.routers.per_catalog import per_catalog
+from core.routers.ranked_result import Scored, best_tool, ranked_result, top
+from core.shared.tokens import count_tokens
 
 USAGE = """Tools are reached through the command `tools`, on these servers:
 tools search WORDS  # finds tools: name and one line each
@@ -42,10 +44,18 @@ LINE_CHARACTERS = 100
 class CliLazyParameters(CandidateParameters):
     """How much a search prints."""
 
-    lines: int = knob(10, low=1, high=50, step=1, group=SIMILARITY, help="Tools that a search prints, a line each.")
+    lines: int = knob(
+        10,
+        label="Lines printed",
+        low=1,
+        high=50,
+        step=1,
+        group=SIMILARITY,
+        help="Tools that a search prints, a line each.",
+    )
 
 
-class CliLazy(Router):
+class CliLazy(Router[CliLazyParameters]):
     """Look tools up when they are needed."""
 
     id = "cli_lazy"
@@ -55,36 +65,34 @@ class CliLazy(Router):
     parameters = CliLazyParameters
     score = "cosine"
 
-    def decide(self, question: Question, scene: Scene, parameters: Parameters) -> Verdict:
+    def decide(self, query: Query, context: RoutingContext, parameters: CliLazyParameters) -> RoutingResult:
         """Search by words, read the lines, describe the best."""
-        if not isinstance(parameters, CliLazyParameters):
-            raise TypeError(f"CLI lazy discovery takes CliLazyParameters, not {type(parameters).__name__}")
-        words, cosine = question.bm25("tools"), question.cosines("tools", "full")
-        found = top(words, cosine, scene.tool_order, parameters.lines) & (words > 0)
-        servers = best_tool(scene, cosine)
-        verdict = ranked_verdict(
-            scene,
+        words, cosine = query.bm25("tools"), query.cosines("tools", "full")
+        found = top(words, cosine, context.tool_order, parameters.lines) & (words > 0)
+        servers = best_tool(context, cosine)
+        result = ranked_result(
+            context,
             Scored(np.maximum(servers, 0), servers),
             Scored(np.maximum(cosine, 0), cosine),
             n=parameters.n,
-            shortlisted=np.isin(np.arange(len(servers)), scene.tool_server[found]),
+            shortlisted=np.isin(np.arange(len(servers)), context.tool_server[found]),
             dropped=np.where(found, KEPT, DROPS.index(Drop.NOT_RETRIEVED)).astype(np.int8),
             score=self.score,
-            nothing="No tool has a word in common with the sub-task; say it in other words.",
+            no_candidate="No tool has a word in common with the sub-task; say it in other words.",
         )
-        tools, lines = scene.catalog.tools, np.flatnonzero(found)
+        tools, lines = context.catalog.tools, np.flatnonzero(found)
         printed = sum(count_tokens(f"{search_line(tools[row])}\n") for row in lines)
-        described = count_tokens(usage(tools[verdict.candidates[0]])) if verdict.candidates else 0
-        always = _prompt_tokens(scene.catalog)
+        described = count_tokens(usage(tools[result.candidates[0]])) if result.candidates else 0
+        always = _prompt_tokens(context.catalog)
         stages = (
             Stage("prompt", "servers", len(servers), len(servers), f"{always:,} tokens, the same at every turn."),
             Stage("search", "tools", len(lines), len(tools), f"Most words in common (BM25); prints {printed:,} tokens."),
             Stage(
-                "describe", "tools", len(verdict.candidates), len(lines),
+                "describe", "tools", len(result.candidates), len(lines),
                 f"Highest cosine of those lines; the first one's usage has {described:,} tokens.",
             ),
         )  # fmt: skip
-        return replace(verdict, stages=stages, exposure=Exposure(exposed=printed + described, cached=always))
+        return replace(result, stages=stages, exposure=Exposure(exposed=printed + described, cached=always))
 
 
 def prompt(catalog: Catalog) -> str:
@@ -103,8 +111,8 @@ def search_line(tool: Tool) -> str:
     >>> search_line(Tool("files", "read", "Reads a file. Slowly."))
     'files::read  Reads a file.'
     """
-    said = " ".join(first_sentence(tool.description, LINE_CHARACTERS).split())
-    return f"{tool.id}  {said}"
+    about = " ".join(first_sentence(tool.description, LINE_CHARACTERS).split())
+    return f"{tool.id}  {about}"
 
 
 def usage(tool: Tool) -> str:
@@ -126,13 +134,11 @@ def _arguments(schema: Mapping[str, Any]) -> Iterator[str]:
     declared, required = schema.get("properties"), schema.get("required")
     must = cast("list[Any]", required) if isinstance(required, list) else []
     for name, details in cast("Mapping[str, Any]", declared).items() if isinstance(declared, Mapping) else ():
-        said: Mapping[str, Any] = cast("Mapping[str, Any]", details) if isinstance(details, Mapping) else {}
-        kind = f"{said.get('type', 'any')}{', required' if name in must else ''}"
-        yield f"{name} ({kind}): {said.get('description', '')}".removesuffix(": ")
+        known: Mapping[str, Any] = cast("Mapping[str, Any]", details) if isinstance(details, Mapping) else {}
+        kind = f"{known.get('type', 'any')}{', required' if name in must else ''}"
+        yield f"{name} ({kind}): {known.get('description', '')}".removesuffix(": ")
 
 
-def _counted(catalog: Catalog, _: Hashable) -> int:
+@per_catalog
+def _prompt_tokens(catalog: Catalog) -> int:
     return count_tokens(prompt(catalog))
-
-
-_prompt_tokens: PerCatalog[int] = PerCatalog(_counted)

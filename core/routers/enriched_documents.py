@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from core.domain.catalog import Catalog
 from core.index.enriched import enriched
-from core.routers.per_catalog import PerCatalog
+from core.routers.per_catalog import per_catalog
 
 
-def _documents(catalog: Catalog, _: object) -> tuple[str, ...]:
+@per_catalog
+def tool_documents(catalog: Catalog) -> tuple[str, ...]:
+    """The enriched document of each tool, (T,)."""
     return tuple(enriched(tool) for tool in catalog.tools)
-
-
-tool_documents: PerCatalog[tuple[str, ...]] = PerCatalog(_documents)

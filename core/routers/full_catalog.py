@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from core.domain.decision import Exposure, Stage
-from core.domain.params import Parameters
-from core.routers.base import Question, Router, Scene, Verdict
+from core.routers.base import Router, RoutingResult
+from core.routers.context import Query, RoutingContext
 from core.routers.parameters import MatchingParameters
-from core.routers.ranking import Scored, ranked_verdict
+from core.routers.ranked_result import Scored, ranked_result
 
 
-class FullCatalog(Router):
+class FullCatalog(Router[MatchingParameters]):
     """No routing at all."""
 
     id = "full_catalog"
@@ -25,14 +25,12 @@ class FullCatalog(Router):
     parameters = MatchingParameters
     score = "similarity"
 
-    def decide(self, question: Question, scene: Scene, parameters: Parameters) -> Verdict:
+    def decide(self, query: Query, context: RoutingContext, parameters: MatchingParameters) -> RoutingResult:
         """Everything is exposed; the order is that of similarity."""
-        if not isinstance(parameters, MatchingParameters):
-            raise TypeError(f"The full catalog takes MatchingParameters, not {type(parameters).__name__}")
-        match = question.match(parameters)
-        servers, tools = len(scene.server_names), len(scene.tool_ids)
-        return ranked_verdict(
-            scene,
+        match = query.match(parameters)
+        servers, tools = len(context.server_names), len(context.tool_ids)
+        return ranked_result(
+            context,
             Scored(match.servers, match.servers),
             Scored(match.tools, match.tools),
             n=parameters.n,
@@ -41,5 +39,5 @@ class FullCatalog(Router):
                 Stage("exposed", "servers", servers, servers, "Every definition is put before the model."),
                 Stage("candidates", "tools", min(parameters.n, tools), tools, "Highest similarity."),
             ),
-            exposure=Exposure(int(np.sum(scene.tool_tokens))),
+            exposure=Exposure(int(np.sum(context.tool_tokens))),
         )

@@ -3,20 +3,17 @@
     server: <domain>  tool: <operation>  = request(part)
     the request with its variations -> ToolShed's multi-query retrieval, de-duplication, reranking
 
-It is a probe of the paper's, not a contender: structured requests with flat retrieval. A hint that comes with the question
+It is a probe of the paper's, not a contender: structured requests with flat retrieval. A hint that comes with the query
 is its request's server.
 """
 
 from __future__ import annotations
 
-from core.domain.params import Parameters
-from core.routers.base import Match, Question, Router, Scene, Verdict
-from core.routers.orchestrating import Finding, orchestrate, verdict
-from core.routers.tool_fusion import Fused, FusionParameters, fused, wordings_of
-from core.routers.toolshed import flat, told
+from core.routers.context import Query
+from core.routers.tool_fusion import FusionParameters, FusionRouter
 
 
-class Hybrid(Router):
+class Hybrid(FusionRouter):
     """A structured request, flat retrieval."""
 
     id = "hybrid"
@@ -26,23 +23,7 @@ class Hybrid(Router):
     parameters = FusionParameters
     score = "fused similarity"
 
-    def decide(self, question: Question, scene: Scene, parameters: Parameters) -> Verdict:
-        """Request, then ToolShed's retrieval, for each part."""
-        if not isinstance(parameters, FusionParameters):
-            raise TypeError(f"Hybrid takes FusionParameters, not {type(parameters).__name__}")
-        looked: list[Fused] = []
-
-        def find(text: str, match: Match) -> Finding:
-            request = question.planner.request(text)
-            asked = f"{question.hint or request.server}: {request.tool}"
-            looked.append(fused(question, scene, match, wordings_of(question, asked, parameters), parameters))
-            return flat(scene, looked[-1])
-
-        parts = orchestrate(question, scene, parameters, find)
-        return verdict(
-            scene,
-            parts,
-            score=self.score,
-            looked=("retrieval", "Flat: every server is looked into.", told(looked, parameters)),
-            by=question.planner.name,
-        )
+    def first_wording(self, query: Query, text: str) -> str:
+        """The request as one text."""
+        request = query.planner.request(text)
+        return f"{query.hint or request.server}: {request.tool}"

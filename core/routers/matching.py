@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.domain.fit import Fit
 from core.economics.utility import calibrated
 from core.embedding.base import Vectors
 from core.embedding.cached import CachedEncoder
 from core.index.catalog_index import CatalogIndex
 from core.index.layer import ViewLayer
-from core.routers.base import Layer, Match
+from core.relevance.matcher import FitMatcher
+from core.routers.context import Layer, Match
 from core.routers.parameters import MatchingParameters
 
 
@@ -25,6 +27,16 @@ class IndexMatcher:
 
     index: CatalogIndex
     encoder: CachedEncoder
+    relevance: FitMatcher
+
+    def fit(self, text: str, hint: str) -> tuple[Fit, float]:
+        """The probability of fit of every tool and server, and the ms that embedding took."""
+        return self.relevance.fit(text, hint)
+
+    def likeness(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """(K, K) cosines between tools, by their own texts."""
+        own = self.relevance.index.own[rows]
+        return (own @ own.T).astype(np.float64)
 
     def match(self, subtask: str, server_hint: str, parameters: MatchingParameters) -> Match:
         """Similarities under the parameters' weights; shapes (S,) and (T,), in [0, 1]."""

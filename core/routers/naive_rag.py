@@ -1,4 +1,4 @@
-"""Naive RAG, PA-RAG's first baseline: one flat retrieval for the whole question, and a selector.
+"""Naive RAG, PA-RAG's first baseline: one flat retrieval for the whole query, and a selector.
 
     Y = select(Q, top-m over all tools of P(t | Q))                          P(t | Q) from Sim(e(Q), e(d_t)); m = 10
 
@@ -9,14 +9,14 @@ PA-RAG's tool layer has too, so that what differs between the two is the method.
 from __future__ import annotations
 
 from core.domain.decision import Stage
-from core.domain.params import Parameters
 from core.planning.base import SubQuery
-from core.routers.base import Question, Router, Scene, Verdict
-from core.routers.orchestrating import verdict
-from core.routers.retrieving import RetrievalParameters, flat, selected
+from core.routers.base import Router, RoutingResult
+from core.routers.context import Query, RoutingContext
+from core.routers.orchestrator import RetrievalNotes, joined_result
+from core.routers.retrieval import RetrievalParameters, flat, selected
 
 
-class NaiveRag(Router):
+class NaiveRag(Router[RetrievalParameters]):
     """Retrieve once, select."""
 
     id = "naive_rag"
@@ -28,18 +28,18 @@ class NaiveRag(Router):
     parameters = RetrievalParameters
     score = "similarity"
 
-    def decide(self, question: Question, scene: Scene, parameters: Parameters) -> Verdict:
+    def decide(self, query: Query, context: RoutingContext, parameters: RetrievalParameters) -> RoutingResult:
         """One retrieval, one selection."""
-        if not isinstance(parameters, RetrievalParameters):
-            raise TypeError(f"Naive RAG takes RetrievalParameters, not {type(parameters).__name__}")
-        return retrieved_once(question, scene, parameters, self.score)
+        return retrieved_once(query, context, parameters, self.score)
 
 
 def retrieved_once(
-    question: Question, scene: Scene, p: RetrievalParameters, score: str, before: tuple[Stage, ...] = ()
-) -> Verdict:
-    """Naive RAG as a path: by itself, or where a question is simple."""
-    match, found = flat(question, scene, question.text, p)
-    part = selected(question, scene, SubQuery(question.text), match, found, p)
-    looked = ("retrieval", "Flat: every server is looked into.", f"The {p.m} most similar to the whole question.")
-    return verdict(scene, (part,), score=score, looked=looked, by=question.planner.name, before=before)
+    query: Query, context: RoutingContext, p: RetrievalParameters, score: str, before: tuple[Stage, ...] = ()
+) -> RoutingResult:
+    """Naive RAG as a path: by itself, or where a query is simple."""
+    match, found = flat(query, context, query.text, p)
+    part = selected(query, context, SubQuery(query.text), match, found, p)
+    notes = RetrievalNotes(
+        "retrieval", "Flat: every server is looked into.", f"The {p.m} most similar to the whole question."
+    )
+    return joined_result(context, (part,), score=score, notes=notes, planner=query.planner.name, before=before)

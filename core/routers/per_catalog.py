@@ -1,41 +1,47 @@
-"""What a router works out once for each catalog: catalogs are immutable, and a scene is a new one after each outcome."""
+"""What a router computes once for each catalog: catalogs are immutable, and every outcome makes a new routing context."""
 
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from collections.abc import Callable
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from cachetools import LRUCache, cached
 
 from core.domain.catalog import Catalog
 
 T = TypeVar("T")
-KEPT = 8
+Rest = ParamSpec("Rest")
+CATALOGS_KEPT = 8
 
 
-class PerCatalog(Generic[T]):
-    """A function of a catalog (and of one parameter) with memory for the last few catalogs. Safe for several threads.
+class _SameCatalog:
+    """A cache key that is equal for the same object alone: comparing catalogs by value would compare all their tools."""
 
-    >>> sizes = PerCatalog(lambda catalog, unit: len(catalog.servers) // unit)
-    >>> sizes(Catalog("empty"), 1)
+    __slots__ = ("catalog",)
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog  # kept alive, so that no other catalog gets its id
+
+    def __hash__(self) -> int:
+        return id(self.catalog)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _SameCatalog) and other.catalog is self.catalog
+
+
+def per_catalog(work: Callable[Concatenate[Catalog, Rest], T]) -> Callable[Concatenate[Catalog, Rest], T]:
+    """A function of a catalog whose last few results are cached. Safe for several threads.
+
+    >>> @per_catalog
+    ... def servers_of(catalog: Catalog, unit: int) -> int:
+    ...     return len(catalog.servers) // unit
+    >>> servers_of(Catalog("empty"), 1)
     0
     """
 
-    def __init__(self, work: Callable[[Catalog, Hashable], T]) -> None:
-        self._work = work
-        self._kept: OrderedDict[tuple[int, Hashable], tuple[Catalog, T]] = OrderedDict()
-        self._lock = threading.Lock()
+    def key(catalog: Catalog, *rest: Any) -> tuple[object, ...]:
+        return (_SameCatalog(catalog), *rest)
 
-    def __call__(self, catalog: Catalog, parameter: Hashable = None) -> T:
-        """The result, worked out where it is not kept."""
-        key = (id(catalog), parameter)  # an id is taken only as long as its catalog is kept beside it
-        with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                return self._kept[key][1]
-        result = self._work(catalog, parameter)
-        with self._lock:
-            self._kept[key] = (catalog, result)
-            while len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
-        return result
+    cache: LRUCache[tuple[object, ...], T] = LRUCache(CATALOGS_KEPT)
+    return cached(cache, key=key, lock=threading.Lock())(work)

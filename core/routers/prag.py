@@ -8,13 +8,10 @@ for a web search, and shares its words with tools about companies. SONAR is this
 
 from __future__ import annotations
 
-from core.domain.decision import Stage
-from core.domain.params import Parameters
-from core.routers.base import Question, Router, Scene, Verdict
-from core.routers.two_stage import TwoStageParameters, chosen_verdict, retrieve
+from core.routers.two_stage import TwoStageParameters, TwoStageRouter, predicted
 
 
-class Prag(Router):
+class Prag(TwoStageRouter[TwoStageParameters]):
     """Tool prediction, then words in common."""
 
     id = "prag"
@@ -22,15 +19,4 @@ class Prag(Router):
     paper = "NetMCP: Network-Aware Model Context Protocol Platform for LLM Capability Extension"
     summary = "Predicts the kind of tool that is wanted, then looks its words up: a few servers, a few tools, the best."
     parameters = TwoStageParameters
-    score = "BM25 score"
-
-    def decide(self, question: Question, scene: Scene, parameters: Parameters) -> Verdict:
-        """Prediction and two stages."""
-        if not isinstance(parameters, TwoStageParameters):
-            raise TypeError(f"PRAG takes TwoStageParameters, not {type(parameters).__name__}")
-        text = question.planner.predict_tool(question.text)
-        found = retrieve(question, scene, text, parameters)
-        predicted = Stage("tool prediction", "queries", 1, 1, f"Looked up: {text}", by=question.planner.name)
-        return chosen_verdict(
-            scene, found, found.tools, parameters, how="Highest BM25 score.", score=self.score, before=(predicted,)
-        )
+    lookup = staticmethod(predicted)

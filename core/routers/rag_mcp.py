@@ -10,20 +10,31 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.domain.decision import Stage
-from core.domain.params import Parameters, knob
-from core.routers.base import Question, Router, Scene, Verdict
-from core.routers.parameters import SIMILARITY, MatchingParameters
-from core.routers.ranking import Scored, ranked_verdict, top
+from core.domain.params import knob
+from core.routers.base import Router, RoutingResult
+from core.routers.context import Query, RoutingContext
+from core.routers.parameters import FIT, SIMILARITY, MatchingParameters, similarity_knob
+from core.routers.ranked_result import Scored, ranked_result, top
 
 
 @dataclass(frozen=True)
 class RagMcpParameters(MatchingParameters):
     """The size of the short-list; the rest is how texts are compared."""
 
-    k: int = knob(5, symbol="k", low=1, high=100, step=1, group=SIMILARITY, help="Servers on the short-list.")
+    similarity: str = similarity_knob(FIT)
+    k: int = knob(
+        5,
+        label="Servers on the short-list",
+        symbol="k",
+        low=1,
+        high=100,
+        step=1,
+        group=SIMILARITY,
+        help="Servers on the short-list.",
+    )
 
 
-class RagMcp(Router):
+class RagMcp(Router[RagMcpParameters]):
     """Retrieval without economics."""
 
     id = "rag_mcp"
@@ -33,17 +44,15 @@ class RagMcp(Router):
     parameters = RagMcpParameters
     score = "similarity"
 
-    def decide(self, question: Question, scene: Scene, parameters: Parameters) -> Verdict:
+    def decide(self, query: Query, context: RoutingContext, parameters: RagMcpParameters) -> RoutingResult:
         """Two top-k by similarity."""
-        if not isinstance(parameters, RagMcpParameters):
-            raise TypeError(f"RAG-MCP takes RagMcpParameters, not {type(parameters).__name__}")
-        match = question.match(parameters)
-        listed = top(match.servers, match.servers, scene.server_order, parameters.k)
-        within = int(listed[scene.tool_server].sum())
-        return ranked_verdict(
-            scene,
+        match = query.match(parameters)
+        listed = top(match.servers, match.servers, context.server_order, parameters.k)
+        within = int(listed[context.tool_server].sum())
+        return ranked_result(
+            context,
             Scored(match.servers, match.servers),
-            Scored(match.tools, match.tools),
+            Scored(match.tools, query.fit().relevance if parameters.similarity == FIT else match.tools),
             n=parameters.n,
             shortlisted=listed,
             score=self.score,
@@ -51,5 +60,5 @@ class RagMcp(Router):
                 Stage("short-list", "servers", int(listed.sum()), len(listed), "Highest similarity."),
                 Stage("candidates", "tools", min(parameters.n, within), within, "Highest similarity."),
             ),
-            nothing="The short-listed servers have no tools; raise k.",
+            no_candidate="The short-listed servers have no tools; raise k.",
         )

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.domain.decision import Stage
-from core.domain.params import Parameters, knob
+from core.domain.params import knob
 from core.reranking import NONE, RERANKERS
-from core.routers.base import Question, Router, Scene, Verdict
-from core.routers.rag_bm25 import translated
-from core.routers.reranked import RERANK, RerankingParameters, reranked
-from core.routers.two_stage import TwoStageParameters, chosen_verdict, retrieve
+from core.routers.context import Query, RoutingContext
+from core.routers.rerank_step import RERANK, RerankingParameters, reranked
+from core.routers.two_stage import Retrieval, StageScores, TwoStageParameters, TwoStageRouter, translated
 
 
 @dataclass(frozen=True)
@@ -26,16 +25,16 @@ class RerankRagParameters(RerankingParameters, TwoStageParameters):
     """RAG's settings and the reranker: one that looks at meaning, since words were counted already, and decides alone."""
 
     reranker: str = knob(
-        "fusion", choices=(*RERANKERS, NONE), group=RERANK,
+        "fusion", label="Reranker", choices=(*RERANKERS, NONE), group=RERANK,
         help="late: token by token. lexical: words in common. fusion: ranks under all views. cross_encoder: the model that WAYFARE_RERANKER names. none: RAG as it is.",
     )  # fmt: skip
     rerank_share: float = knob(
-        1.0, symbol="w", low=0.0, high=1.0, step=0.05, group=RERANK,
+        1.0, label="Share of the reranker", symbol="w", low=0.0, high=1.0, step=0.05, group=RERANK,
         help="Share of the reranker's score; the rest is that of BM25. 1: the reranker decides alone, as in the paper.",
     )  # fmt: skip
 
 
-class RerankRag(Router):
+class RerankRag(TwoStageRouter[RerankRagParameters]):
     """Words in common, then a closer look."""
 
     id = "rerank_rag"
@@ -44,19 +43,16 @@ class RerankRag(Router):
     summary = "Words in common (BM25) keep a few tools of a few servers; a reranker decides among those."
     parameters = RerankRagParameters
     score = "reranked score"
+    lookup = staticmethod(translated)
 
-    def decide(self, question: Question, scene: Scene, parameters: Parameters) -> Verdict:
-        """Two stages and a reranker."""
-        if not isinstance(parameters, RerankRagParameters):
-            raise TypeError(f"RerankRAG takes RerankRagParameters, not {type(parameters).__name__}")
-        text, before = translated(question, parameters)
-        found = retrieve(question, scene, text, parameters)
+    def scored(
+        self, query: Query, context: RoutingContext, found: Retrieval, parameters: RerankRagParameters
+    ) -> StageScores:
+        """BM25 as a share of the best, and the reranker's score of the kept tools."""
         rows = np.flatnonzero(found.kept)
         scores = found.tools / max(1.0, found.tools[rows].max(initial=0.0))
-        scores[rows] = reranked(question, scene, text, rows, scores[rows], found.match, parameters)
-        looked = f"The {len(rows)} that were kept, looked at again."
-        stage = Stage("reranking", "tools", len(rows), len(rows), looked, by=parameters.reranker)
-        return chosen_verdict(
-            scene, found, scores, parameters, how="Highest score after reranking.", score=self.score, before=before,
-            between=() if parameters.reranker == NONE else (stage,),
-        )  # fmt: skip
+        scores[rows] = reranked(query, context, found.text, rows, scores[rows], found.match, parameters)
+        note = f"The {len(rows)} that were kept, looked at again."
+        stage = Stage("reranking", "tools", len(rows), len(rows), note, by=parameters.reranker)
+        stages = () if parameters.reranker == NONE else (stage,)
+        return StageScores(scores, "Highest score after reranking.", stages)

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.domain.decision import Stage
-from core.domain.params import Parameters, knob
-from core.routers.base import Question, Router, Scene, Verdict
+from core.domain.params import knob
+from core.routers.base import Router, RoutingResult
+from core.routers.context import Query, RoutingContext
 from core.routers.parameters import SIMILARITY, CandidateParameters
-from core.routers.ranking import Scored, best_tool, ranked_verdict
+from core.routers.ranked_result import Scored, best_tool, ranked_result
 
 
 @dataclass(frozen=True)
@@ -23,11 +24,18 @@ class SimpleRetrievalParameters(CandidateParameters):
     """How many are retrieved."""
 
     n: int = knob(
-        10, symbol="k", low=1, high=50, step=1, group=SIMILARITY, help="Tools retrieved, each with its schema."
+        10,
+        label="Tools retrieved",
+        symbol="k",
+        low=1,
+        high=50,
+        step=1,
+        group=SIMILARITY,
+        help="Tools retrieved, each with its schema.",
     )
 
 
-class SimpleRetrieval(Router):
+class SimpleRetrieval(Router[SimpleRetrievalParameters]):
     """Cosine, and nothing else."""
 
     id = "simple_retrieval"
@@ -37,15 +45,13 @@ class SimpleRetrieval(Router):
     parameters = SimpleRetrievalParameters
     score = "cosine"
 
-    def decide(self, question: Question, scene: Scene, parameters: Parameters) -> Verdict:
+    def decide(self, query: Query, context: RoutingContext, parameters: SimpleRetrievalParameters) -> RoutingResult:
         """Top-k by cosine over all tools."""
-        if not isinstance(parameters, SimpleRetrievalParameters):
-            raise TypeError(f"Simple retrieval takes SimpleRetrievalParameters, not {type(parameters).__name__}")
-        cosine = question.cosines("tools", "full")
-        servers = best_tool(scene, cosine)
+        cosine = query.cosines("tools", "full")
+        servers = best_tool(context, cosine)
         found = min(parameters.n, len(cosine))
-        return ranked_verdict(
-            scene,
+        return ranked_result(
+            context,
             Scored(np.maximum(servers, 0), servers),
             Scored(np.maximum(cosine, 0), cosine),
             n=parameters.n,

@@ -5,8 +5,8 @@
     N(t) = network score of the tool's server, `core.network.score`                                       (6), (7)
     S(t) = a C(t) + b N(t),   a + b = 1;   the best S wins                                                (8), (9)
 
-Modes: quality first (a > b), latency sensitive (a < b), balanced. The latencies are those of the scene's network: a profile's
-traces, or what real calls showed. Ours: a server without any history gets a neutral N, and the decision says so.
+Modes: quality first (a > b), latency sensitive (a < b), balanced. The latencies are those of the routing context: a profile's
+traces, or those of real calls. Ours: a server without any history gets a neutral N, and the decision says so.
 """
 
 from __future__ import annotations
@@ -16,20 +16,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.domain.decision import Stage
-from core.domain.params import Parameters, knob
+from core.domain.params import knob
 from core.network.score import NEUTRAL, Weights, network_score
-from core.routers.base import Question, Router, Scene, Verdict
-from core.routers.ranking import Floats, Mask
-from core.routers.two_stage import TwoStageParameters, chosen_verdict, retrieve
+from core.routers.context import Query, RoutingContext
+from core.routers.ranked_result import Floats, Mask
+from core.routers.two_stage import Retrieval, StageScores, TwoStageParameters, TwoStageRouter, predicted
 
 MODES = {"quality": 0.7, "balanced": 0.5, "latency": 0.3}
 NETWORK = "network"
 
 
-def _penalty(default: float, symbol: str, what: str) -> float:
+def _penalty(default: float, symbol: str, what: str, *, label: str) -> float:
     return knob(
-        default, symbol=symbol, low=0.0, high=1.0, step=0.05, group=NETWORK, help=f"Penalty {what}, NetMCP (7)."
-    )
+        default, label=label, advanced=True, symbol=symbol, low=0.0, high=1.0, step=0.05, group=NETWORK,
+        help=f"Penalty {what}, NetMCP (7).",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -37,23 +38,49 @@ class SonarParameters(TwoStageParameters):
     """PRAG's settings, what expertise weighs against the network, and how the network is judged."""
 
     mode: str = knob(
-        "balanced", choices=tuple(MODES), group=NETWORK,
+        "balanced", label="What counts most", choices=tuple(MODES), group=NETWORK,
         help="quality: a = 0.7, b = 0.3. balanced: both 0.5. latency: a = 0.3, b = 0.7.",
     )  # fmt: skip
     a: float | None = knob(
-        None, symbol="a", low=0.0, high=1.0, step=0.05, group=NETWORK, kind=float,
+        None, label="Expertise matters", symbol="a", low=0.0, high=1.0, step=0.05, group=NETWORK, kind=float,
         help="Weight of expertise, NetMCP (8); b = 1 - a is that of the network. The mode's where empty.",
     )  # fmt: skip
-    w: int = knob(10, symbol="w", low=1, high=1000, step=1, group=NETWORK, help="Latest latencies looked at.")
-    ewma: float = knob(
-        0.3, symbol="λ", low=0.01, high=1.0, step=0.01, group=NETWORK, help="Factor of the moving average of latency."
+    w: int = knob(
+        10,
+        label="Latencies looked at",
+        advanced=True,
+        symbol="w",
+        low=1,
+        high=1000,
+        step=1,
+        group=NETWORK,
+        help="Latest latencies looked at.",
     )
-    w_high: float = _penalty(0.25, "w high", "of a high latency")
-    w_trend: float = _penalty(0.15, "w trend", "of a rising latency")
-    w_outage: float = _penalty(0.40, "w outage", "of recent outages")
-    w_unstable: float = _penalty(0.20, "w unstable", "of a latency that varies")
+    ewma: float = knob(
+        0.3,
+        label="Smoothing of the latency",
+        advanced=True,
+        symbol="λ",
+        low=0.01,
+        high=1.0,
+        step=0.01,
+        group=NETWORK,
+        help="Factor of the moving average of latency.",
+    )
+    w_high: float = _penalty(0.25, "w high", "of a high latency", label="Penalty of a high latency")
+    w_trend: float = _penalty(0.15, "w trend", "of a rising latency", label="Penalty of a rising latency")
+    w_outage: float = _penalty(0.40, "w outage", "of recent outages", label="Penalty of outages")
+    w_unstable: float = _penalty(0.20, "w unstable", "of a latency that varies", label="Penalty of a varying latency")
     n_unknown: float = knob(
-        NEUTRAL, symbol="N?", low=-1.0, high=1.0, step=0.05, group=NETWORK, help="N of a server without any history."
+        NEUTRAL,
+        label="Score of an unknown server",
+        advanced=True,
+        symbol="N?",
+        low=-1.0,
+        high=1.0,
+        step=0.05,
+        group=NETWORK,
+        help="N of a server without any history.",
     )
 
     @property
@@ -66,7 +93,7 @@ class SonarParameters(TwoStageParameters):
         return Weights(self.ewma, self.w_high, self.w_trend, self.w_outage, self.w_unstable)
 
 
-class Sonar(Router):
+class Sonar(TwoStageRouter[SonarParameters]):
     """Expertise and the network."""
 
     id = "sonar"
@@ -75,23 +102,22 @@ class Sonar(Router):
     summary = "Predicts the kind of tool that is wanted, finds it by words, and weighs that against recent latencies."
     parameters = SonarParameters
     score = "weighted score of expertise and network"
+    lookup = staticmethod(predicted)
 
-    def decide(self, question: Question, scene: Scene, parameters: Parameters) -> Verdict:
-        """Prediction, two stages, and the weighted sum."""
-        if not isinstance(parameters, SonarParameters):
-            raise TypeError(f"SONAR takes SonarParameters, not {type(parameters).__name__}")
-        text = question.planner.predict_tool(question.text)
-        found = retrieve(question, scene, text, parameters)
-        network, known = network_scores(scene, parameters)
-        a = parameters.expertise_weight
-        scores = a * expertise(found.tools, found.kept) + (1.0 - a) * network[scene.tool_server]
-        predicted = Stage("tool prediction", "queries", 1, 1, f"Looked up: {text}", by=question.planner.name)
-        kept = int(found.kept.sum())
-        weighed = Stage("network", "tools", kept, kept, _said(known[scene.tool_server[found.kept]], parameters))
-        return chosen_verdict(
-            scene, found, scores, parameters, how=f"Highest {a:.2f} C + {1 - a:.2f} N.", score=self.score,
-            before=(predicted,), between=(weighed,),
-        )  # fmt: skip
+    def scored(
+        self,
+        query: Query,  # noqa: ARG002
+        context: RoutingContext,
+        found: Retrieval,
+        parameters: SonarParameters,
+    ) -> StageScores:
+        """The weighted sum, NetMCP (8)."""
+        network, known = network_scores(context, parameters)
+        a, kept = parameters.expertise_weight, int(found.kept.sum())
+        scores = a * expertise(found.tools, found.kept) + (1.0 - a) * network[context.tool_server]
+        note = _network_note(known[context.tool_server[found.kept]], parameters)
+        stage = Stage("network", "tools", kept, kept, note)
+        return StageScores(scores, f"Highest {a:.2f} C + {1 - a:.2f} N.", (stage,))
 
 
 def expertise(scores: Floats, kept: Mask) -> Floats:
@@ -107,16 +133,16 @@ def expertise(scores: Floats, kept: Mask) -> Floats:
     return found
 
 
-def network_scores(scene: Scene, parameters: SonarParameters) -> tuple[Floats, Mask]:
+def network_scores(context: RoutingContext, parameters: SonarParameters) -> tuple[Floats, Mask]:
     """(S,) N of each server, and whether there is any history of it."""
-    if scene.network is None:
-        size = len(scene.server_names)
+    if context.network is None:
+        size = len(context.server_names)
         return np.full(size, parameters.n_unknown), np.zeros(size, dtype=np.bool_)
-    recent_s = scene.network.recent_s(parameters.w)
+    recent_s = context.network.recent_s(parameters.w)
     return network_score(recent_s, parameters.weights(), neutral=parameters.n_unknown), ~np.isnan(recent_s[:, -1])
 
 
-def _said(known: Mask, parameters: SonarParameters) -> str:
+def _network_note(known: Mask, parameters: SonarParameters) -> str:
     lead = f"N of each tool's server from its last {parameters.w} latencies, NetMCP (6), (7)."
     unknown = int((~known).sum())
     if not unknown:

@@ -1,11 +1,11 @@
-"""Static pruning, the second baseline of Tool Attention: somebody chose 30 tools once, and the model sees those.
+"""Static pruning, the second baseline of Tool Attention: 30 tools were chosen once, and the model sees those.
 
     kept   = the curated tools                                                     section 6.4, B2; 30 of 120
     prompt = the definitions of all of them, whatever is asked
 
-What the list leaves out cannot be reached, which is why the paper sees it fall behind naive MCP. A curator's list is given
+What the list leaves out cannot be called, which is why the paper finds it worse than naive MCP. A curator's list is given
 by `keep`. Without one there is a stand-in for the curator, ours: the first tools of each server in turn, for servers list
-first what they are for.
+their main tools first.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from itertools import islice, zip_longest
 import numpy as np
 
 from core.domain.catalog import Catalog
-from core.domain.decision import DROPS, KEPT, Drop, Exposure, Stage
-from core.domain.params import Parameters, knob
-from core.routers.base import Question, Router, Scene, Verdict
+from core.domain.decision import Exposure, Stage
+from core.domain.params import knob
+from core.domain.trace import DROPS, KEPT, Drop
+from core.routers.base import Router, RoutingResult
+from core.routers.context import Query, RoutingContext
 from core.routers.parameters import SIMILARITY, CandidateParameters
-from core.routers.ranking import Scored, best_tool, ranked_verdict
+from core.routers.ranked_result import Scored, best_tool, ranked_result
 
 STAND_IN = "auto"
 
@@ -31,15 +33,21 @@ class StaticPruningParameters(CandidateParameters):
     """Which tools are kept."""
 
     size: int = knob(
-        30, low=1, high=200, step=1, group=SIMILARITY, help="Tools kept where no list is given, Tool Attention's B2."
+        30,
+        label="Tools kept",
+        low=1,
+        high=200,
+        step=1,
+        group=SIMILARITY,
+        help="Tools kept where no list is given, Tool Attention's B2.",
     )
     keep: str = knob(
-        STAND_IN, group=SIMILARITY,
+        STAND_IN, label="Tools to keep", group=SIMILARITY,
         help="The tools to keep as server::tool, with commas between; auto takes the first tools of each server in turn.",
     )  # fmt: skip
 
 
-class StaticPruning(Router):
+class StaticPruning(Router[StaticPruningParameters]):
     """A list that does not change."""
 
     id = "static_pruning"
@@ -49,30 +57,28 @@ class StaticPruning(Router):
     parameters = StaticPruningParameters
     score = "cosine"
 
-    def decide(self, question: Question, scene: Scene, parameters: Parameters) -> Verdict:
+    def decide(self, query: Query, context: RoutingContext, parameters: StaticPruningParameters) -> RoutingResult:
         """The most similar of the kept tools; all kept definitions are exposed."""
-        if not isinstance(parameters, StaticPruningParameters):
-            raise TypeError(f"Static pruning takes StaticPruningParameters, not {type(parameters).__name__}")
-        cosine = question.cosines("tools", "full")
-        names = _names(scene.catalog, parameters)
-        rows = [row for name in names if (row := scene.catalog.tool_row.get(name)) is not None]
+        cosine = query.cosines("tools", "full")
+        names = _names(context.catalog, parameters)
+        rows = [row for name in names if (row := context.catalog.tool_row.get(name)) is not None]
         dropped = np.full(len(cosine), DROPS.index(Drop.PRUNED), dtype=np.int8)
         dropped[rows] = KEPT
-        servers = best_tool(scene, cosine)
-        return ranked_verdict(
-            scene,
+        servers = best_tool(context, cosine)
+        return ranked_result(
+            context,
             Scored(np.maximum(servers, 0), servers),
             Scored(np.maximum(cosine, 0), cosine),
             n=parameters.n,
-            shortlisted=np.isin(np.arange(len(servers)), scene.tool_server[rows]),
+            shortlisted=np.isin(np.arange(len(servers)), context.tool_server[rows]),
             dropped=dropped,
             score=self.score,
             stages=(
                 Stage("curated list", "tools", len(rows), len(cosine), _kept_note(len(names) - len(rows))),
                 Stage("candidates", "tools", min(parameters.n, len(rows)), len(rows), "Highest cosine."),
             ),
-            exposure=Exposure(int(scene.tool_tokens[rows].sum())),
-            nothing="No tool of the catalog is in the list; give `keep` the ids of some.",
+            exposure=Exposure(int(context.tool_tokens[rows].sum())),
+            no_candidate="No tool of the catalog is in the list; give `keep` the ids of some.",
         )
 
 
@@ -94,6 +100,6 @@ def _names(catalog: Catalog, parameters: StaticPruningParameters) -> tuple[str, 
     return tuple(dict.fromkeys(name for name in re.split(r"\s*[,\n]\s*", parameters.keep) if name))
 
 
-def _kept_note(strangers: int) -> str:
-    said = "All of their schemas are exposed at every turn."
-    return f"{said} {strangers} of the list's names are not in the catalog." if strangers else said
+def _kept_note(unknown: int) -> str:
+    note = "All of their schemas are exposed at every turn."
+    return f"{note} {unknown} of the list's names are not in the catalog." if unknown else note

@@ -6,20 +6,20 @@
 
 Two phases of what a model sees: phase 1, the summaries of all tools, the same at every turn and so in the prefix that a
 provider caches; phase 2, the full definitions of the active tools alone, newly put before the model. A call of any other
-tool is refused after the model has spoken (`core.attention.gate`). Preconditions are declared in the catalog and checked
+tool is refused after the model has replied (`core.attention.gate`). Preconditions are declared in the catalog and checked
 against a state that the caller gives; they look at no text, so no wording gets around them.
 
 The paper's: the equations, theta 0.28, k 10, the phases, the predicates. Ours: summaries are extractive; the state holds
-everything (`*`) until somebody says what it holds, so that a first look is not emptied by scopes nobody has granted; a
-server stands where its best tool does, and its economics are shown without a part in the decision.
+everything (`*`) until somebody says what it holds, so that a first query is not emptied by scopes nobody has granted; a
+server's score is that of its best tool, and its time and prices are shown without a part in the decision.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,13 +27,15 @@ from numpy.typing import NDArray
 from core.attention.events import turn_event
 from core.attention.summaries import MAX_TOKENS, Pool, pool
 from core.domain.catalog import Catalog
-from core.domain.decision import DROPS, KEPT, Decision, Drop, Exposure, Stage
-from core.domain.params import Parameters, knob
+from core.domain.decision import Decision, Exposure, Stage
+from core.domain.params import knob
 from core.domain.preconditions import EVERYTHING, AgentState
-from core.routers.base import Question, Router, Scene, Verdict
+from core.domain.trace import DROPS, KEPT, Drop
+from core.routers.base import Router, RoutingResult
+from core.routers.context import Query, RoutingContext
 from core.routers.parameters import ABLATION, SIMILARITY, CandidateParameters
-from core.routers.per_catalog import PerCatalog
-from core.routers.ranking import NO_TOOLS, Floats, Mask, Scored, best_tool, ranked_verdict
+from core.routers.per_catalog import per_catalog
+from core.routers.ranked_result import NO_TOOLS, Floats, Mask, Scored, best_tool, ranked_result
 
 STATE = "agent state"
 
@@ -42,35 +44,56 @@ STATE = "agent state"
 class ToolAttentionParameters(CandidateParameters):
     """The paper's defaults, the agent's state, and the switches of its ablation study (its section 7.3)."""
 
-    n: int = knob(10, symbol="k", low=1, high=50, step=1, group=SIMILARITY, help="Active tools, top-k by ISO, (7).")
+    n: int = knob(
+        10,
+        label="Active tools",
+        symbol="k",
+        low=1,
+        high=50,
+        step=1,
+        group=SIMILARITY,
+        help="Active tools, top-k by ISO, (7).",
+    )
     theta: float = knob(
-        0.28, symbol="θ", low=0.0, high=1.0, step=0.01, group=SIMILARITY,
+        0.28, label="Least overlap", symbol="θ", low=0.0, high=1.0, step=0.01, group=SIMILARITY,
         help="Least overlap of intent and summary (ISO) of an active tool, (6); `wayfare calibrate` fits it to labelled tasks.",
     )  # fmt: skip
     summary_tokens: int = knob(
-        MAX_TOKENS, symbol="summary", unit="tokens", low=20, high=MAX_TOKENS, step=5, group=SIMILARITY,
+        MAX_TOKENS, label="Length of a summary", advanced=True, symbol="summary", unit="tokens", low=20, high=MAX_TOKENS, step=5, group=SIMILARITY,
         help="Most tokens of one summary; all summaries together are phase 1.",
     )  # fmt: skip
     scopes: str = knob(
-        EVERYTHING, group=STATE,
+        EVERYTHING, label="Scopes granted", group=STATE,
         help="Scopes that the agent holds, such as mail:write, calendar:*; * for all, none for none.",
     )  # fmt: skip
     outputs: str = knob(
-        EVERYTHING, group=STATE,
+        EVERYTHING, label="Outputs seen", group=STATE,
         help="Tools whose output the agent has seen, such as files::search_text; * for all, none for none.",
     )  # fmt: skip
     milestones: str = knob(
-        EVERYTHING, group=STATE,
+        EVERYTHING, label="Milestones reached", group=STATE,
         help="Milestones that the work has reached, such as plan_confirmed; * for all, none for none.",
     )  # fmt: skip
     preconditions: bool = knob(
-        True, group=ABLATION, help="Off: overlap alone decides, whatever the state (w/o preconditions, ISO only)."
+        True,
+        label="Check preconditions",
+        advanced=True,
+        group=ABLATION,
+        help="Off: overlap alone decides, whatever the state (w/o preconditions, ISO only).",
     )
     lazy_loading: bool = knob(
-        True, group=ABLATION, help="Off: no schema is loaded, the model sees summaries alone (phase 1 only)."
+        True,
+        label="Load schemas on demand",
+        advanced=True,
+        group=ABLATION,
+        help="Off: no schema is loaded, the model sees summaries alone (phase 1 only).",
     )
     hallucination_gate: bool = knob(
-        True, group=ABLATION, help="Off: a call of a tool that is not active goes through (w/o hallucination gate)."
+        True,
+        label="Refuse calls of inactive tools",
+        advanced=True,
+        group=ABLATION,
+        help="Off: a call of a tool that is not active goes through (w/o hallucination gate).",
     )
 
     def state(self) -> AgentState:
@@ -78,15 +101,13 @@ class ToolAttentionParameters(CandidateParameters):
         return AgentState.of(scopes=self.scopes, outputs=self.outputs, milestones=self.milestones)
 
 
-def _pool(catalog: Catalog, limit_tokens: Hashable) -> Pool:
-    return pool(catalog.tools, cast(int, limit_tokens))
+@per_catalog
+def summaries(catalog: Catalog, limit_tokens: int) -> Pool:
+    """Phase 1 of a catalog, with summaries of at most so many tokens."""
+    return pool(catalog.tools, limit_tokens)
 
 
-summaries: PerCatalog[Pool] = PerCatalog(_pool)
-"""Phase 1 of a catalog, with summaries of at most so many tokens; made once."""
-
-
-class ToolAttention(Router):
+class ToolAttention(Router[ToolAttentionParameters]):
     """Overlap, gate, two phases."""
 
     id = "tool_attention"
@@ -98,46 +119,42 @@ class ToolAttention(Router):
     parameters = ToolAttentionParameters
     score = "ISO"
 
-    def decide(self, question: Question, scene: Scene, parameters: Parameters) -> Verdict:
+    def decide(self, query: Query, context: RoutingContext, parameters: ToolAttentionParameters) -> RoutingResult:
         """Algorithm 1, up to the model."""
-        if not isinstance(parameters, ToolAttentionParameters):
-            raise TypeError(f"Tool Attention takes ToolAttentionParameters, not {type(parameters).__name__}")
-        phase_1 = summaries(scene.catalog, parameters.summary_tokens)
-        iso = question.cosines_of(phase_1.texts)
+        phase_1 = summaries(context.catalog, parameters.summary_tokens)
+        iso = query.cosines_of(phase_1.texts)
         above = iso >= parameters.theta
-        remarks = _unmet(scene.catalog, above, parameters.state()) if parameters.preconditions else {}
+        remarks = _unmet(context.catalog, above, parameters.state()) if parameters.preconditions else {}
         dropped = np.where(above, KEPT, DROPS.index(Drop.BELOW_THRESHOLD)).astype(np.int8)
         dropped[list(remarks)] = DROPS.index(Drop.GATED)
-        servers = best_tool(scene, iso)
-        verdict = ranked_verdict(
-            scene,
+        servers = best_tool(context, iso)
+        result = ranked_result(
+            context,
             Scored(np.maximum(servers, 0), servers),
             Scored(np.maximum(iso, 0), iso),
             n=parameters.n,
-            shortlisted=np.isin(np.arange(len(servers)), scene.tool_server[above]),
+            shortlisted=np.isin(np.arange(len(servers)), context.tool_server[above]),
             dropped=dropped,
             score=self.score,
-            nothing="" if KEPT in dropped else _why_none(scene, iso, remarks),
+            no_candidate="" if KEPT in dropped else _why_none(context, iso, remarks),
         )
-        phase_2 = int(scene.tool_tokens[list(verdict.candidates)].sum()) if parameters.lazy_loading else 0
+        phase_2 = int(context.tool_tokens[list(result.candidates)].sum()) if parameters.lazy_loading else 0
         return replace(
-            verdict,
+            result,
             stages=_stages(
-                phase_1, dropped, len(verdict.candidates), phase_2, parameters, _held_back(scene, iso, remarks)
+                phase_1, dropped, len(result.candidates), phase_2, parameters, _held_back(context, iso, remarks)
             ),
             exposure=Exposure(exposed=phase_2, cached=phase_1.tokens),
             remarks=remarks,
         )
 
-    def having_seen(self, parameters: Parameters, tools: Sequence[str]) -> Parameters:
+    def having_seen(self, parameters: ToolAttentionParameters, tools: Sequence[str]) -> ToolAttentionParameters:
         """The agent's state with the outputs of these tools besides."""
-        if not isinstance(parameters, ToolAttentionParameters):
-            return parameters
-        held = parameters.state()
+        state = parameters.state()
         named = frozenset(tool for tool in tools if not re.search(r"[,\s]", tool))  # others would read as several
-        if EVERYTHING in held.outputs or not named:
+        if EVERYTHING in state.outputs or not named:
             return parameters
-        return replace(parameters, outputs=(held | AgentState(outputs=named)).texts()["outputs"])
+        return replace(parameters, outputs=(state | AgentState(outputs=named)).texts()["outputs"])
 
     def event(self, decision: Decision) -> dict[str, Any]:
         """The paper's event, section 5.7."""
@@ -166,20 +183,20 @@ def _stages(
     )
 
 
-def _held_back(scene: Scene, iso: Floats, remarks: Mapping[int, str]) -> str:
+def _held_back(context: RoutingContext, iso: Floats, remarks: Mapping[int, str]) -> str:
     """The first tool that the state holds back, and why."""
     if not remarks:
         return ""
-    first = max(remarks, key=lambda row: (iso[row], -scene.tool_order[row]))
-    return f" {scene.tool_ids[first]} is held back: {remarks[first]}."
+    first = max(remarks, key=lambda row: (iso[row], -context.tool_order[row]))
+    return f" {context.tool_ids[first]} is held back: {remarks[first]}."
 
 
-def _why_none(scene: Scene, iso: Floats, remarks: Mapping[int, str]) -> str:
+def _why_none(context: RoutingContext, iso: Floats, remarks: Mapping[int, str]) -> str:
     if not len(iso):
         return NO_TOOLS
     best = int(np.argmax(iso))
-    nearest = f"that of {scene.tool_ids[best]} comes nearest, with ISO {iso[best]:.3f}"
+    nearest = f"that of {context.tool_ids[best]} comes nearest, with ISO {iso[best]:.3f}"
     if not remarks:
         return f"No summary reaches the threshold; {nearest}; lower theta."
-    held = "the only tool" if len(remarks) == 1 else f"all {len(remarks)} tools"
-    return f"The agent's state holds back {held} above the threshold; {scene.tool_ids[best]}: {remarks[best]}."
+    gated = "the only tool" if len(remarks) == 1 else f"all {len(remarks)} tools"
+    return f"The agent's state holds back {gated} above the threshold; {context.tool_ids[best]}: {remarks[best]}."

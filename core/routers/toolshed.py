@@ -5,22 +5,16 @@
     after       de-duplicate, rerank, select; or reject: {server: "no", tool: "no"}
 
 The paper's: the phases and their parameters (top-k 5 to 25, three variations, the best 10 reranked). Ours: the documents are
-made by rules, the reranker is one of `core.reranking`, and a server stands where its best tool does.
+made by rules, the reranker is one of `core.reranking`, and a server's score is that of its best tool.
 """
 
 from __future__ import annotations
 
-import numpy as np
-
-from core.domain.params import Parameters
-from core.reranking import NONE
-from core.routers.base import Match, Question, Router, Scene, Verdict
-from core.routers.orchestrating import Finding, orchestrate, verdict
-from core.routers.ranking import best_tool
-from core.routers.tool_fusion import Fused, FusionParameters, fused, wordings_of
+from core.routers.context import Query
+from core.routers.tool_fusion import FusionParameters, FusionRouter
 
 
-class Toolshed(Router):
+class Toolshed(FusionRouter):
     """Multi-query retrieval over enriched documents."""
 
     id = "toolshed"
@@ -30,36 +24,6 @@ class Toolshed(Router):
     parameters = FusionParameters
     score = "fused similarity"
 
-    def decide(self, question: Question, scene: Scene, parameters: Parameters) -> Verdict:
-        """Rewriting, parts, retrieval, selection."""
-        if not isinstance(parameters, FusionParameters):
-            raise TypeError(f"ToolShed takes FusionParameters, not {type(parameters).__name__}")
-        looked: list[Fused] = []
-
-        def find(text: str, match: Match) -> Finding:
-            wordings = wordings_of(question, question.planner.rewrite(text), parameters)
-            looked.append(fused(question, scene, match, wordings, parameters))
-            return flat(scene, looked[-1])
-
-        parts = orchestrate(question, scene, parameters, find)
-        return verdict(
-            scene,
-            parts,
-            score=self.score,
-            looked=("retrieval", "Flat: every server is looked into.", told(looked, parameters)),
-            by=question.planner.name,
-        )
-
-
-def flat(scene: Scene, found: Fused) -> Finding:
-    """What came up, without a hierarchy."""
-    return Finding(
-        best_tool(scene, found.scores), found.scores, np.ones(len(scene.server_names), dtype=np.bool_), found.rows
-    )
-
-
-def told(looked: list[Fused], p: FusionParameters) -> str:
-    """How the tools came up, in a sentence."""
-    wordings = sum(found.wordings for found in looked)
-    again = "not reranked" if p.reranker == NONE else f"the best {p.rerank_top_k} reranked ({p.reranker})"
-    return f"{wordings} wordings of {p.k} tools each over enriched documents, merged, {again}."
+    def first_wording(self, query: Query, text: str) -> str:
+        """The part as the planner rewrites it."""
+        return query.planner.rewrite(text)

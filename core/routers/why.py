@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from core import units
-from core.domain.decision import Decision, Drop, ServerRow, ToolRow
+from core.domain.decision import Decision
+from core.domain.trace import Drop, ServerRow, ToolRow
+from core.shared import units
+from core.shared.errors import UnknownNameError
 
+MUCH_BETTER = 0.5  # of the best tool's probability of fit
 OTHER_DROPS = {
+    Drop.NOT_WORTH: "Not worth a try: it is expected to cost more than it brings",
     Drop.PRUNED: "Not offered, because it is not in the curated list",
     Drop.BELOW_THRESHOLD: "Below the threshold",
     Drop.GATED: "Held back, because a precondition on the agent's state does not hold",
@@ -16,22 +20,46 @@ OTHER_DROPS = {
 }
 
 
+def why(decision: Decision, name: str) -> str:
+    """One sentence about a server (by name) or a tool (by `server::tool`) of a decision. Raises UnknownNameError."""
+    if name in decision.servers.names:
+        return why_server(decision, decision.servers.names.index(name))
+    if name in decision.tools.ids:
+        return why_tool(decision, decision.tools.ids.index(name))
+    raise UnknownNameError(f"{name!r} is not in this decision; choose a server or tool of {decision.catalog!r}.")
+
+
+def fit_note(decision: Decision) -> str:
+    """One more sentence of the reason, where another tool fits much better than the winner: what decided instead.
+
+    Empty where the winner is about as likely to fit as any tool."""
+    winner, fit = decision.winner, decision.fit
+    if winner is None or fit is None or not decision.economic:
+        return ""
+    row, best = decision.candidates[0], int(np.argmax(fit.tools))
+    if fit.tools[row] >= MUCH_BETTER * fit.tools[best]:
+        return ""
+    other = decision.tool_at(best)
+    return (
+        f" {other.tool} is likelier to fit, {units.share(float(fit.tools[best]))} against "
+        f"{units.share(float(fit.tools[row]))}; time and price decided under these parameters."
+    )
+
+
 def why_server(decision: Decision, row: int) -> str:
     """One sentence about a server of a decision, and one more where its success was explored."""
-    said = _why_server(decision, decision.server_at(row))
+    reason = _why_server(decision, decision.server_at(row))
     if decision.explored is None:
-        return said
-    return f"{said} {_explored(decision.explored.how, decision.servers.success[row], decision.explored.server_estimate[row])}"
+        return reason
+    return f"{reason} {_explored(decision.explored.how, decision.servers.success[row], decision.explored.server_estimate[row])}"
 
 
 def why_tool(decision: Decision, row: int) -> str:
     """One sentence about a tool of a decision, and one more where its success was explored."""
-    said = _why_tool(decision, row)
+    reason = _why_tool(decision, row)
     if decision.explored is None:
-        return said
-    return (
-        f"{said} {_explored(decision.explored.how, decision.tools.success[row], decision.explored.tool_estimate[row])}"
-    )
+        return reason
+    return f"{reason} {_explored(decision.explored.how, decision.tools.success[row], decision.explored.tool_estimate[row])}"
 
 
 def _explored(how: str, used: float, estimate: float) -> str:
@@ -76,8 +104,8 @@ def _why_tool(decision: Decision, row: int) -> str:
             return _outranked(decision, tool)
         case dropped:
             remark = decision.remarks.get(row)
-            said = f"; {remark}" if remark else ""
-            return f"{OTHER_DROPS[dropped]}: {tool.tool} has {decision.score} {tool.utility:.3f}{said}."
+            because = f"; {remark}" if remark else ""
+            return f"{OTHER_DROPS[dropped]}: {tool.tool} has {decision.score} {tool.utility:.3f}{because}."
 
 
 def _kept(decision: Decision, tool: ToolRow) -> str:
@@ -129,8 +157,8 @@ def _rejected(server: ServerRow) -> str:
 
 
 def _racing(decision: Decision) -> str:
-    held = bool(np.isfinite(decision.servers.posted_price_usd).any())
-    return "affordable tools on accepted servers" if held else "tools in the race"
+    auction = bool(np.isfinite(decision.servers.posted_price_usd).any())
+    return "affordable tools on accepted servers" if auction else "tools in the race"
 
 
 def _ordinal(n: int) -> str:

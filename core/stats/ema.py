@@ -61,8 +61,8 @@ class Running:
     """The running figures of one server, or of one tool (which uses success and latency only). Units: s, [0, 1]."""
 
     success: float
-    variance: float
-    failure: float
+    success_variance: float
+    post_accept_failure: float
     call_s: float
     conn_s: float
     calls: int = 0
@@ -74,13 +74,13 @@ class Running:
         A time that was not observed (None) leaves its figure as it is.
 
         >>> r = Running(0.9, 0.0, 0.02, 1.0, 0.3).after(y=False, latency_s=2.0, fail=True, connect_s=None, rates=Rates())
-        >>> round(r.success, 3), round(r.variance, 4), round(r.failure, 3), round(r.call_s, 2), r.conn_s
+        >>> round(r.success, 3), round(r.success_variance, 4), round(r.post_accept_failure, 3), round(r.call_s, 2), r.conn_s
         (0.765, 0.1215, 0.167, 1.15, 0.3)
         """
         return Running(
             success=ema(self.success, float(y), rates.success),
-            variance=ema(self.variance, (float(y) - self.success) ** 2, rates.variance),
-            failure=ema(self.failure, float(fail), rates.failure),
+            success_variance=ema(self.success_variance, (float(y) - self.success) ** 2, rates.variance),
+            post_accept_failure=ema(self.post_accept_failure, float(fail), rates.failure),
             call_s=self.call_s if latency_s is None else ema(self.call_s, latency_s, rates.latency),
             conn_s=self.conn_s if connect_s is None else ema(self.conn_s, connect_s, rates.latency),
             calls=self.calls + 1,

@@ -1,7 +1,12 @@
-"""The store: one DuckDB file of append-only events, catalogs, and what is costly to compute again."""
+"""The store: one DuckDB file with append-only events, imported catalogs, and a cache of what is costly to compute again.
 
+`Store` (store.py) is the one object that others use; its parts share one connection (connection.py), and one of them writes at a
+time. The room imports `core.domain` and `core.shared`. A change of the schema is a new file in `migrations/`; a new kind of event
+is a frozen dataclass in `core.domain.events`, a table of the same columns, and an entry of `log.TABLES`.
+"""
+
+from core.domain.activity_filter import ActivityFilter
 from core.store.catalogs import CatalogRow
-from core.store.filters import ActivityFilter
 from core.store.scenario_runs import ScenarioRuns
 from core.store.store import Store
 

@@ -1,18 +1,19 @@
-"""What happened, as tables for the Activity page. Reads only; sees what is committed."""
+"""Decisions and calls as tables for the Activity page. Reads only, and only what is committed."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from core.domain.activity_filter import ActivityFilter
 from core.domain.events import DecisionEvent, OutcomeEvent
-from core.errors import StoreError
+from core.shared.errors import StoreError
 from core.store.connection import Database
 from core.store.export import Format, encode
-from core.store.filters import ActivityFilter
+from core.store.filters import calls_condition, decisions_condition
 from core.store.log import TABLES, Log
 
-if TYPE_CHECKING:  # pandas is loaded when the first frame is asked for: a start does not wait for it
+if TYPE_CHECKING:  # pandas is imported with the first frame, to keep a start short
     import pandas as pd  # pyright: ignore[reportMissingTypeStubs]
 
 ALL = ActivityFilter()
@@ -34,7 +35,7 @@ class Activity:
 
     def decisions(self, where: ActivityFilter = ALL, *, limit: int = 100, offset: int = 0) -> pd.DataFrame:
         """Decisions newest first, without their long JSON fields (`decision` has them)."""
-        condition, values = where.of_decisions()
+        condition, values = decisions_condition(where)
         return self._frame(
             f"""SELECT d.* EXCLUDE (parameters_json, candidates_json, trace_json)
             FROM decisions d WHERE {condition} ORDER BY d."at" DESC, d.sequence DESC LIMIT ? OFFSET ?""",  # noqa: S608
@@ -43,7 +44,7 @@ class Activity:
 
     def calls(self, where: ActivityFilter = ALL, *, limit: int = 100, offset: int = 0) -> pd.DataFrame:
         """Calls newest first, each with the `router` and `subtask` of its decision, missing where it had none."""
-        condition, values = where.of_calls()
+        condition, values = calls_condition(where)
         return self._frame(
             f"""SELECT o.*, d.router, d.subtask
             FROM {CALLS} WHERE {condition} ORDER BY o."at" DESC, o.sequence DESC LIMIT ? OFFSET ?""",  # noqa: S608
@@ -52,17 +53,17 @@ class Activity:
 
     def decision_count(self, where: ActivityFilter = ALL) -> int:
         """How many decisions `decisions` would list without a limit."""
-        condition, values = where.of_decisions()
+        condition, values = decisions_condition(where)
         return self._number(f"SELECT count(*) FROM decisions d WHERE {condition}", values)  # noqa: S608
 
     def call_count(self, where: ActivityFilter = ALL) -> int:
         """How many calls `calls` would list without a limit."""
-        condition, values = where.of_calls()
+        condition, values = calls_condition(where)
         return self._number(f"SELECT count(*) FROM {CALLS} WHERE {condition}", values)  # noqa: S608
 
     def spending_by_server(self, where: ActivityFilter = ALL) -> pd.DataFrame:
         """Columns server, simulated, spent_usd (missing where no call was priced), calls, unpriced_calls."""
-        condition, values = where.of_calls()
+        condition, values = calls_condition(where)
         return self._frame(
             f"""SELECT o.server, o.simulated, {SPENT} FROM {CALLS} WHERE {condition}
             GROUP BY ALL ORDER BY spent_usd DESC NULLS LAST, o.server, o.simulated""",  # noqa: S608
@@ -83,10 +84,10 @@ class Activity:
         that the operator cancelled, and those that an injected network troubled, say nothing about a tool and are left out
         of all of them; a failed call's latency counts. Empty buckets are left out. Raises StoreError where the bucket is not longer than 0 s.
         """
-        figures = f"""count(*) {COUNTS} AS calls, avg((o.kind = 'ok')::DOUBLE) {COUNTS} AS success_share,
+        columns = f"""count(*) {COUNTS} AS calls, avg((o.kind = 'ok')::DOUBLE) {COUNTS} AS success_share,
             quantile_cont(o.latency_s, 0.5) {COUNTS} AS latency_p50_s,
             quantile_cont(o.latency_s, 0.95) {COUNTS} AS latency_p95_s"""
-        return self._over_time(bucket, figures, where)
+        return self._over_time(bucket, columns, where)
 
     def statistics_history(
         self, catalog: str, server: str, tool: str | None = None, *, limit: int = 2000
@@ -109,11 +110,11 @@ class Activity:
         return tuple(self._log.read(OutcomeEvent, "decision_id = ?", [id_]))
 
     def latest_sequence(self) -> int:
-        """Grows with every commit of events and edits; costs nothing to ask, for pages that refresh themselves."""
+        """Grows with every commit of events and edits; cheap, for pages that refresh themselves."""
         return self._log.last
 
     def export(self, table: str, format_: Format) -> bytes:
-        """A whole table (decisions, outcomes, statistics, parameters, overrides) in order of commit, see `encode`.
+        """A whole table of the log (`core.store.log.TABLES`) in order of commit, see `encode`.
 
         Raises StoreError for another table or format.
         """
@@ -121,12 +122,12 @@ class Activity:
             raise StoreError(f"There is no table {table!r} to export; choose {', '.join(TABLES.values())}.")
         return encode(self._database.read(f"SELECT * FROM {table} ORDER BY sequence"), format_)  # noqa: S608
 
-    def _over_time(self, bucket: timedelta, figures: str, where: ActivityFilter) -> pd.DataFrame:
+    def _over_time(self, bucket: timedelta, columns: str, where: ActivityFilter) -> pd.DataFrame:
         if bucket <= timedelta(0):
             raise StoreError(f"A bucket of {bucket} is not longer than 0 s; give a longer one.")
-        condition, values = where.of_calls()
+        condition, values = calls_condition(where)
         return self._frame(
-            f"""SELECT time_bucket(?, o."at") AS "at", o.simulated, {figures} FROM {CALLS} WHERE {condition}
+            f"""SELECT time_bucket(?, o."at") AS "at", o.simulated, {columns} FROM {CALLS} WHERE {condition}
             GROUP BY ALL ORDER BY ALL""",  # noqa: S608
             [bucket, *values],
         )

@@ -1,4 +1,4 @@
-"""The one door to pyarrow. It ships no types: everything of it is `Any` from here on, and nothing is unknown."""
+"""The only import of pyarrow, which has no type hints: here its modules and classes become `Any`, so that nothing is unknown."""
 
 from __future__ import annotations
 

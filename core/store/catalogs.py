@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from core.domain.catalog import Catalog
 from core.domain.events import Override
-from core.errors import StoreError, UnknownNameError
+from core.shared.errors import StoreError, UnknownNameError
 from core.store.connection import Database
 from core.store.documents import from_json, to_json
 from core.store.log import Log, entry
@@ -77,7 +77,7 @@ class Catalogs:
             raise UnknownNameError(f"There is no catalog {name!r} in the store; choose one of those it lists.")
 
     def set_override(self, override: Override) -> None:
-        """Keep an operator's edit; earlier ones of the same figure stay in the log. `value` None clears it."""
+        """Keep an operator's edit; earlier ones of the same price stay in the log. `value` None clears it."""
         self._log.write([entry(override)])
 
     def overrides(self, catalog: str) -> tuple[Override, ...]:

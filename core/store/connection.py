@@ -1,4 +1,4 @@
-"""The one connection to the one DuckDB file: opening, the write lock, transactions, reads."""
+"""The connection to the DuckDB file: opening, the write lock, transactions, reads."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from uuid import uuid4
 
 import duckdb
 
-from core.errors import StoreBusyError, StoreError
+from core.shared.errors import StoreBusyError, StoreError
 from core.store.arrow import Table, pa
-from core.store.migrations import Migration, migrate, shipped
+from core.store.migrations import Migration, all_migrations, migrate
 
 MEMORY = ":memory:"
 NOT_WRITABLE = ("Permission denied", "Read-only file system", "Operation not permitted")  # as the system says it
@@ -37,7 +37,7 @@ class Database:
         self._root = _connect(self.path, self.where)
         try:
             self._root.execute("SET GLOBAL TimeZone = 'UTC'")
-            migrate(self._root, self.where, shipped() if migrations is None else migrations)
+            migrate(self._root, self.where, all_migrations() if migrations is None else migrations)
         except duckdb.Error as error:
             self._root.close()
             raise StoreError(_unreadable(self.where, error)) from error

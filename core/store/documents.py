@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from core.domain.catalog import Catalog, Connection, Json, Server, Tool, ToolHints
-from core.errors import StoreError
+from core.shared.errors import StoreError
 
 REFERENCE = re.compile(r"((bearer|basic|token|apikey) )?\$\{[^{}]+\}", re.IGNORECASE)
 

@@ -1,4 +1,4 @@
-"""Events: appended now or in the background, read back in order of commit."""
+"""Events: appended at once or in the background, read back in order of commit."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 from core.domain.events import OutcomeEvent
-from core.errors import StoreError
+from core.shared.errors import StoreError
 from core.store.connection import Database
 from core.store.log import Entry, Event, Log, entry
 
 
 class Events:
-    """Append-only: an event that was written stays as it is.
+    """Append-only: a written event never changes.
 
     `append` returns when its events are on the disk. `append_later` returns at once (decisions while a slider is
     dragged); one background thread writes what has gathered. The order of the calls is the order of commit.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from io import BytesIO
 from typing import Literal
 
-from core.errors import StoreError
+from core.shared.errors import StoreError
 from core.store.arrow import Table, pa, pa_compute, pa_csv, pa_parquet
 
 Format = Literal["csv", "parquet"]

@@ -1,89 +1,59 @@
-"""Which decisions and calls to show. Every value is bound as a parameter; texts are matched without wildcards."""
+"""SQL conditions for an `ActivityFilter`. Every value is bound as a parameter; texts are matched without wildcards."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import datetime
 
+from core.domain.activity_filter import ActivityFilter
 from core.domain.catalog import tool_id
-from core.errors import StoreError
 
 Condition = tuple[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class ActivityFilter:
-    """What the operator picked; the default admits everything.
+def calls_condition(where: ActivityFilter) -> tuple[str, list[object]]:
+    """SQL condition and parameters over `outcomes o` joined with their `decisions d`.
 
-    `since` is inclusive, `until` exclusive, both with a time zone. `text` is looked for anywhere, without regard to
-    case. `simulated` None admits both. `kinds` are values of OutcomeKind. A decision meets `server` and `tool` by its
-    winner, and `kinds` and `simulated` where one of its calls does.
-
-    Raises StoreError for a time without a zone.
+    >>> calls_condition(ActivityFilter(server="files", simulated=False))
+    ('o.server = ? AND o.simulated = ?', ['files', False])
+    >>> calls_condition(ActivityFilter())
+    ('true', [])
     """
+    searched = "concat_ws(chr(10), o.server, o.tool, o.error, d.subtask)"
+    conditions = [("o.server = ?", where.server), ("o.tool = ?", where.tool)]
+    return _joined([*_common(where, "o", searched), *conditions, *_ended(where)])
 
-    catalog: str | None = None
-    server: str | None = None
-    tool: str | None = None
-    text: str = ""
-    kinds: tuple[str, ...] = ()
-    origin: str | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-    simulated: bool | None = None
 
-    def __post_init__(self) -> None:
-        for time in (self.since, self.until):
-            if time is not None and time.tzinfo is None:
-                raise StoreError(f"The time {time} has no zone; give one with a zone, such as UTC.")
+def decisions_condition(where: ActivityFilter) -> tuple[str, list[object]]:
+    """SQL condition and parameters over `decisions d`."""
+    searched = "concat_ws(chr(10), d.subtask, d.winner, d.reason)"
+    ended, parameters = _joined(_ended(where))
+    condition, values = _joined([*_common(where, "d", searched), *_won(where)])
+    if parameters:
+        condition += f" AND d.id IN (SELECT o.decision_id FROM outcomes o WHERE {ended})"  # noqa: S608
+    return condition, values + parameters
 
-    def of_calls(self) -> tuple[str, list[object]]:
-        """SQL condition and parameters over `outcomes o` joined with their `decisions d`.
 
-        >>> ActivityFilter(server="files", simulated=False).of_calls()
-        ('o.server = ? AND o.simulated = ?', ['files', False])
-        >>> ActivityFilter().of_calls()
-        ('true', [])
-        """
-        searched = "concat_ws(chr(10), o.server, o.tool, o.error, d.subtask)"
-        return _joined(
-            [
-                *self._common("o", searched),
-                ("o.server = ?", self.server),
-                ("o.tool = ?", self.tool),
-                *self._ended(),
-            ]
-        )
+def _common(where: ActivityFilter, table: str, searched: str) -> list[Condition]:
+    return [
+        (f"{table}.catalog = ?", where.catalog),
+        (f"{table}.origin = ?", where.origin),
+        (f'{table}."at" >= ?', where.since),
+        (f'{table}."at" < ?', where.until),
+        (f"contains(lower({searched}), lower(?))", where.text or None),
+    ]
 
-    def of_decisions(self) -> tuple[str, list[object]]:
-        """SQL condition and parameters over `decisions d`."""
-        searched = "concat_ws(chr(10), d.subtask, d.winner, d.reason)"
-        ended, parameters = _joined(self._ended())
-        condition, values = _joined([*self._common("d", searched), *self._won()])
-        if parameters:
-            condition += f" AND d.id IN (SELECT o.decision_id FROM outcomes o WHERE {ended})"  # noqa: S608
-        return condition, values + parameters
 
-    def _common(self, table: str, searched: str) -> list[Condition]:
-        return [
-            (f"{table}.catalog = ?", self.catalog),
-            (f"{table}.origin = ?", self.origin),
-            (f'{table}."at" >= ?', self.since),
-            (f'{table}."at" < ?', self.until),
-            (f"contains(lower({searched}), lower(?))", self.text or None),
-        ]
+def _ended(where: ActivityFilter) -> list[Condition]:
+    return [("list_contains(?, o.kind)", [*where.kinds] or None), ("o.simulated = ?", where.simulated)]
 
-    def _ended(self) -> list[Condition]:
-        return [("list_contains(?, o.kind)", [*self.kinds] or None), ("o.simulated = ?", self.simulated)]
 
-    def _won(self) -> list[Condition]:
-        if self.server is not None and self.tool is not None:
-            return [("d.winner = ?", tool_id(self.server, self.tool))]
-        return [
-            ("starts_with(d.winner, ?)", None if self.server is None else tool_id(self.server, "")),
-            ("ends_with(d.winner, ?)", None if self.tool is None else tool_id("", self.tool)),
-        ]
+def _won(where: ActivityFilter) -> list[Condition]:
+    if where.server is not None and where.tool is not None:
+        return [("d.winner = ?", tool_id(where.server, where.tool))]
+    return [
+        ("starts_with(d.winner, ?)", None if where.server is None else tool_id(where.server, "")),
+        ("ends_with(d.winner, ?)", None if where.tool is None else tool_id("", where.tool)),
+    ]
 
 
 def _joined(conditions: Iterable[Condition]) -> tuple[str, list[object]]:

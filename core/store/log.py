@@ -1,4 +1,4 @@
-"""The append-only log: frozen records in, numbered rows on the disk, the same records out.
+"""The append-only event log: frozen records in, numbered rows on disk, the same records out.
 
 A record's dataclass is its schema: each field is the column of the same name.
 """
@@ -18,13 +18,24 @@ from typing import Any, NamedTuple, TypeVar
 from duckdb import DuckDBPyConnection
 
 from core.domain.events import DecisionEvent, OutcomeEvent, Override, ParameterEvent, StatisticsEvent
-from core.errors import StoreError
+from core.domain.feedback import Calibration, CalibrationSwitch, Label
+from core.shared.errors import StoreError
 from core.store.arrow import Array, Schema, pa
 from core.store.connection import Database, insert_arrow
 
 Event = DecisionEvent | OutcomeEvent | StatisticsEvent | ParameterEvent
-Record = Event | Override
-R = TypeVar("R", DecisionEvent, OutcomeEvent, StatisticsEvent, ParameterEvent, Override)
+Record = Event | Override | Label | Calibration | CalibrationSwitch
+R = TypeVar(
+    "R",
+    DecisionEvent,
+    OutcomeEvent,
+    StatisticsEvent,
+    ParameterEvent,
+    Override,
+    Label,
+    Calibration,
+    CalibrationSwitch,
+)
 
 TABLES: Mapping[type[Record], str] = {
     DecisionEvent: "decisions",
@@ -32,6 +43,9 @@ TABLES: Mapping[type[Record], str] = {
     StatisticsEvent: "statistics",
     ParameterEvent: "parameters",
     Override: "overrides",
+    Label: "labels",
+    Calibration: "calibrations",
+    CalibrationSwitch: "calibration_switches",
 }
 ARROW: Mapping[str, Any] = {
     "str": pa.string(),
@@ -90,7 +104,7 @@ class Log:
 def entry(record: Record) -> Entry:
     """Check a record against its dataclass.
 
-    Raises StoreError for a type that is not kept, NaN and infinite numbers, times without a zone, a missing value,
+    Raises StoreError for a type that has no table, NaN and infinite numbers, times without a zone, a missing value,
     and text that is not valid Unicode.
     """
     kind = type(record)

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from duckdb import DuckDBPyConnection
 
-from core.errors import StoreError
+from core.shared.errors import StoreError
 
 FOLDER = Path(__file__).parent / "migrations"
 
-RECORD = """
+CREATE_TABLE = """
 CREATE TABLE schema_migrations (
     number INTEGER PRIMARY KEY, name VARCHAR NOT NULL, checksum VARCHAR NOT NULL, applied_at TIMESTAMPTZ NOT NULL
 )
@@ -36,10 +36,10 @@ class Migration:
 
 
 @cache
-def shipped() -> tuple[Migration, ...]:
+def all_migrations() -> tuple[Migration, ...]:
     """The migrations of this version, in order.
 
-    >>> [migration.number for migration in shipped()][:2]
+    >>> [migration.number for migration in all_migrations()][:2]
     [1, 2]
     """
     files = sorted(FOLDER.glob("[0-9][0-9][0-9]_*.sql"))
@@ -71,14 +71,14 @@ def migrate(connection: DuckDBPyConnection, where: str, migrations: Sequence[Mig
 
 
 def _applied(connection: DuckDBPyConnection, where: str) -> dict[int, tuple[str, str]]:
-    """Number to name and checksum of the steps that the file has had; makes the record in an empty file."""
+    """The steps that the file has had: number to name and checksum. Creates their table in an empty file."""
     tables = {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
     if "schema_migrations" in tables:
         rows = connection.execute("SELECT number, name, checksum FROM schema_migrations ORDER BY number").fetchall()
         return {number: (name, checksum) for number, name, checksum in rows}
     if tables:
         raise StoreError(f"{where} is a database of another program; name another file with --db.")
-    connection.execute(RECORD)
+    connection.execute(CREATE_TABLE)
     return {}
 
 

@@ -1,4 +1,4 @@
-"""Scenario runs, each kept once: made again with the same inputs it takes the place of the earlier."""
+"""Scenario runs, each stored once: a run with the same inputs replaces the earlier one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from core.domain.scenario_run import KeptRun, RunSteps
-from core.errors import StoreError, UnknownNameError
+from core.shared.errors import StoreError, UnknownNameError
 from core.store.arrow import Table, pa
 from core.store.connection import Database, insert_arrow
 from core.store.export import encode

@@ -1,4 +1,4 @@
-"""The one object over the one file."""
+"""`Store`: everything that is stored, behind one object."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from core.errors import StoreError
+from core.shared.errors import StoreError
 from core.store.activity import Activity
+from core.store.calibrations import Calibrations
 from core.store.catalogs import Catalogs
 from core.store.connection import Database
 from core.store.events import Events
+from core.store.labels import Labels
 from core.store.log import Log
 from core.store.scenario_runs import ScenarioRuns
 from core.store.vectors import Vectors
 
 
 class Store:
-    """Everything that Wayfare remembers, in one DuckDB file, or in memory where `path` is None or ":memory:".
+    """Everything that Wayfare stores, in one DuckDB file, or in memory where `path` is None or ":memory:".
 
     One process owns the file; within it any thread may use the one Store. Raises StoreError, with a sentence that says
     what to do, where the file is a directory, corrupt, in use, newer than this version, or cannot be made.
@@ -41,6 +43,8 @@ class Store:
         self.catalogs = Catalogs(self._database, log, clock)
         self.vectors = Vectors(self._database)
         self.scenario_runs = ScenarioRuns(self._database)
+        self.labels = Labels(self._database, log)
+        self.calibrations = Calibrations(log)
 
     @property
     def path(self) -> Path | None:
@@ -48,12 +52,12 @@ class Store:
         return self._database.path
 
     def get_setting(self, name: str, default: Any = None) -> Any:
-        """What was last set under a name, for example the last catalog."""
+        """The value that was last set under a name, for example the last catalog."""
         found = self._database.read("SELECT value FROM settings WHERE name = ?", [name])
         return json.loads(found[0][0].as_py()) if found.num_rows else default
 
     def set_setting(self, name: str, value: Any) -> None:
-        """Remember a JSON value. Raises StoreError where it has no JSON form."""
+        """Store a JSON value. Raises StoreError where it has no JSON form."""
         try:
             text = json.dumps(value, allow_nan=False)
         except (TypeError, ValueError) as error:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import StoreError
+from core.shared.errors import StoreError
 from core.store.arrow import Array, Table, pa
 from core.store.connection import Database, insert_arrow
 
@@ -15,7 +15,7 @@ WANTED = "SELECT unnest(?::VARCHAR[])"
 
 
 class Vectors:
-    """A cache on the disk: what it does not have is left out of the answer."""
+    """A cache on disk: what it does not have is left out of what it returns."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -32,7 +32,7 @@ class Vectors:
     def save_vectors(self, model: str, mapping: Mapping[str, NDArray[np.float32]]) -> None:
         """Keep vectors, in place of those of the same hash.
 
-        Raises StoreError, and keeps none, where one is not one-dimensional or holds NaN or infinity.
+        Raises StoreError, and stores none, where one is not one-dimensional or has NaN or infinity.
         """
         if mapping:
             arrays = [np.asarray(vector, dtype="<f4") for vector in mapping.values()]

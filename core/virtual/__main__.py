@@ -7,14 +7,14 @@ import sys
 from collections.abc import Sequence
 
 from core.domain.catalog import Server
-from core.errors import UnknownNameError, WayfareError
 from core.importers import read_files
+from core.shared.errors import UnknownNameError, WayfareError
 from core.virtual.profiles import DEFAULT_PROFILE, PROFILES
 from core.virtual.serving import Behaviour, serve_http, serve_stdio
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until the client leaves. Answers 2, with one sentence on standard error, for bad input."""
+    """Serve until the client leaves. Returns 2, after one sentence on standard error, for bad input."""
     options = _parser().parse_args(arguments)
     behaviour = Behaviour(options.profile, options.seed, options.speed)
     try:
@@ -50,7 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--http", type=int, metavar="PORT", help="listen on 127.0.0.1 instead of speaking stdio")
     profiles = "; ".join(f"{name}: {profile.help}" for name, profile in PROFILES.items())
     parser.add_argument("--profile", choices=PROFILES, default=DEFAULT_PROFILE, help=profiles)
-    parser.add_argument("--seed", type=int, help="makes results and fates repeatable")
+    parser.add_argument("--seed", type=int, help="makes results and failures repeatable")
     parser.add_argument("--speed", type=float, default=1.0, help="factor on every wait: 1 is real time, 0 never waits")
     return parser
 

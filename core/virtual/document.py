@@ -19,7 +19,7 @@ TOOL_FIELDS = ("title", "price_usd", "latency_s", "success", "tier", "tier_reaso
 
 
 def plain_server(server: Server) -> dict[str, Any]:
-    """One entry of `servers`; what is not known is left out.
+    """One entry of `servers`; unknown values are left out.
 
     >>> plain_server(Server("a", tools=(Tool("a", "t", hints=ToolHints(read_only=True)),)))
     {'name': 'a', 'description': '', 'tools': [{'name': 't', 'description': '', 'annotations': {'readOnlyHint': True}}]}

@@ -1,4 +1,4 @@
-"""How the console reaches a virtual server: a process over stdio, started from a catalog of that one server."""
+"""The connection to a virtual server: a process over stdio, started from a catalog file of that one server."""
 
 from __future__ import annotations
 
@@ -9,26 +9,25 @@ import tempfile
 from pathlib import Path
 
 from core.domain.catalog import Connection, Server
-from core.errors import WayfareError
-from core.paths import cache_folder
+from core.shared.errors import WayfareError
 from core.virtual.document import plain_server
 from core.virtual.profiles import DEFAULT_PROFILE
 
 
 def virtual_connection(
     server: Server,
+    folder: Path,
     *,
     profile: str = DEFAULT_PROFILE,
     seed: int | None = None,
     speed: float = 1.0,
-    folder: Path | None = None,
 ) -> Connection:
-    """The connection to a virtual server. Its catalog is written into `folder` (the cache) under its content's hash.
+    """The connection to a virtual server. Its catalog is written into `folder` under its content's hash.
 
     Raises WayfareError where it cannot be written.
     """
     text = json.dumps({"servers": [plain_server(server)]})
-    file = (cache_folder() / "virtual" if folder is None else folder) / f"{_digest(text)}.json"
+    file = folder / f"{_digest(text)}.json"
     if not file.exists():
         _write(file, text)
     options = ["--profile", profile, "--speed", f"{speed:g}"] + ([] if seed is None else ["--seed", str(seed)])

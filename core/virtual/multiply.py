@@ -1,4 +1,4 @@
-"""One server into several virtual ones: other names, other words, other figures; the same tools and schemas."""
+"""One server into several virtual ones: other names, other words, other prices and times; the same tools and schemas."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from core.domain.catalog import Catalog, Server, Tool
-from core.errors import CatalogError, UnknownNameError
-from core.virtual.guessing import schema_part
-from core.virtual.wording import wordings
+from core.shared.errors import CatalogError, UnknownNameError
+from core.virtual.paraphrase import wordings
+from core.virtual.schema_inference import schema_part
 
 MOST_COPIES = 50  # there are more wordings of any text, `wording.MOST_WORDINGS`
 HIGHEST_SPREAD = 100.0
@@ -21,10 +21,10 @@ HIGHEST_SPREAD = 100.0
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How many copies, and how they differ. `spread` is the largest factor on a declared figure, up or down; 1 keeps all.
+    """How many copies, and how they differ. `spread` is the largest factor on a declared number, up or down; 1 changes none.
     Copies follow their original, or take its place where it is not kept.
 
-    Raises CatalogError for figures out of range.
+    Raises CatalogError for numbers out of range.
     """
 
     copies: int
@@ -54,7 +54,7 @@ def multiplied(catalog: Catalog, server: str, recipe: Recipe, *, name: str) -> C
 
 
 def multiplied_name(catalog: str, server: str, number: int) -> str:
-    """What the new catalog is called unless somebody says otherwise.
+    """The default name of the new catalog.
 
     >>> multiplied_name("sample", "web-search", 5)
     'sample-web-search-x5'
@@ -71,7 +71,7 @@ def server_of(catalog: Catalog, name: str) -> Server:
 
 
 def copies(original: Server, recipe: Recipe, *, taken: Iterable[str] = ()) -> tuple[Server, ...]:
-    """Virtual copies of a server, the same for the same recipe; `taken` names are passed over.
+    """Virtual copies of a server, the same for the same recipe; names in `taken` are skipped.
 
     No two have the same description of themselves or of a tool, and none has the original's; what is blank stays blank.
     """
@@ -111,7 +111,7 @@ def _names(schema: Any) -> set[str]:
 
 
 class _Factors:
-    """How one copy's figures differ: one factor each for its times, its prices, its success and its failures."""
+    """How one copy's numbers differ: one factor each for its times, its prices, its success and its failures."""
 
     def __init__(self, rng: random.Random, spread: float) -> None:
         span = math.log(spread)
@@ -139,12 +139,12 @@ class _Factors:
 
 
 def _scaled(value: float | None, factor: float) -> float | None:
-    """Four significant digits: a declared figure is no measurement."""
+    """Rounded to four significant digits: a declared number is not a measurement."""
     return None if value is None else float(f"{value * factor:.4g}")
 
 
 def _odds(chance: float | None, factor: float) -> float | None:
-    """The chance whose odds are so many times as high: it stays in [0, 1], and 0 and 1 stay what they are.
+    """The probability after its odds are multiplied by a factor: it stays in [0, 1]; 0 and 1 do not change.
 
     >>> _odds(0.5, 3.0), _odds(1.0, 0.5), _odds(None, 2.0)
     (0.75, 1.0, None)

@@ -1,4 +1,4 @@
-"""How a virtual server behaves: one table of profiles, each a small frozen set of figures."""
+"""How a virtual server behaves: one table of profiles, each a few chances and factors."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ DEFAULT_PROFILE = "declared"
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Chances are per call, in [0, 1]; None stands for what the catalog declares.
+    """Chances are per call, in [0, 1]; None means what the catalog declares.
 
-    `time_factor` scales the declared call times, `start_s` passes before the server answers anybody. An outage begins
+    `time_factor` scales the declared call times, `start_s` is the time until the server responds at all. An outage begins
     with the chance `outage_start` and lasts `outage_calls` calls on average; its calls hang or lose their connection.
     """
 

@@ -1,4 +1,4 @@
-"""A catalog's server over MCP: its tool definitions as they stand, simulated results, and fates from a profile."""
+"""A catalog's server over MCP: its tool definitions as they are, simulated results, and failures by a profile."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from pydantic import ValidationError
 from core.domain.catalog import Server, Tool
 from core.domain.outcome import SIMULATED_MARK
 from core.virtual import SENTENCE
-from core.virtual.answers import Answer, answer, failure
 from core.virtual.document import hint_names
-from core.virtual.fate import Ending, Fates
+from core.virtual.failure_model import Ending, FailureModel
+from core.virtual.responses import SimulatedResult, failure, simulated_result
 
 VERSION = "virtual"
 Context = ServerRequestContext[Any, Any]
@@ -29,10 +29,12 @@ Drop = Callable[[Context], Awaitable[None]]
 class VirtualServer:
     """Serves one server of a catalog. `drop` ends the connection of a call; `sleep` waits, in s."""
 
-    def __init__(self, server: Server, fates: Fates, *, drop: Drop, sleep: Sleep = anyio.sleep, seed: int = 0) -> None:
+    def __init__(
+        self, server: Server, failures: FailureModel, *, drop: Drop, sleep: Sleep = anyio.sleep, seed: int = 0
+    ) -> None:
         self._tools = {tool.name: tool for tool in server.tools}
         self._server = server
-        self._fates = fates
+        self._failures = failures
         self._drop = drop
         self._sleep = sleep
         self._seed = seed
@@ -57,15 +59,15 @@ class VirtualServer:
             return _result(
                 failure(Tool(self._server.name, params.name), "this server has no such tool."), promised=False
             )
-        fate = self._fates.next(tool)
-        if fate.wait_s > 0:
-            await self._sleep(fate.wait_s)
-        if fate.ending is Ending.DROP:
+        planned = self._failures.next(tool)
+        if planned.wait_s > 0:
+            await self._sleep(planned.wait_s)
+        if planned.ending is Ending.DROP:
             await self._drop(context)
-        if fate.ending in {Ending.DROP, Ending.HANG}:
+        if planned.ending in {Ending.DROP, Ending.HANG}:
             await anyio.sleep_forever()
-        made = answer(tool, params.arguments or {}, seed=self._seed)
-        if fate.ending is Ending.ERROR and not made.failed:
+        made = simulated_result(tool, params.arguments or {}, seed=self._seed)
+        if planned.ending is Ending.ERROR and not made.failed:
             made = failure(tool, "the tool failed, as its declared success rate lets it do now and then.")
         return _result(made, promised=self._definitions(context)[tool.name].output_schema is not None)
 
@@ -77,8 +79,8 @@ class VirtualServer:
 
 
 def listed(tool: Tool, protocol_version: str) -> mcp_types.Tool:
-    """The tool's definition as the catalog has it, without what this version of the protocol cannot carry:
-    an output schema that is no object's (the older ones), an input schema that is none (all of them)."""
+    """The tool's definition as the catalog has it, without what this version of the protocol does not allow:
+    an output schema of another type than object (older versions), an invalid input schema (all versions)."""
     hints = hint_names(tool.hints)
     whole = mcp_types.Tool(
         name=tool.name,
@@ -105,7 +107,7 @@ def _carried(tool: mcp_types.Tool, protocol_version: str) -> bool:
     return True
 
 
-def _result(made: Answer, *, promised: bool) -> mcp_types.CallToolResult:
+def _result(made: SimulatedResult, *, promised: bool) -> mcp_types.CallToolResult:
     texts = [made.sentence] if made.failed else [made.sentence, json.dumps(made.value, ensure_ascii=False, indent=2)]
     return mcp_types.CallToolResult(
         content=[mcp_types.TextContent(type="text", text=text) for text in texts],

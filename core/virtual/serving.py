@@ -1,4 +1,4 @@
-"""Serving a virtual server until the client leaves (stdio) or the process is told to stop (HTTP)."""
+"""Serving a virtual server until the client disconnects (stdio) or the process is stopped (HTTP)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ import anyio
 from mcp.server.stdio import stdio_server
 
 from core.domain.catalog import Server
-from core.errors import WayfareError
-from core.virtual.dropping import DROP, dropping
-from core.virtual.fate import Fates
+from core.shared.errors import WayfareError
+from core.virtual.connection_drop import DROP, dropping
+from core.virtual.failure_model import FailureModel
 from core.virtual.profiles import DEFAULT_PROFILE, PROFILES
 from core.virtual.server import Context, Drop, VirtualServer
 
@@ -27,9 +27,9 @@ CRASHED = 70  # the exit code of a simulated crash
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """How a virtual server behaves. `speed` is a factor on every wait: 1 is real time, 0 waits for nothing.
+    """How a virtual server behaves. `speed` is a factor on every wait: 1 is real time, 0 never waits.
 
-    A seed makes results and fates repeatable. Without one results are those of seed 0, and each start has other fates.
+    A seed makes results and failures repeatable. Without one the results are those of seed 0, and each start fails elsewhere.
     """
 
     profile: str = DEFAULT_PROFILE
@@ -42,14 +42,14 @@ def virtual_server(server: Server, behaviour: Behaviour, drop: Drop) -> VirtualS
     if behaviour.profile not in PROFILES:
         raise WayfareError(f"There is no profile {behaviour.profile!r}; choose one of: {', '.join(PROFILES)}.")
     rng = random.Random(behaviour.seed)  # noqa: S311 - a simulation, not a secret
-    fates = Fates(server, PROFILES[behaviour.profile], rng=rng, speed=behaviour.speed)
-    return VirtualServer(server, fates, drop=drop, seed=behaviour.seed or 0)
+    failures = FailureModel(server, PROFILES[behaviour.profile], rng=rng, speed=behaviour.speed)
+    return VirtualServer(server, failures, drop=drop, seed=behaviour.seed or 0)
 
 
 def serve_stdio(server: Server, behaviour: Behaviour, *, sleep: Callable[[float], None] = time.sleep) -> None:
     """Speak MCP on standard input and output until the input ends. A simulated crash ends the process."""
     served = virtual_server(server, behaviour, _crash).mcp
-    signal.signal(signal.SIGINT, _leave)  # a thread waits for the input: nothing else would end before it does
+    signal.signal(signal.SIGINT, _leave)  # a thread blocks on the input: the process would not end otherwise
     sleep(PROFILES[behaviour.profile].start_s * behaviour.speed)
 
     async def run() -> None:
@@ -72,12 +72,12 @@ def serve_http(server: Server, behaviour: Behaviour, port: int, *, sleep: Callab
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or "no port has this number"
         raise WayfareError(f"Cannot listen on 127.0.0.1:{port} ({reason}); choose another --http port.") from None
-    signal.signal(signal.SIGINT, _leave)  # before the URL is out: from then on it may be told to stop
+    signal.signal(signal.SIGINT, _leave)  # before the URL is printed: from then on it may be stopped
     sleep(PROFILES[behaviour.profile].start_s * behaviour.speed)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
     print(f"Virtual server {server.name} ({behaviour.profile}) on {url}", file=sys.stderr, flush=True)
     app = dropping(served.streamable_http_app())
-    # critical: what uvicorn says of a dropped connection is no news
+    # critical: uvicorn need not report a connection that was dropped on purpose
     config = uvicorn.Config(app, log_level="critical", access_log=False, timeout_graceful_shutdown=1)
     uvicorn.Server(config).run(sockets=[listener])
 

@@ -1,6 +1,8 @@
-"""What can stand for what in the description of a tool, and what a description can begin with."""
+"""Synonyms for words in tool descriptions, and beginnings of descriptions."""
 
 from __future__ import annotations
+
+from core.shared.english import COMMON_VERBS
 
 ANYWHERE = """
 find: locate | finds: locates | finding: locating | fetch: retrieve, get | fetches: retrieves, gets | retrieve: fetch |
@@ -51,18 +53,12 @@ HEADS = (
 PLAIN = tuple(f"{head}{mark}{{}}" for mark in (": ", " – ", " · ") for head in HEADS)
 
 _VERBS = """
-accept add adjust analyse analyze answer append apply archive arm ask assemble assign attach block boil book break browse
-build buy calculate call cancel change charge check choose classify clear close collect combine compare complete compose
-compute condense convert copy correct count create crop cut decide define delete deliver deploy derive describe detect
-determine dispatch disarm display download draw edit end enter erase estimate execute explain export extract fetch fill
-filter find fix format forecast forward freeze generate get give grep guess hand have hold hunt import insert inspect issue
-join judge keep label land lay leave lend let list load locate log look lookup make mark measure merge move mute name open
-order organise paint parse pass pay pick pin place plan play predict print project propose publish pull push put query
-queue rank rate read rebuild receive record reduce refund register remind remove rename render repeat replace reply report
-request rescue reserve resize resolve respond restore restrict retrieve return reverse revert rewrite roll rotate run save
-say scan schedule search select send set shift show shrink sign sort split start stop store stream subscribe suggest sum
-summarise summarize sweep switch take tally tell test throw track transcribe transfer translate trim turn type undo unlock
-update upload validate verify view watch weigh work wrap write zip
+accept adjust answer apply arm ask assemble boil break browse charge classify clear complete compose condense correct
+decide define deliver derive detect determine disarm dispatch display end erase execute forecast format freeze grep
+guess hand have hold hunt inspect issue judge label land lay leave lend let locate lookup mute name paint parse pass pin
+play predict project propose queue rate rebuild receive reduce refund repeat replace request rescue resolve respond
+restore restrict reverse revert roll shift shrink sign stream subscribe sweep tally throw transfer type undo unlock view
+weigh work wrap
 """
 _NOUNS = """
 answer block book call cash change charge check copy count cut draft end estimate export file filter forecast format fix
@@ -75,7 +71,7 @@ _LEADERS = """
 a an the one two your all every several each this these that any some its their up out in on off by over through whether
 what which who how where when for from to with it them everything something anyone back new another both many more values
 """
-VERBS = frozenset(_VERBS.split())
+VERBS = COMMON_VERBS | frozenset(_VERBS.split())
 NOUNS = frozenset(_NOUNS.split())  # verbs that are as often nouns: what follows decides
 LEADERS = frozenset(_LEADERS.split())  # what follows a verb, hardly ever a noun
 

@@ -29,6 +29,15 @@ def inside(root: Path, path: str) -> Path:
     return target
 
 
+def walk(folder: Path) -> Iterator[Path]:
+    """Everything below `folder` in order of name, without symbolic links."""
+    for path in sorted(folder.iterdir()):
+        if not path.is_symlink():
+            yield path
+            if path.is_dir():
+                yield from walk(path)
+
+
 def write_atomically(target: Path, content: str) -> None:
     """Replace `target` in one step, so that a reader sees the old text or the new text and never a part."""
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=".writing-")

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import mimetypes
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from fnmatch import fnmatch
@@ -15,7 +15,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import BlobResourceContents, EmbeddedResource, ResourceLink, TextResourceContents
 from pydantic import BaseModel, Field
 
-from sample_catalog.runnable._sandbox import inside, plain_errors, sandbox_dir, write_atomically
+from sample_catalog.runnable._sandbox import inside, plain_errors, sandbox_dir, walk, write_atomically
 from sample_catalog.runnable._serve import ADDS, BREAKS, ENSURES, OVERWRITES, READS, serve
 
 MAX_BYTES = 1_000_000
@@ -82,15 +82,6 @@ def _entry(path: Path) -> Entry:
         size_bytes=0 if path.is_dir() else stat.st_size,
         modified=datetime.fromtimestamp(stat.st_mtime, UTC),
     )
-
-
-def _walk(folder: Path) -> Iterator[Path]:
-    """Everything below `folder` in order of name, without symbolic links."""
-    for path in sorted(folder.iterdir()):
-        if not path.is_symlink():
-            yield path
-            if path.is_dir():
-                yield from _walk(path)
 
 
 def _small_file(path: str) -> Path:
@@ -187,7 +178,7 @@ def find_files(
 ) -> list[Entry]:
     """Find files below a folder whose name fits a wildcard pattern (at most 200)."""
     with plain_errors():
-        found = [item for item in _walk(inside(root(), path)) if item.is_file() and fnmatch(item.name, pattern)]
+        found = [item for item in walk(inside(root(), path)) if item.is_file() and fnmatch(item.name, pattern)]
         return [_entry(item) for item in found[:200]]
 
 
@@ -199,7 +190,7 @@ def search_in_files(
     """Search the content of all text files below a folder and return the matching lines (at most 100)."""
     hits: list[Hit] = []
     with plain_errors():
-        for item in _walk(inside(root(), path)):
+        for item in walk(inside(root(), path)):
             if item.is_file() and item.stat().st_size <= MAX_BYTES:
                 lines = item.read_text(encoding="utf-8", errors="replace").splitlines()
                 name = item.relative_to(root()).as_posix()

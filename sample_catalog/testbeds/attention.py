@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from core.domain.catalog import Tool
-from core.tokens import definition_tokens
+from core.domain.definitions import definition_tokens
 from sample_catalog.profiles import Document, written
 from sample_catalog.testbeds.sheet import (
     FIGURES,

@@ -1,6 +1,6 @@
 """The five web-search servers of NetMCP's testbed (section V-A): one backend, five wordings.
 
-Functions, parameters, results and figures are the same in each, so that a router that prefers one of them does so for
+Functions, parameters, results, prices and times are the same in each, so that a router that prefers one of them does so for
 its wording or its network alone.
 """
 

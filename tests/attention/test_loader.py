@@ -8,8 +8,8 @@ import pytest
 
 from core.attention.loader import LoaderCounts, SchemaLoader
 from core.domain.catalog import Catalog, Server, Tool
-from core.errors import CatalogError, UnknownNameError
-from core.tokens import definition_tokens
+from core.domain.definitions import definition_tokens
+from core.shared.errors import CatalogError, UnknownNameError
 
 
 def server(name: str, *tools: str) -> Server:

@@ -11,7 +11,7 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-from core.console import Console
+from core.app import App, Settings, open_app
 from core.domain.catalog import Catalog
 from core.domain.task import Task
 from sample_catalog.testbeds import ATTENTION_TASKS
@@ -22,66 +22,66 @@ EVERY = 4  # poisoned cases are taken, so that embedding them stays quick; `make
 
 
 @pytest.fixture(scope="module")
-def console() -> Iterator[Console]:
-    with Console.open(":memory:") as opened:
-        yield opened
+def app() -> Iterator[App]:
+    with open_app(Settings.from_environment(db=":memory:")) as app:
+        yield app
 
 
 @pytest.fixture(scope="module")
-def tasks(console: Console) -> list[Task]:
-    return [task for task in console.read_tasks(ATTENTION_TASKS) if task.relevant]
+def tasks(app: App) -> list[Task]:
+    return [task for task in app.lab.read_tasks(ATTENTION_TASKS) if task.relevant]
 
 
-def counted(console: Console, tasks: list[Task], row: Row) -> tuple[float, float]:
+def counted(app: App, tasks: list[Task], row: Row) -> tuple[float, float]:
     """Mean tokens a turn that are newly exposed, and all definitions."""
-    made = decisions(console, tasks, TESTBED, row.router, **row.settings)
+    made = decisions(app, tasks, TESTBED, row.router, **row.settings)
     return fmean(decision.exposure.exposed for decision in made), made[0].tokens["baseline"]
 
 
 @pytest.mark.parametrize("row", TABLE[:4], ids=lambda row: row.router)
-def test_the_baselines_take_the_published_tokens_within_a_tenth(console, tasks, row):
-    assert counted(console, tasks, row)[0] == pytest.approx(row.published, rel=0.1)
+def test_the_baselines_take_the_published_tokens_within_a_tenth(app, tasks, row):
+    assert counted(app, tasks, row)[0] == pytest.approx(row.published, rel=0.1)
 
 
-def test_tool_attention_is_95_percent_under_full_schema(console, tasks):
-    exposed, everything = counted(console, tasks, TABLE[4])
+def test_tool_attention_is_95_percent_under_full_schema(app, tasks):
+    exposed, everything = counted(app, tasks, TABLE[4])
     assert exposed <= 0.05 * everything
 
 
-def test_the_pool_of_phase_1_has_the_published_size(console, tasks):
-    (decision,) = decisions(console, tasks[:1], TESTBED, "tool_attention")
+def test_the_pool_of_phase_1_has_the_published_size(app, tasks):
+    (decision,) = decisions(app, tasks[:1], TESTBED, "tool_attention")
     assert decision.exposure.cached == pytest.approx(4_820, rel=0.1)
 
 
-def test_the_ablations_are_in_the_published_order(console, tasks):
-    rows = {row.name.strip(): counted(console, tasks, row)[0] for row in TABLE[4:]}
+def test_the_ablations_are_in_the_published_order(app, tasks):
+    rows = {row.name.strip(): counted(app, tasks, row)[0] for row in TABLE[4:]}
     assert rows["theta = 0.15"] > rows["k = 20"] > rows["Tool Attention"] > rows["k = 5"] > rows["theta = 0.40"] > 0
     assert rows["without lazy loading"] == 0
 
 
-def test_poisoned_descriptions_are_kept_out_of_benign_turns(console, tasks):
-    gated = exclusion(console, TESTBED, tasks, "tool_attention", every=EVERY)
+def test_poisoned_descriptions_are_kept_out_of_benign_turns(app, tasks):
+    gated = exclusion(app, TESTBED, tasks, "tool_attention", every=EVERY)
     assert gated.poisoned >= 50
     assert gated.kept_out >= KEPT_OUT_PUBLISHED
-    plain = exclusion(console, TESTBED, tasks, "simple_retrieval", every=EVERY)
+    plain = exclusion(app, TESTBED, tasks, "simple_retrieval", every=EVERY)
     assert gated.kept_out > plain.kept_out
     assert gated.never_in > plain.never_in
     assert gated.in_pool > 0.5  # what the gate does not help against, and docs/decisions says so
 
 
-def test_a_poisoned_tool_is_measured_alone(console, tasks):
+def test_a_poisoned_tool_is_measured_alone(app, tasks):
     """The same share as if each were put into the catalog by itself, here for three of them."""
-    base = console.library.catalog(TESTBED)
+    base = app.catalogs.catalog(TESTBED)
     mixed, ids = poisoned_catalog(base, EVERY)
     asked = tasks[:12]
-    console.library.save(mixed, "all at once")
-    together = np.array([active_alone(d, ids) for d in decisions(console, asked, mixed.name, "simple_retrieval")])
+    app.catalogs.save(mixed, "all at once")
+    together = np.array([active_alone(d, ids) for d in decisions(app, asked, mixed.name, "simple_retrieval")])
     often = sorted(range(len(ids)), key=lambda column: -together[:, column].sum())[:3]
     assert together[:, often].any()
     for column in often:
         server = next(server for server in mixed.servers if any(tool.id == ids[column] for tool in server.tools))
         alone = Catalog("with one stranger", (*base.servers, server))
-        console.library.save(alone, "one")
-        made = decisions(console, asked, alone.name, "simple_retrieval")
+        app.catalogs.save(alone, "one")
+        made = decisions(app, asked, alone.name, "simple_retrieval")
         found = [ids[column] in {d.tools.ids[row] for row in d.candidates} for d in made]
         assert found == together[:, column].tolist()

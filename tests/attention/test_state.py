@@ -15,26 +15,26 @@ OVERLAPS = {"mail::send": 0.9, "mail::find": 0.6, "mail::burn": 0.6, "mail::odd"
 
 
 @pytest.fixture
-def scene():
+def context():
     needs = {"send": (MAIL, CONFIRMED), "burn": (CONFIRMED,), "odd": ("an old gate",), "far": (MAIL,)}
     tools = [worlds.tool(one, preconditions=needs.get(one, ())) for one in ("send", "find", "burn", "odd", "far")]
-    return worlds.scene(worlds.catalog(Server("mail", tools=tuple(tools))), {}, OVERLAPS)
+    return worlds.context(worlds.catalog(Server("mail", tools=tuple(tools))), {}, OVERLAPS)
 
 
-def view(scene, catalog=None, **values):
-    decision = ToolAttention().route("x", scene, ToolAttention.parameters().replaced(values))
-    return state_view(decision, catalog or scene.catalog)
+def view(context, catalog=None, **values):
+    decision = ToolAttention().route("x", context, ToolAttention.parameters().replaced(values))
+    return state_view(decision, catalog or context.catalog)
 
 
-def test_it_names_what_the_catalogs_preconditions_ask_for(scene):
-    found = view(scene)
+def test_it_names_what_the_catalogs_preconditions_ask_for(context):
+    found = view(context)
     assert found.named == AgentState(frozenset({"mail:write"}), frozenset(), frozenset({"confirmed"}))
     assert found.guarded == 4
-    assert found.held == AgentState(frozenset("*"), frozenset("*"), frozenset("*"))
+    assert found.state == AgentState(frozenset("*"), frozenset("*"), frozenset("*"))
 
 
-def test_each_tool_that_is_held_back_lacks_what_does_not_hold(scene):
-    held_back = view(scene, scopes="mail:*", milestones="none").held_back
+def test_each_tool_that_is_held_back_lacks_what_does_not_hold(context):
+    held_back = view(context, scopes="mail:*", milestones="none").held_back
     assert [(one.tool, one.iso, one.lacks) for one in held_back] == [
         ("mail::send", 0.9, (CONFIRMED,)),
         ("mail::burn", 0.6, (CONFIRMED,)),
@@ -42,24 +42,24 @@ def test_each_tool_that_is_held_back_lacks_what_does_not_hold(scene):
     ]
 
 
-def test_a_rank_is_that_among_the_candidates_and_none_beyond_the_k(scene):
-    assert [one.rank for one in view(scene, milestones="none").held_back] == [1, 2, 2]
-    assert [one.rank for one in view(scene, milestones="none", n=1).held_back] == [1, None, None]
+def test_a_rank_is_that_among_the_candidates_and_none_beyond_the_k(context):
+    assert [one.rank for one in view(context, milestones="none").held_back] == [1, 2, 2]
+    assert [one.rank for one in view(context, milestones="none", n=1).held_back] == [1, None, None]
 
 
-def test_a_tool_that_the_catalog_has_lost_since_is_left_out(scene):
+def test_a_tool_that_the_catalog_has_lost_since_is_left_out(context):
     other = Catalog("c", (Server("mail", tools=(Tool("mail", "burn", preconditions=(MAIL,)),)),))
-    (left,) = view(scene, other, scopes="none", milestones="none").held_back
+    (left,) = view(context, other, scopes="none", milestones="none").held_back
     assert (left.tool, left.lacks) == ("mail::burn", (MAIL,))
 
 
-def test_a_decision_that_did_not_look_at_the_state_says_so(scene):
-    found = view(scene, milestones="none", preconditions=False)
+def test_a_decision_that_did_not_look_at_the_state_says_so(context):
+    found = view(context, milestones="none", preconditions=False)
     assert (found.checked, found.held_back) == (False, ())
-    assert view(scene).checked
+    assert view(context).checked
 
 
-def test_what_it_lacks_granted_a_tool_is_held_back_no_longer(scene):
-    first, *_ = view(scene, scopes="none", milestones="none").held_back
+def test_what_it_lacks_granted_a_tool_is_held_back_no_longer(context):
+    first, *_ = view(context, scopes="none", milestones="none").held_back
     granted = AgentState() | AgentState.satisfying(first.lacks)
-    assert first.tool not in [one.tool for one in view(scene, **granted.texts()).held_back]
+    assert first.tool not in [one.tool for one in view(context, **granted.texts()).held_back]

@@ -6,9 +6,9 @@ import pytest
 
 from core.attention.summaries import pool, shortened_description, summary_line
 from core.domain.catalog import Tool
-from core.index.views import full
-from core.library import shipped
-from core.tokens import count_tokens
+from core.importers.read_shipped import shipped
+from core.index.text_views import full
+from core.shared.tokens import count_tokens
 
 LONG = "Finds letters by sender. Looks into folders too! Does it match? Yes.\nAnd lists attachments, if there are any, with their size."
 

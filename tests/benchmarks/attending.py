@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sample_catalog
+from core.app import App, Settings, open_app
 from core.attention.summaries import MAX_TOKENS, shortened_description
-from core.console import Console
 from core.domain.catalog import Catalog, words
-from core.domain.decision import DROPS, KEPT, Decision, Drop
+from core.domain.decision import Decision
 from core.domain.task import Task
+from core.domain.trace import DROPS, KEPT, Drop
 from core.importers import read_document
-from core.shipped import SAMPLE
+from core.importers.shipped_catalogs import SAMPLE
 from sample_catalog.testbeds import ATTENTION_TASKS, CURATED
 from tests.benchmarks.measuring import ROOT, report
 
@@ -54,17 +55,18 @@ SHOWS_ALL = {"full_catalog", "static_pruning", "cli_lazy"}  # of the tools that 
 
 
 @contextmanager
-def opened() -> Iterator[Console]:
+def opened_app() -> Iterator[App]:
     """A console of which nothing is kept."""
-    with Console.open(":memory:") as console:
-        yield console
+    with open_app(Settings.from_environment(db=":memory:")) as app:
+        yield app
 
 
-def decisions(console: Console, tasks: Sequence[Task], catalog: str, router: str, **settings: object) -> list[Decision]:
+def decisions(app: App, tasks: Sequence[Task], catalog: str, router: str, **settings: object) -> list[Decision]:
     """One decision for each task."""
-    chosen = console.parameters(router, settings)
+    chosen = app.routing.parameters(router, settings)
     return [
-        console.route(task.subtask, catalog=catalog, router=router, parameters=chosen, record=False) for task in tasks
+        app.routing.route(task.subtask, catalog=catalog, router=router, parameters=chosen, record=False)
+        for task in tasks
     ]
 
 
@@ -77,11 +79,11 @@ def reach(made: Sequence[Decision], tasks: Sequence[Task]) -> float:
 
 def tokens() -> None:
     """The token column of the paper's main and ablation tables, counted on the testbed with its labelled tasks."""
-    with opened() as console:
-        tasks = [task for task in console.read_tasks(ATTENTION_TASKS) if task.relevant]
+    with opened_app() as app:
+        tasks = [task for task in app.lab.read_tasks(ATTENTION_TASKS) if task.relevant]
         print(f"newly exposed tokens a turn, {len(tasks)} tasks on {TESTBED}; in brackets the cached prefix")
         for row in TABLE:
-            made = decisions(console, tasks, TESTBED, row.router, **row.settings)
+            made = decisions(app, tasks, TESTBED, row.router, **row.settings)
             exposed = fmean(decision.exposure.exposed for decision in made)
             saved = 100 * (1 - exposed / made[0].tokens["baseline"])
             print(
@@ -93,10 +95,10 @@ def tokens() -> None:
 def states() -> None:
     """What preconditions save: the sample's sub-tasks asked by an agent that holds nothing (published: 2,462 to 2,368)."""
     nothing = {"scopes": "none", "outputs": "none", "milestones": "none"}
-    with opened() as console:
-        tasks = [task for task in console.read_tasks(sample_catalog.TASKS_DIR / "subtasks.jsonl") if task.relevant]
+    with opened_app() as app:
+        tasks = [task for task in app.lab.read_tasks(sample_catalog.TASKS_DIR / "subtasks.jsonl") if task.relevant]
         for name, settings in (("ISO only", {"preconditions": False}), ("with preconditions", nothing)):
-            made = decisions(console, tasks, SAMPLE, "tool_attention", **settings)
+            made = decisions(app, tasks, SAMPLE, "tool_attention", **settings)
             figures = {
                 "tokens": fmean(d.exposure.exposed for d in made),
                 "held back": fmean(len(d.remarks) for d in made),
@@ -107,8 +109,8 @@ def states() -> None:
 
 def thresholds() -> None:
     """The threshold that labelled tasks ask for (published: 0.22 to 0.32)."""
-    with opened() as console:
-        live = console.open_catalog(str(LIVE / "tools.json")) if LIVE.exists() else ""
+    with opened_app() as app:
+        live = app.open_catalog(str(LIVE / "tools.json")) if LIVE.exists() else ""
         sets = {
             "sample, sub-tasks": (SAMPLE, sample_catalog.TASKS_DIR / "subtasks.jsonl"),
             "sample, L2": (SAMPLE, sample_catalog.TASKS_DIR / "l2_context.jsonl"),
@@ -119,8 +121,8 @@ def thresholds() -> None:
         for name, (catalog, path) in sets.items():
             if not catalog:
                 continue
-            fit = console.middleware.calibrate(
-                console.read_tasks(path), catalog=catalog, parameters=console.parameters("tool_attention")
+            fit = app.lab.fit_threshold(
+                app.lab.read_tasks(path), catalog=catalog, parameters=app.routing.parameters("tool_attention")
             )
             paper = next(point for point in fit.points if point.theta == 0.28)
             report(
@@ -172,13 +174,13 @@ def poisoned_catalog(base: Catalog, every: int = 1) -> tuple[Catalog, tuple[str,
     return Catalog(f"{base.name} with strangers", (*base.servers, *strangers)), ids
 
 
-def exclusion(console: Console, base: str, tasks: Sequence[Task], router: str, *, every: int = 1) -> Exclusion:
+def exclusion(app: App, base: str, tasks: Sequence[Task], router: str, *, every: int = 1) -> Exclusion:
     """How many of the poisoned tools benign queries bring before the model."""
-    mixed, ids = poisoned_catalog(console.library.catalog(base), every)
-    console.library.save(mixed, "for a measurement")
-    shown = np.array([active_alone(d, ids) for d in decisions(console, tasks, mixed.name, router)])
+    mixed, ids = poisoned_catalog(app.catalogs.catalog(base), every)
+    app.catalogs.save(mixed, "for a measurement")
+    shown = np.array([active_alone(d, ids) for d in decisions(app, tasks, mixed.name, router)])
     pretended = [Task(tool, words(tool.partition("::")[2])) for tool in ids]
-    asked_for = np.array([active_alone(d, ids) for d in decisions(console, pretended, mixed.name, router)])
+    asked_for = np.array([active_alone(d, ids) for d in decisions(app, pretended, mixed.name, router)])
     strangers = [mixed.tools[mixed.tool_row[tool]] for tool in ids]
     whole = {
         n: fmean(shortened_description(t, n) == t.description.strip() for t in strangers) for n in (MAX_TOKENS, 20)
@@ -206,11 +208,11 @@ def active_alone(decision: Decision, strangers: Sequence[str]) -> NDArray[np.boo
 
 def poisoning() -> None:
     """Benign queries, poisoned strangers (published: 46 of 50 kept out)."""
-    with opened() as console:
+    with opened_app() as app:
         for base, path in ((TESTBED, ATTENTION_TASKS), (SAMPLE, sample_catalog.TASKS_DIR / "subtasks.jsonl")):
-            tasks = [task for task in console.read_tasks(path) if task.relevant]
+            tasks = [task for task in app.lab.read_tasks(path) if task.relevant]
             for router in ("tool_attention", "simple_retrieval"):
-                found = exclusion(console, base, tasks, router)
+                found = exclusion(app, base, tasks, router)
                 report(
                     f"{router}: {found.poisoned} poisoned among {base}, {found.queries} queries",
                     {

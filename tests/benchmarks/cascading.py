@@ -14,17 +14,17 @@ from statistics import fmean
 import numpy as np
 
 import sample_catalog
-from core.console import Console
+from core.app import App, build_app
 from core.domain.decision import Decision
 from core.domain.task import Task
+from core.importers.shipped_catalogs import SAMPLE
 from core.lab.levels import node_set_f1, node_set_precision, node_set_recall
 from core.planning.base import SubQuery
 from core.planning.rules import RulesPlanner
-from core.routers.arguments import Said, missing
+from core.routers.arguments import QuestionLiterals, missing_arguments
 from core.routers.pa_rag import PaRag
-from core.shipped import SAMPLE
 from tests.benchmarks.attending import LIVE
-from tests.benchmarks.levelling import Variant, asking, live_questions, opened
+from tests.benchmarks.levelling import Variant, asking, live_questions, opened_store
 from tests.benchmarks.measuring import percentile
 
 VARIANTS = (
@@ -69,14 +69,14 @@ class Set:
     tasks: Sequence[Task]
 
 
-def labelled_sets(console: Console) -> list[Set]:
+def labelled_sets(app: App) -> list[Set]:
     """The sample's two sets, and LiveMCPBench's questions by the number of servers that they need."""
     found = [
-        Set(name, SAMPLE, console.read_tasks(sample_catalog.TASKS_DIR / f"pa_rag_{name}.jsonl"))
+        Set(name, SAMPLE, app.lab.read_tasks(sample_catalog.TASKS_DIR / f"pa_rag_{name}.jsonl"))
         for name in ("simple", "complex")
     ]
     if LIVE.exists():
-        catalog = console.open_catalog(str(LIVE / "tools.json"))
+        catalog = app.open_catalog(str(LIVE / "tools.json"))
         many = {task.id: len({tool.partition("::")[0] for tool in task.relevant}) > 2 for task in live_questions()}
         for name, wanted in (("live, 1-2 servers", False), ("live, 3 and more", True)):
             found.append(Set(name, catalog, [task for task in live_questions() if many[task.id] is wanted]))
@@ -111,14 +111,14 @@ class PlannedParts(RulesPlanner):
 
 def wording() -> None:
     """What the cascade finds where the parts are cut and worded as in the labelled plans: what is left to the decomposer."""
-    with opened() as store:
-        console = Console.over(store)
-        scene = console.library.scene(SAMPLE)
-        for one in labelled_sets(console)[:2]:
+    with opened_store() as store:
+        app = build_app(store)
+        context = app.catalogs.context(SAMPLE)
+        for one in labelled_sets(app)[:2]:
             router = PaRag({"rules": PlannedParts(one.tasks)})
             for settings in ({}, {"hierarchy": False}, {"reranker": "none"}, {"n": 1}):
                 chosen = PaRag.parameters().replaced({"path": "complex", **settings})
-                found = [returned(router.route(_text(task), scene, chosen)) for task in one.tasks]
+                found = [returned(router.route(_text(task), context, chosen)) for task in one.tasks]
                 print(
                     f"parts of the plan, {one.name:<8} {settings or ''!s:<24}{_figures(found, one.tasks)}",
                     flush=True,
@@ -132,14 +132,14 @@ def reranking() -> None:
 
 def arguments() -> None:
     """How often the argument check speaks at the right tool, and at tools drawn at random: the further apart the better."""
-    with opened() as store:
-        console = Console.over(store)
-        tasks = [task for task in console.read_tasks(sample_catalog.TASKS_DIR / "l2_context.jsonl") if task.relevant]
+    with opened_store() as store:
+        app = build_app(store)
+        tasks = [task for task in app.lab.read_tasks(sample_catalog.TASKS_DIR / "l2_context.jsonl") if task.relevant]
         single = [task for task in live_questions() if len(task.relevant) == 1] if LIVE.exists() else []
-        live = console.open_catalog(str(LIVE / "tools.json")) if single else SAMPLE
+        live = app.open_catalog(str(LIVE / "tools.json")) if single else SAMPLE
         for name, catalog, asked in (("sample, L2", SAMPLE, tasks), ("LiveMCPBench, one tool", live, single)):
             if asked:
-                right, drawn = _flagged(console, catalog, asked)
+                right, drawn = _flagged(app, catalog, asked)
                 print(f"argument check, {name:<24} right tool {100 * right:.1f} %, random tool {100 * drawn:.1f} %")
 
 
@@ -148,30 +148,30 @@ def _text(task: Task) -> str:
 
 
 def _table(variants: Sequence[Variant]) -> None:
-    with opened() as store:
-        console = Console.over(store)
-        sets = labelled_sets(console)
+    with opened_store() as store:
+        app = build_app(store)
+        sets = labelled_sets(app)
         print("planner of rules; precision, recall, F1, tools a query, p50 ms without embedding")
         print(" " * 28 + "".join(f"{f'{one.name} ({len(one.tasks)})':<37}" for one in sets))
         for variant in variants:
-            print(f"{variant.name:<28}" + "".join(_cell(console, variant, one) for one in sets), flush=True)
+            print(f"{variant.name:<28}" + "".join(_cell(app, variant, one) for one in sets), flush=True)
             if variant.router == "naive_rag":
                 print(
-                    f"{'  with as many tools':<28}" + "".join(_as_many(console, variant, one) for one in sets),
+                    f"{'  with as many tools':<28}" + "".join(_as_many(app, variant, one) for one in sets),
                     flush=True,
                 )
 
 
-def _cell(console: Console, variant: Variant, one: Set) -> str:
-    route = asking(console, variant, one.catalog)
+def _cell(app: App, variant: Variant, one: Set) -> str:
+    route = asking(app, variant, one.catalog)
     made = [route(_text(task)) for task in one.tasks]
     times = sorted(decision.timings_ms["score"] for decision in made)
     return _figures([returned(decision) for decision in made], one.tasks) + f" {percentile(times, 0.5):5.1f} ms"
 
 
-def _as_many(console: Console, naive: Variant, one: Set) -> str:
+def _as_many(app: App, naive: Variant, one: Set) -> str:
     """The best tools of the flat ranking, as many for each question as PA-RAG returns: what a wider cut alone would give."""
-    flat, pa_rag = (asking(console, variant, one.catalog) for variant in (naive, VARIANTS[0]))
+    flat, pa_rag = (asking(app, variant, one.catalog) for variant in (naive, VARIANTS[0]))
     found = [_best(flat, len(pa_rag(text).candidates), text) for text in map(_text, one.tasks)]
     return _figures(found, one.tasks) + " " * 9
 
@@ -186,13 +186,13 @@ def _figures(found: Sequence[Sequence[str]], tasks: Sequence[Task]) -> str:
     return "  P {:5.1f} R {:5.1f} F1 {:5.1f} {:4.1f}".format(*means, fmean(map(len, found)))
 
 
-def _flagged(console: Console, catalog: str, tasks: Sequence[Task]) -> tuple[float, float]:
-    tools = {tool.id: tool.input_schema for tool in console.library.catalog(catalog).tools}
+def _flagged(app: App, catalog: str, tasks: Sequence[Task]) -> tuple[float, float]:
+    tools = {tool.id: tool.input_schema for tool in app.catalogs.catalog(catalog).tools}
     draw = random.Random(1)
     right: list[bool] = []
     drawn: list[bool] = []
     for task in tasks:
-        said = Said.of(_text(task))
-        right.append(bool(missing(tools[task.relevant[0]], said)))
-        drawn += [bool(missing(tools[name], said)) for name in draw.sample(sorted(tools), RANDOM_TOOLS)]
+        said = QuestionLiterals.of(_text(task))
+        right.append(bool(missing_arguments(tools[task.relevant[0]], said)))
+        drawn += [bool(missing_arguments(tools[name], said)) for name in draw.sample(sorted(tools), RANDOM_TOOLS)]
     return fmean(right), fmean(drawn)

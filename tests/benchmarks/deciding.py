@@ -12,9 +12,10 @@ from core.embedding.cached import CachedEncoder, EncoderSource
 from core.embedding.onnx import onnx_source
 from core.index.catalog_index import CatalogIndex
 from core.routers import ROUTERS
-from core.routers.base import Scene
+from core.routers.context import RoutingContext
 from core.routers.matching import IndexMatcher
-from core.stats.book import StatisticsBook
+from core.shared.settings import Settings
+from core.stats.projection import StatisticsProjection
 from tests.benchmarks.measuring import percentile, report, timed
 
 TEXT = "convert the prices of a table from dollars to euros and draw a chart of the total per month"
@@ -52,7 +53,7 @@ def catalog(servers: int, tools_each: int) -> Catalog:
 
 def embedding() -> None:
     """One text, not seen before."""
-    encoder = CachedEncoder(onnx_source(), MemoryVectorStore())
+    encoder = CachedEncoder(onnx_source(Settings.from_environment().models_folder), MemoryVectorStore())
     numbers = itertools.count()
     times = timed(lambda: encoder.encode_query(f"{TEXT} {next(numbers)}"), 200, warm_up=10)
     report(
@@ -70,9 +71,9 @@ def decisions() -> None:
         made = catalog(servers, each)
         index = CatalogIndex.build(made, encoder)
         tokens = np.full(len(made.tools), 100, dtype=np.int64)
-        scene = Scene.of(made, StatisticsBook(made).snapshot(), IndexMatcher(index, encoder), tokens)
+        context = RoutingContext.of(made, StatisticsProjection(made).snapshot(), IndexMatcher(index, encoder), tokens)
         router = ROUTERS["ehrr"]()
-        times = timed(lambda scene=scene, router=router: router.route(TEXT, scene), 300, warm_up=10)
+        times = timed(lambda context=context, router=router: router.route(TEXT, context), 300, warm_up=10)
         report(
             f"decide among {servers:,} servers, {len(made.tools):,} tools (vector given)",
             {"p50": percentile(times, 0.5) * 1e3, "p90": percentile(times, 0.9) * 1e3},

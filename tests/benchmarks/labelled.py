@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import sample_catalog
-from core.console import Console
+from core.app import App, Settings, open_app
 from core.domain.catalog import Catalog
 from core.domain.task import Step, Task
-from core.routers.base import Scene
-from core.shipped import SAMPLE
+from core.importers.shipped_catalogs import SAMPLE
+from core.routers.context import RoutingContext
 from tests.benchmarks.attending import LIVE
 
 RUNNING = "the servers that run"
@@ -32,44 +32,44 @@ class Asked:
 
 
 @contextmanager
-def opened() -> Iterator[Console]:
+def opened_app() -> Iterator[App]:
     """A console of which nothing is kept, with the sample's servers that run as a catalog of their own."""
-    with Console.open(":memory:") as console:
-        real = tuple(server for server in console.library.catalog(SAMPLE).servers if not server.virtual)
-        console.library.save(Catalog(RUNNING, real), "for a measurement")
-        yield console
+    with open_app(Settings.from_environment(db=":memory:")) as app:
+        real = tuple(server for server in app.catalogs.catalog(SAMPLE).servers if not server.virtual)
+        app.catalogs.save(Catalog(RUNNING, real), "for a measurement")
+        yield app
 
 
-def scene(console: Console, catalog: str) -> Scene:
+def context(app: App, catalog: str) -> RoutingContext:
     """What routers see of a catalog."""
-    return console.library.scene(catalog, None)
+    return app.catalogs.context(catalog, None)
 
 
-def tasks(console: Console, name: str) -> tuple[Task, ...]:
+def tasks(app: App, name: str) -> tuple[Task, ...]:
     """The labelled tasks of one file of the sample."""
-    return console.read_tasks(sample_catalog.TASKS_DIR / f"{name}.jsonl")
+    return app.lab.read_tasks(sample_catalog.TASKS_DIR / f"{name}.jsonl")
 
 
-def questions(console: Console, name: str) -> list[Asked]:
+def questions(app: App, name: str) -> list[Asked]:
     """The questions of one of the sample's files as a person wrote them, with their plans."""
-    return [Asked(task.question or task.subtask, _steps(task.plan) or _whole(task)) for task in tasks(console, name)]
+    return [Asked(task.question or task.subtask, _steps(task.plan) or _whole(task)) for task in tasks(app, name)]
 
 
-def testbed(console: Console, path: Path) -> list[Asked]:
+def testbed(app: App, path: Path) -> list[Asked]:
     """The questions of a testbed that something can do."""
-    return [Asked(task.question, _whole(task)) for task in console.read_tasks(path) if task.relevant]
+    return [Asked(task.question, _whole(task)) for task in app.lab.read_tasks(path) if task.relevant]
 
 
-def live(console: Console) -> tuple[str, list[Asked], list[str]]:
+def live(app: App) -> tuple[str, list[Asked], list[str]]:
     """LiveMCPBench: its catalog, its questions, each with the parts that it is labelled with, and those parts' texts."""
     if not LIVE.exists():
         return "", [], []
     steps: dict[str, list[Task]] = {}
-    labelled = console.read_tasks(LIVE / "subtasks.jsonl")
+    labelled = app.lab.read_tasks(LIVE / "subtasks.jsonl")
     for task in labelled:
         steps.setdefault(task.question, []).append(task)
     asked = [Asked(text, tuple(_whole(task)[0] for task in parts)) for text, parts in steps.items()]
-    return console.open_catalog(str(LIVE / "tools.json")), asked, [task.subtask for task in labelled]
+    return app.open_catalog(str(LIVE / "tools.json")), asked, [task.subtask for task in labelled]
 
 
 def _steps(plan: tuple[Step, ...]) -> tuple[tuple[frozenset[str], tuple[int, ...]], ...]:

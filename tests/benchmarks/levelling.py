@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import sample_catalog
-from core.console import Console
+from core.app import App, build_app
 from core.domain.decision import Decision
 from core.domain.task import Step, Task
+from core.importers.shipped_catalogs import SAMPLE
 from core.lab.levels import LEVELS, LevelRun, run_levels
 from core.routers import ROUTERS
-from core.shipped import SAMPLE
 from core.store import Store
 from tests.benchmarks.attending import LIVE
 from tests.benchmarks.measuring import percentile
@@ -48,7 +48,7 @@ VARIANTS = (
 
 
 @contextmanager
-def opened() -> Iterator[Store]:
+def opened_store() -> Iterator[Store]:
     """A store of which nothing is kept. Consoles over it share the catalogs' vectors, and each embeds its questions anew."""
     store = Store(None)
     try:
@@ -57,16 +57,16 @@ def opened() -> Iterator[Store]:
         store.close()
 
 
-def asking(console: Console, variant: Variant, catalog: str) -> Callable[[str], Decision]:
+def asking(app: App, variant: Variant, catalog: str) -> Callable[[str], Decision]:
     """What a variant decides for a question."""
-    chosen = console.parameters(variant.router, variant.settings)
-    return lambda text: console.route(text, catalog=catalog, router=variant.router, parameters=chosen, record=False)
+    chosen = app.routing.parameters(variant.router, variant.settings)
+    return lambda text: app.routing.route(text, catalog=catalog, router=variant.router, parameters=chosen, record=False)
 
 
-def labelled(console: Console) -> list[Task]:
+def labelled(app: App) -> list[Task]:
     """The sample's tasks of all five levels."""
     paths = sorted(sample_catalog.TASKS_DIR.glob("l[1-5]_*.jsonl"))
-    return [task for path in paths for task in console.read_tasks(path)]
+    return [task for path in paths for task in app.lab.read_tasks(path)]
 
 
 def live_questions() -> list[Task]:
@@ -81,8 +81,8 @@ def live_questions() -> list[Task]:
 
 def levels() -> None:
     """Every orchestrator over the sample's five levels, and over LiveMCPBench's questions."""
-    with opened() as store:
-        tasks = labelled(Console.over(store))
+    with opened_store() as store:
+        tasks = labelled(build_app(store))
         counts = ", ".join(f"{sum(task.level == level for task in tasks)} {level}" for level in LEVELS)
         print(f"ETOM's levels on the sample, planner of rules ({counts}); in brackets time against {BASELINE}")
         base = {run.level: run for run in _measured(store, Variant("", BASELINE, {"refuse": True}), tasks)}
@@ -93,9 +93,9 @@ def levels() -> None:
 
 
 def _measured(store: Store, variant: Variant, tasks: Sequence[Task]) -> tuple[LevelRun, ...]:
-    console = Console.over(store)  # closing it would close the store
-    console.route("warm up", record=False)
-    return run_levels(variant.router, tasks, asking(console, variant, SAMPLE))
+    app = build_app(store)  # closing it would close the store
+    app.routing.route("warm up", record=False)
+    return run_levels(variant.router, tasks, asking(app, variant, SAMPLE))
 
 
 def _line(variant: Variant, runs: Sequence[LevelRun], base: dict[str, LevelRun]) -> str:
@@ -110,24 +110,24 @@ def _line(variant: Variant, runs: Sequence[LevelRun], base: dict[str, LevelRun])
 def _live(store: Store, variant: Variant) -> str:
     if not LIVE.exists():
         return ""
-    console = Console.over(store)
-    catalog = console.open_catalog(str(LIVE / "tools.json"))
-    (run,) = run_levels(variant.router, live_questions(), asking(console, variant, catalog))
+    app = build_app(store)
+    catalog = app.open_catalog(str(LIVE / "tools.json"))
+    (run,) = run_levels(variant.router, live_questions(), asking(app, variant, catalog))
     return f", LiveMCPBench F1 {100 * run.scores['f1']:.1f}"
 
 
 def times() -> None:
     """Decision time without embedding, by router: the sample's sub-tasks, and whole questions of several steps."""
-    with opened() as store:
-        console = Console.over(store)
-        short = [task.subtask for task in console.read_tasks(sample_catalog.TASKS_DIR / "subtasks.jsonl")[:TIMED]]
-        long = [task.question for task in console.read_tasks(sample_catalog.TASKS_DIR / "l4_across_servers.jsonl")]
-        tools = len(console.library.catalog(SAMPLE).tools)
+    with opened_store() as store:
+        app = build_app(store)
+        short = [task.subtask for task in app.lab.read_tasks(sample_catalog.TASKS_DIR / "subtasks.jsonl")[:TIMED]]
+        long = [task.question for task in app.lab.read_tasks(sample_catalog.TASKS_DIR / "l4_across_servers.jsonl")]
+        tools = len(app.catalogs.catalog(SAMPLE).tools)
         print(
             f"decision time at {tools} tools, vectors given, planner of rules   (to reach: p50 15 ms without reranking)"
         )
         for router in ROUTERS:
-            route = asking(console, Variant(router, router, {}), SAMPLE)
+            route = asking(app, Variant(router, router, {}), SAMPLE)
             figures = [_scored_ms(route, texts) for texts in (short, long)]
             said = ", ".join(
                 f"{kind} p50 {percentile(found, 0.5):.2f} p90 {percentile(found, 0.9):.2f} ms"

@@ -9,12 +9,12 @@ from statistics import fmean
 import numpy as np
 from numpy.typing import NDArray
 
-from core.console import Console
+from core.app import App
+from core.importers.shipped_catalogs import SAMPLE
 from core.planning.base import SubQuery
 from core.planning.rules import RulesPlanner
-from core.routers.base import Scene
+from core.routers.context import RoutingContext
 from core.routers.parameters import MatchingParameters
-from core.shipped import SAMPLE
 from sample_catalog.testbeds import ATTENTION_TASKS, SEARCH_TASKS
 from tests.benchmarks import labelled
 from tests.benchmarks.labelled import Asked
@@ -29,15 +29,15 @@ PLANNED = (*COMPLEX, "ehrr_categories", "pa_rag_simple")
 
 def planning() -> None:
     """Parts, complexity and wordings, on the sample, the testbeds and LiveMCPBench."""
-    with labelled.opened() as console:
-        _parts(console)
-        _complexity(console)
-        _wordings(console)
+    with labelled.app() as app:
+        _parts(app)
+        _complexity(app)
+        _wordings(app)
 
 
-def _parts(console: Console) -> None:
-    catalog, asked, _ = labelled.live(console)
-    sets = [(SAMPLE, name, labelled.questions(console, name)) for name in PLANNED]
+def _parts(app: App) -> None:
+    catalog, asked, _ = labelled.live(app)
+    sets = [(SAMPLE, name, labelled.questions(app, name)) for name in PLANNED]
     sets += [(catalog, "LiveMCPBench", asked)] if catalog else []
     print(
         "parts: number right, within one; steps whose tool is among a part's best 3, (whole question: as many); needs F1"
@@ -45,7 +45,7 @@ def _parts(console: Console) -> None:
     for where, name, questions in sets:
         made = [RULES.decompose(question.text) for question in questions]
         off = np.array([len(parts) - len(question.steps) for parts, question in zip(made, questions, strict=True)])
-        ranked = _ranking(labelled.scene(console, where))
+        ranked = _ranking(labelled.context(app, where))
         met, whole = (
             _met(ranked, made, questions),
             _met(ranked, [()] * len(made), questions, [3 * len(p) for p in made]),
@@ -79,69 +79,69 @@ def _needs_f1(made: Sequence[Sequence[SubQuery]], questions: Sequence[Asked]) ->
     return 2 * hits / (found + labelled_) if labelled_ else float("nan")
 
 
-def _complexity(console: Console) -> None:
+def _complexity(app: App) -> None:
     print("complexity: share labelled rightly")
     for names, label in ((SIMPLE, "simple"), (COMPLEX, "complex")):
         for name in names:
-            questions = labelled.questions(console, name)
-            print(f"{name:<20} {len(questions):>4}  {_labelled(console, SAMPLE, questions, label):.2f}  {label}")
-    catalog, asked, _ = labelled.live(console)
+            questions = labelled.questions(app, name)
+            print(f"{name:<20} {len(questions):>4}  {_labelled(app, SAMPLE, questions, label):.2f}  {label}")
+    catalog, asked, _ = labelled.live(app)
     for label in ("simple", "complex") if catalog else ():
         of = [q for q in asked if (_servers(q) >= MANY_SERVERS) is (label == "complex")]
-        print(f"{'LiveMCPBench':<20} {len(of):>4}  {_labelled(console, catalog, of, label):.2f}  {label} (by servers)")
+        print(f"{'LiveMCPBench':<20} {len(of):>4}  {_labelled(app, catalog, of, label):.2f}  {label} (by servers)")
 
 
 def _servers(question: Asked) -> int:
     return len({tool.partition("::")[0] for tool in question.tools})
 
 
-def _labelled(console: Console, catalog: str, questions: Sequence[Asked], label: str) -> float:
-    scene = labelled.scene(console, catalog)
-    texts = [server.profile() for server in scene.catalog.servers]
+def _labelled(app: App, catalog: str, questions: Sequence[Asked], label: str) -> float:
+    context = labelled.context(app, catalog)
+    texts = [server.profile() for server in context.catalog.servers]
     right: list[bool] = []
     for question in questions:
-        found = scene.matcher.match(question.text, "", MatchingParameters()).servers
+        found = context.matcher.match(question.text, "", MatchingParameters()).servers
         read = [texts[row] for row in np.argsort(-found, kind="stable")[:SERVERS_READ]]
         right.append(RULES.complexity(question.text, read).label == label)
     return fmean(right)
 
 
-def _wordings(console: Console) -> None:
-    catalog, asked, _ = labelled.live(console)
-    sets = [(SAMPLE, name, labelled.questions(console, name)) for name in SIMPLE]
-    sets += [("search-15", "search-15", labelled.testbed(console, SEARCH_TASKS))]
-    sets += [("attention-120", "attention-120", labelled.testbed(console, ATTENTION_TASKS))]
+def _wordings(app: App) -> None:
+    catalog, asked, _ = labelled.live(app)
+    sets = [(SAMPLE, name, labelled.questions(app, name)) for name in SIMPLE]
+    sets += [("search-15", "search-15", labelled.testbed(app, SEARCH_TASKS))]
+    sets += [("attention-120", "attention-120", labelled.testbed(app, ATTENTION_TASKS))]
     sets += [(catalog, "LiveMCPBench", asked)] if catalog else []
     print("MRR: BM25 as asked, tool prediction; cosine as asked, with the other wordings")
     for where, name, questions in sets:
-        scene = labelled.scene(console, where)
+        context = labelled.context(app, where)
         of = [question for question in questions if question.steps]
         figures = (
-            _mrr(scene, of, lambda text, scene=scene: scene.matcher.bm25("tools", text)),
-            _mrr(scene, of, lambda text, scene=scene: scene.matcher.bm25("tools", RULES.predict_tool(text))),
-            _mrr(scene, of, lambda text, scene=scene: _cosines(scene, [text])),
-            _mrr(scene, of, lambda text, scene=scene: _cosines(scene, [text, *RULES.expand(text)])),
+            _mrr(context, of, lambda text, context=context: context.matcher.bm25("tools", text)),
+            _mrr(context, of, lambda text, context=context: context.matcher.bm25("tools", RULES.predict_tool(text))),
+            _mrr(context, of, lambda text, context=context: _cosines(context, [text])),
+            _mrr(context, of, lambda text, context=context: _cosines(context, [text, *RULES.expand(text)])),
         )
         print(f"{name:<20} {len(of):>4}  {'  '.join(f'{figure:.3f}' for figure in figures)}")
 
 
-def _mrr(scene: Scene, questions: Sequence[Asked], score: Callable[[str], NDArray[np.float64]]) -> float:
+def _mrr(context: RoutingContext, questions: Sequence[Asked], score: Callable[[str], NDArray[np.float64]]) -> float:
     reciprocal: list[float] = []
     for question in questions:
         scores = score(question.text)
-        order = [scene.tool_ids[row] for row in np.argsort(-scores, kind="stable") if scores[row] > 0]
+        order = [context.tool_ids[row] for row in np.argsort(-scores, kind="stable") if scores[row] > 0]
         reciprocal.append(next((1 / (at + 1) for at, tool in enumerate(order) if tool in question.tools), 0.0))
     return fmean(reciprocal)
 
 
-def _cosines(scene: Scene, texts: Sequence[str]) -> NDArray[np.float64]:
-    return np.max([scene.matcher.cosines("tools", "full", scene.matcher.embed(text)) for text in texts], axis=0)
+def _cosines(context: RoutingContext, texts: Sequence[str]) -> NDArray[np.float64]:
+    return np.max([context.matcher.cosines("tools", "full", context.matcher.embed(text)) for text in texts], axis=0)
 
 
-def _ranking(scene: Scene) -> Callable[[str], Sequence[str]]:
+def _ranking(context: RoutingContext) -> Callable[[str], Sequence[str]]:
     @cache
     def ranked(text: str) -> Sequence[str]:
-        found = scene.matcher.match(text, "", MatchingParameters()).tools
-        return [scene.tool_ids[row] for row in np.argsort(-found, kind="stable")[:50]]
+        found = context.matcher.match(text, "", MatchingParameters()).tools
+        return [context.tool_ids[row] for row in np.argsort(-found, kind="stable")[:50]]
 
     return ranked

@@ -8,10 +8,10 @@ from statistics import fmean
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from core.console import Console
-from core.index.views import full
+from core.app import App
+from core.importers.shipped_catalogs import SAMPLE
+from core.index.text_views import full
 from core.planning.refusal import LIMIT, TEXTS_READ, coverage, fit
-from core.shipped import SAMPLE
 from tests.benchmarks import labelled
 
 Signals = list[tuple[float, float]]  # (best cosine, coverage) of each question
@@ -19,8 +19,8 @@ Signals = list[tuple[float, float]]  # (best cosine, coverage) of each question
 
 def refusing() -> None:
     """Shares refused at the limit, and the area under the curve of each signal against what nothing can do."""
-    with labelled.opened() as console:
-        possible, impossible = _possible(console), _impossible(console)
+    with labelled.app() as app:
+        possible, impossible = _possible(app), _impossible(app)
     print(f"refused by rules (fit < {LIMIT}); to reach: few of the first, many of the second")
     for name, signals in (*possible.items(), *impossible.items()):
         print(f"{name:<58} {len(signals):>4} {100 * fmean(fit(*one) < LIMIT for one in signals):>5.0f} %")
@@ -38,46 +38,46 @@ PAIRS = (
 )
 
 
-def _possible(console: Console) -> dict[str, Signals]:
-    l1, l2, simple = (labelled.tasks(console, name) for name in ("l1_direct", "l2_context", "pa_rag_simple"))
-    subtasks = [task.subtask for task in labelled.tasks(console, "subtasks") if task.relevant]
-    catalog, asked, parts = labelled.live(console)
+def _possible(app: App) -> dict[str, Signals]:
+    l1, l2, simple = (labelled.tasks(app, name) for name in ("l1_direct", "l2_context", "pa_rag_simple"))
+    subtasks = [task.subtask for task in labelled.tasks(app, "subtasks") if task.relevant]
+    catalog, asked, parts = labelled.live(app)
     found = {
-        "L1, as asked": _signals(console, SAMPLE, [task.question for task in l1]),
-        "L2, as asked": _signals(console, SAMPLE, [task.question for task in l2]),
-        "L2, in a model's words": _signals(console, SAMPLE, [task.subtask for task in l2]),
-        "PA-RAG simple, as asked": _signals(console, SAMPLE, [task.question for task in simple]),
-        "sub-tasks, asked of the servers that run": _signals(console, labelled.RUNNING, subtasks),
+        "L1, as asked": _signals(app, SAMPLE, [task.question for task in l1]),
+        "L2, as asked": _signals(app, SAMPLE, [task.question for task in l2]),
+        "L2, in a model's words": _signals(app, SAMPLE, [task.subtask for task in l2]),
+        "PA-RAG simple, as asked": _signals(app, SAMPLE, [task.question for task in simple]),
+        "sub-tasks, asked of the servers that run": _signals(app, labelled.RUNNING, subtasks),
     }
     if catalog:
-        found["LiveMCPBench, as asked"] = _signals(console, catalog, [question.text for question in asked])
-        found["LiveMCPBench, in a model's words"] = _signals(console, catalog, parts)
+        found["LiveMCPBench, as asked"] = _signals(app, catalog, [question.text for question in asked])
+        found["LiveMCPBench, in a model's words"] = _signals(app, catalog, parts)
     return found
 
 
-def _impossible(console: Console) -> dict[str, Signals]:
-    l5 = labelled.tasks(console, "l5_out_of_scope")
-    there = set(labelled.scene(console, labelled.RUNNING).tool_ids)
-    gone = [task.question for task in labelled.tasks(console, "l2_context") if there.isdisjoint(task.relevant)]
-    none = [task.subtask for task in labelled.tasks(console, "subtasks") if not task.relevant]
+def _impossible(app: App) -> dict[str, Signals]:
+    l5 = labelled.tasks(app, "l5_out_of_scope")
+    there = set(labelled.context(app, labelled.RUNNING).tool_ids)
+    gone = [task.question for task in labelled.tasks(app, "l2_context") if there.isdisjoint(task.relevant)]
+    none = [task.subtask for task in labelled.tasks(app, "subtasks") if not task.relevant]
     found = {
-        "L5, as asked": _signals(console, SAMPLE, [task.question for task in l5]),
-        "L5, in a model's words": _signals(console, SAMPLE, [task.subtask for task in l5]),
-        "impossible sub-tasks, asked of the servers that run": _signals(console, labelled.RUNNING, none),
-        "L2 asked of the servers that run, tools missing": _signals(console, labelled.RUNNING, gone),
+        "L5, as asked": _signals(app, SAMPLE, [task.question for task in l5]),
+        "L5, in a model's words": _signals(app, SAMPLE, [task.subtask for task in l5]),
+        "impossible sub-tasks, asked of the servers that run": _signals(app, labelled.RUNNING, none),
+        "L2 asked of the servers that run, tools missing": _signals(app, labelled.RUNNING, gone),
     }
-    if catalog := labelled.live(console)[0]:
-        found["L5 asked of LiveMCPBench"] = _signals(console, catalog, [task.question for task in l5])
+    if catalog := labelled.live(app)[0]:
+        found["L5 asked of LiveMCPBench"] = _signals(app, catalog, [task.question for task in l5])
     return found
 
 
-def _signals(console: Console, catalog: str, texts: Sequence[str]) -> Signals:
-    scene = labelled.scene(console, catalog)
+def _signals(app: App, catalog: str, texts: Sequence[str]) -> Signals:
+    context = labelled.context(app, catalog)
     found: Signals = []
     for text in texts:
-        cosines = scene.matcher.cosines("tools", "full", scene.matcher.embed(text))
+        cosines = context.matcher.cosines("tools", "full", context.matcher.embed(text))
         best = np.argsort(-cosines, kind="stable")[:TEXTS_READ]
-        found.append((float(cosines[best[0]]), coverage(text, [full(scene.catalog.tools[row]) for row in best])))
+        found.append((float(cosines[best[0]]), coverage(text, [full(context.catalog.tools[row]) for row in best])))
     return found
 
 

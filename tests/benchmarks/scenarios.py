@@ -6,10 +6,10 @@ import time
 
 import numpy as np
 
-from core.console import Console
-from core.lab.scenario import walk
-from core.lab.scenario_measures import SETTINGS, ScenarioRun, measured
-from core.scenarios import planned
+from core.app import Settings, open_app
+from core.lab.scenarios.measures import SETTINGS, ScenarioRun, measured
+from core.lab.scenarios.simulation import walk
+from core.services.scenarios import planned
 from tests.benchmarks.measuring import report
 
 PUBLISHED = {  # PRAG, SONAR: SSR %, AL ms, FR %; NetMCP, Tables II and III
@@ -32,9 +32,9 @@ QUESTIONS = 156  # each once
 
 def simulating() -> None:
     """Steps per second with every decision made in full; similarities and vectors are looked up before."""
-    with Console.open(":memory:") as console:
+    with open_app(Settings.from_environment(db=":memory:")) as app:
         for catalog, reach in (("search-15", "5,000"), ("sample", "2,000")):
-            world = console.scenarios.world("hybrid", catalog=catalog, steps=2000)
+            world = app.scenarios.world("hybrid", catalog=catalog, steps=2000)
             for router in ("ehrr", "sonar", "prag"):
                 (entry,) = planned([router], SETTINGS[:1])
                 rates: list[float] = []
@@ -42,7 +42,7 @@ def simulating() -> None:
                     started = time.perf_counter()
                     measured(world, router, entry.setting, {}, walk(world, router, entry.parameters))
                     rates.append(len(world.order) / (time.perf_counter() - started))
-                size = len(world.scene.server_names)
+                size = len(world.context.server_names)
                 report(
                     f"simulate {router} among {size} servers",
                     {"median": float(np.median(rates[1:])), "best": max(rates)},  # the first fills the memory
@@ -53,19 +53,19 @@ def simulating() -> None:
 
 def scenarios() -> None:
     """Every router over many seeds, and what NetMCP published; then what a person asked, in the ideal network."""
-    with Console.open(":memory:") as console:
+    with open_app(Settings.from_environment(db=":memory:")) as app:
         plan = planned(("prag", "sonar", "ehrr"))
         for name in ("ideal", "hybrid", "hybrid_default", "fluctuating", "fluctuating_default"):
-            worlds = [console.scenarios.world(name, steps=1000, seed=seed) for seed in range(SEEDS)]
-            runs = [console.scenarios.run(world, plan) for world in worlds]
+            worlds = [app.scenarios.world(name, steps=1000, seed=seed) for seed in range(SEEDS)]
+            runs = [app.scenarios.run(world, plan) for world in worlds]
             for number, entry in enumerate(plan):
                 _show(name, [of_seed[number] for of_seed in runs])
                 pair = PUBLISHED.get(name, {}).get(entry.setting.name)
                 if pair is not None and entry.router in {"prag", "sonar"}:
                     ssr, al, fr = pair[entry.router == "sonar"]
                     print(f"{'':<40} published: SSR {ssr} %, AL {al} ms, FR {fr} %", flush=True)
-        asked = console.scenarios.world("ideal", steps=QUESTIONS, raw_questions=True)
-        for run in console.scenarios.run(asked, planned(("rag_bm25", "rerank_rag", "prag", "sonar"))):
+        asked = app.scenarios.world("ideal", steps=QUESTIONS, raw_questions=True)
+        for run in app.scenarios.run(asked, planned(("rag_bm25", "rerank_rag", "prag", "sonar"))):
             _show("ideal, as asked", [run])
 
 

@@ -9,7 +9,11 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, Locator, Page, expect
 
+from core.routers.ehrr_parameters import EhrrParameters
+from core.routers.presets import applied
+
 LIMIT_MS = 60_000
+PAPER = {name: str(value) for name, value in applied(EhrrParameters, "paper").changed().items()}  # as a link has them
 LOCAL = re.compile(r"(https?|wss?)://(127\.0\.0\.1|localhost)(:\d+)?/|data:|blob:|about:")
 UNSEEN = re.compile("[\u2060\u200d]")  # joiners: put into addresses so that they do not become links, left out of emoji
 NOT_FOUND = re.compile(r"Failed to load resource: .* 404")
@@ -213,7 +217,7 @@ class Route:
         self.visit.see(self.SENTENCE)
         self.visit.settled()
 
-    def verdict(self) -> tuple[str, str]:
+    def headline(self) -> tuple[str, str]:
         """The winner and its utility, as the sentence on top says them."""
         found = self.SENTENCE.match(self.visit.see(self.SENTENCE).inner_text())
         assert found is not None
@@ -241,13 +245,26 @@ class Route:
     # Knobs
 
     def slider(self, symbol: str) -> Locator:
-        """A knob by its symbol."""
-        return self.page.get_by_role("slider", name=re.compile(rf"^\W*{re.escape(symbol)}\W"))
+        """A knob by its symbol, which stands behind its plain name."""
+        return self.page.get_by_role("slider", name=re.compile(rf"(^|, ){re.escape(symbol)}(\W|$)"))
 
     def knob(self, kind: str, symbol: str) -> Locator:
         """The whole of a knob, with its label: stSlider, stNumberInput, stSelectbox or stCheckbox."""
-        label = re.compile(rf"^\W*{re.escape(symbol)}(\W|$)")
+        label = re.compile(rf"(^|, ){re.escape(symbol)}(\W|$)")
         return self.page.get_by_test_id("stSidebar").get_by_test_id(kind).filter(has_text=label)
+
+    def default(self, symbol: str) -> float:
+        """What one of EHRR's sliders begins with."""
+        (info,) = [info for info in EhrrParameters.knobs() if info.symbol == symbol]
+        return float(info.default or 0)
+
+    def open_advanced(self) -> None:
+        """Unfold the knobs that few people change."""
+        fold = (
+            self.page.get_by_test_id("stSidebar").get_by_test_id("stExpander").filter(has_text=re.compile("Advanced"))
+        )
+        if fold.locator("details[open]").count() == 0:
+            fold.locator("summary").click()
 
     def marked(self) -> int:
         """How many knobs bear the mark of a changed one."""

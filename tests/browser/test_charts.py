@@ -35,7 +35,7 @@ def test_a_knob_moves_the_charts_that_stand(console: ConsoleProgram, visitor: Vi
     slider = visit.page.get_by_role("slider", name="αt")
     for _ in range(6):  # faster than it can be drawn: what was overtaken is left out
         slider.press("ArrowRight")
-    visit.until_query(alpha_t="0.31")
+    visit.until_query(alpha_t="0.08")
     visit.settled()
     assert tools.inner_text() != before
     assert (
@@ -46,7 +46,7 @@ def test_a_knob_moves_the_charts_that_stand(console: ConsoleProgram, visitor: Vi
 
     # what is drawn is what was decided with the newest value
     alone = visitor(console)
-    alone.open("", q=QUESTION, alpha_t="0.31")
+    alone.open("", q=QUESTION, alpha_t="0.08")
     Route(alone).decided()
     assert tools.inner_text() == Route(alone).chart("3 · Tools").inner_text()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.console import Console
+from core.app import Settings, open_app
 
 from .conftest import Visitor
 from .pages import Call, Route, Visit
@@ -87,8 +87,8 @@ def hostile_catalog() -> str:
 def hostile(console: ConsoleProgram) -> ConsoleProgram:
     """The console with that catalog in its store."""
     console.stop()
-    with Console.open(console.db) as opened:
-        opened.desk.import_text(hostile_catalog(), "hostile", source=TEXTS[0])
+    with open_app(Settings.from_environment(db=console.db)) as opened:
+        opened.catalog_editor.import_text(hostile_catalog(), "hostile", source=TEXTS[0])
     console.start()
     return console
 
@@ -107,7 +107,7 @@ def test_on_route_and_in_why(hostile: ConsoleProgram, visitor: Visitor) -> None:
     route = Route(visit)
     visit.open("", catalog="hostile", q=NEED, hint=TEXTS[4], n="11", k="11")
     route.decided()
-    winner = route.verdict()[0]
+    winner = route.headline()[0]
     is_text(visit, *TEXTS[:2], "Wide")
     assert visit.field("What is needed?").input_value() == NEED
     assert visit.too_wide() == []

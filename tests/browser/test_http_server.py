@@ -33,7 +33,7 @@ def test_a_server_that_is_connected_called_and_lost(console: ConsoleProgram, vis
         configuration = {"mcpServers": {"units": {"type": "http", "url": f"http://127.0.0.1:{port}/mcp"}}}
         dialog.get_by_role("textbox", name="Text").fill(json.dumps(configuration))
         visit.press("Check it")
-        visit.fill("Keep it as", "live-units")
+        visit.fill("Save as", "live-units")
         visit.see(re.compile("1 address will be asked over the network"), within=dialog)
         visit.press("Connect and discover")  # right after typing: the name must not be the one of a moment ago
         visit.see(re.compile("1 of 1 server answered with 7 tools"))

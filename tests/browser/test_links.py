@@ -33,15 +33,18 @@ def as_linked(visit: Visit) -> None:
     expect(visit.field("What is needed?")).to_have_value(NEED, timeout=LIMIT_MS)
     expect(visit.field("Server hint")).to_have_value("unit conversion")
     expect(visit.select("Catalog")).to_have_value("sample")
-    for symbol, value in (("k", "3"), ("αt", "0.1"), ("κ", "12.5"), ("αs", "0.1"), ("n", "3")):
+    for symbol, value in (("k", "3"), ("αt", "0.1"), ("κ", "12.5")):
         expect(route.slider(symbol)).to_have_value(value, timeout=LIMIT_MS)
+    for symbol in ("αs", "n"):
+        expect(route.slider(symbol)).to_have_value(f"{route.default(symbol):g}", timeout=LIMIT_MS)
     expect(route.knob("stNumberInput", "B").get_by_role("spinbutton")).to_have_value("0.020")
-    expect(visit.select("billing")).to_have_value("per_attempt")
+    route.open_advanced()
+    expect(visit.select("What a retry costs")).to_have_value("per_attempt")
     for kind, symbol in (("stSlider", "k"), ("stSlider", "αt"), ("stSlider", "κ"), ("stNumberInput", "B")):
         expect(route.knob(kind, symbol)).to_contain_text("●")
     assert "●" not in (route.knob("stSlider", "αs").text_content() or "")
     groups = visit.page.get_by_test_id("stSidebar")
-    for title in ("Similarity · 1 changed", "Budget · 3 changed", "Ablations · 1 changed"):
+    for title in ("Similarity · 1 changed", "Budget · 2 changed", "Advanced · 2 changed"):
         expect(groups).to_contain_text(title)
     visit.until_query(**LINK)
 
@@ -51,29 +54,29 @@ def test_a_link_opens_in_exactly_its_state(console: ConsoleProgram, visitor: Vis
     route = Route(visit)
     visit.open("", **LINK)
     as_linked(visit)
-    linked = route.verdict()
+    linked = route.headline()
     assert len(route.names("2 · Auction")) == 3  # a short-list of k
 
     # another page and back: as it was left
     visit.go("Activity")
     visit.go("Route")
     as_linked(visit)
-    assert route.verdict() == linked
+    assert route.headline() == linked
 
     # a reload is the link once more
     visit.page.reload(wait_until="domcontentloaded")
     as_linked(visit)
-    assert route.verdict() == linked
+    assert route.headline() == linked
 
     # reset: every knob at its default, and nothing of them left in the URL; the question stays
     visit.press("Reset all knobs")
     visit.until_query(**{name: LINK[name] if name in {"q", "hint"} else None for name in LINK})
-    for symbol, value in (("k", "5"), ("αt", "0.25"), ("κ", "1")):
-        expect(route.slider(symbol)).to_have_value(value, timeout=LIMIT_MS)
+    for symbol in ("k", "αt", "κ"):
+        expect(route.slider(symbol)).to_have_value(f"{route.default(symbol):g}", timeout=LIMIT_MS)
     expect(route.knob("stNumberInput", "B").get_by_role("spinbutton")).to_have_value("")
     expect(visit.page.get_by_test_id("stSidebar").get_by_text("●")).to_have_count(0)
     route.decided()
-    assert route.verdict() != linked
+    assert route.headline() != linked
     expect(visit.field("What is needed?")).to_have_value(NEED)
 
 
@@ -82,24 +85,25 @@ def test_back_and_forward_are_steps_between_states(console: ConsoleProgram, visi
     route = Route(visit)
     visit.open("", q=NEED)
     route.decided()
-    before = route.verdict()
+    before, usual = route.headline(), route.default("αt")
+    moved = f"{usual + 0.01:g}"
     route.slider("αt").focus()
-    visit.page.keyboard.press("ArrowLeft")
-    visit.until_query(alpha_t="0.24")
-    expect(route.slider("αt")).to_have_value("0.24")
+    visit.page.keyboard.press("ArrowRight")
+    visit.until_query(alpha_t=moved)
+    expect(route.slider("αt")).to_have_value(moved)
     route.decided()
     visit.go("Catalog")
     visit.see("81 servers")
 
-    step(visit, "back", "/", alpha_t="0.24")
-    expect(route.slider("αt")).to_have_value("0.24", timeout=LIMIT_MS)
+    step(visit, "back", "/", alpha_t=moved)
+    expect(route.slider("αt")).to_have_value(moved, timeout=LIMIT_MS)
     route.decided()
     step(visit, "back", "/", alpha_t=None)
-    expect(route.slider("αt")).to_have_value("0.25", timeout=LIMIT_MS)
+    expect(route.slider("αt")).to_have_value(f"{usual:g}", timeout=LIMIT_MS)
     route.decided()
-    assert route.verdict() == before
-    step(visit, "forward", "/", alpha_t="0.24")
-    expect(route.slider("αt")).to_have_value("0.24", timeout=LIMIT_MS)
+    assert route.headline() == before
+    step(visit, "forward", "/", alpha_t=moved)
+    expect(route.slider("αt")).to_have_value(moved, timeout=LIMIT_MS)
     step(visit, "forward", "/catalog")
     visit.see("81 servers")
 
@@ -109,8 +113,8 @@ def test_a_link_that_makes_no_sense_says_so_and_works(console: ConsoleProgram, v
     route = Route(visit)
     visit.open("", q=NEED, alpha_t="a lot", k="-5", catalog="gone", router="gone", nonsense="<b>x</b>")
     route.decided()
-    expect(route.slider("αt")).to_have_value("0.25", timeout=LIMIT_MS)
-    expect(route.slider("k")).to_have_value("5")
+    for symbol in ("αt", "k"):
+        expect(route.slider(symbol)).to_have_value(f"{route.default(symbol):g}", timeout=LIMIT_MS)
     expect(visit.select("Catalog")).to_have_value("sample")
 
 
@@ -125,3 +129,12 @@ def step(visit: Visit, way: str, path: str, **query: str | None) -> None:
         if urlsplit(visit.page.url).path == path and all(visit.query.get(name) == text for name, text in query.items()):
             return
     raise AssertionError(f"{way} does not lead to {path} with {query}, but to {visit.page.url}")
+
+
+def test_a_page_without_knobs_has_no_sidebar(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console)
+    visit.open("", q=NEED)
+    Route(visit).decided()
+    visit.main.get_by_role("button", name="Call", exact=True).first.click()
+    visit.see("Not called yet")
+    expect(visit.page.get_by_test_id("stSidebar")).to_be_hidden()

@@ -29,9 +29,9 @@ def test_decide_turn_a_knob_call_learn_and_find_it_all_after_a_restart(
 
     # four steps, and one number for one thing wherever it stands
     route.ask(AIR)
-    winner, utility = route.verdict()
+    winner, utility = route.headline()
     assert winner == APT
-    assert route.names("1 · Servers")[-1] == "weather-now"  # the better server, by time
+    assert set(route.names("1 · Servers")[-2:]) == {"weather-now", "Barometer"}
     assert re.search(r"U −?-?\d\.\d{3}", visit.main.inner_text())
     shown = route.chart("3 · Tools").inner_text()
     assert APT in shown
@@ -40,18 +40,20 @@ def test_decide_turn_a_knob_call_learn_and_find_it_all_after_a_restart(
 
     # seconds made dearer: the quicker one of two equals wins, and the URL says why
     slider = route.slider("αt")
-    assert slider.input_value() == "0.25"
+    usual = route.default("αt")
+    assert slider.input_value() == f"{usual:g}"
     slider.focus()
     for _ in range(15):
         visit.page.keyboard.press("ArrowRight")
     route.until_winner(QUICK)
-    visit.until_query(alpha_t="0.4", q=AIR)
-    assert route.verdict()[1] != utility
+    dearer = f"{usual + 0.15:g}"
+    visit.until_query(alpha_t=dearer, q=AIR)
+    assert route.headline()[1] != utility
 
     # the way to a call of the winner
     route.call("air_quality")
     assert visit.query["tool"] == QUICK
-    visit.see(re.compile("candidate 1 of 3"))
+    visit.see(re.compile("candidate 1 of"))
 
     # another question, its own tool, a real call
     visit.press("Back to Route")
@@ -73,7 +75,7 @@ def test_decide_turn_a_knob_call_learn_and_find_it_all_after_a_restart(
 
     visit.press("Back to Route")
     route.decided()
-    before = (route.verdict(), route.figures(), numbers_of_the_tool(route))
+    before = (route.headline(), route.figures(), numbers_of_the_tool(route))
 
     # nothing of it is lost
     visit.may_lose_console = True
@@ -92,12 +94,12 @@ def test_decide_turn_a_knob_call_learn_and_find_it_all_after_a_restart(
     assert decision
 
     visit.open("catalog", catalog="sample", view="tools", tool=TOOL)
-    figures = visit.table("figure")
+    figures = visit.table("statistic")
     assert [row[2] for row in figures[1:]] == ["measured · 1 call"] * 2
 
-    visit.open("", q=NEED, alpha_t="0.4")
+    visit.open("", q=NEED, alpha_t=dearer)
     route.decided()
-    assert (route.verdict(), route.figures(), numbers_of_the_tool(route)) == before
+    assert (route.headline(), route.figures(), numbers_of_the_tool(route)) == before
 
 
 def test_after_every_call_the_page_is_ready_for_the_next(console: ConsoleProgram, visitor: Visitor) -> None:
@@ -106,7 +108,7 @@ def test_after_every_call_the_page_is_ready_for_the_next(console: ConsoleProgram
     visit.open("call", catalog="sample", tool="unit-exchange::list_units")
     visit.choose("dimension", "length")
     call.run("success")
-    for number in range(2, 12):  # over a kept session they take a few milliseconds
+    for number in range(2, 12):  # over an open session they take a few milliseconds
         again = visit.page.get_by_role("button", name="Call", exact=True)
         expect(again).to_be_enabled(timeout=LIMIT_MS)
         again.click()

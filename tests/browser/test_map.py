@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, expect
 
-from core.console import Console
+from core.app import Settings, open_app
 
 from .conftest import Visitor
 from .pages import LIMIT_MS, Route, Visit, plain
@@ -111,7 +111,7 @@ def test_from_a_decision_to_its_map(console: ConsoleProgram, visitor: Visitor) -
     route = Route(visit)
     visit.open("", q=QUESTION, alpha_t="0.1")
     route.decided()
-    winner = route.verdict()[0]
+    winner = route.headline()[0]
     visit.page.get_by_role("button").filter(has_text="scatter_plot").first.click()
     visit.page.wait_for_url("**/map?*")
     shown = Map(visit)
@@ -126,8 +126,8 @@ def test_from_a_decision_to_its_map(console: ConsoleProgram, visitor: Visitor) -
 
 def test_hostile_names_are_text_on_the_map(console: ConsoleProgram, visitor: Visitor) -> None:
     console.stop()
-    with Console.open(console.db) as opened:
-        opened.desk.import_text(hostile_catalog(), "hostile", source=TEXTS[0])
+    with open_app(Settings.from_environment(db=console.db)) as opened:
+        opened.catalog_editor.import_text(hostile_catalog(), "hostile", source=TEXTS[0])
     console.start()
     visit = visitor(console)
     shown = Map(visit)

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from .conftest import Visitor
-from .pages import Route
+from .pages import PAPER, Route
 from .serving import ConsoleProgram
 
 pytestmark = pytest.mark.browser
@@ -18,9 +18,9 @@ NUMBER = r"-?\d\.\d{3}"
 def test_a_click_or_a_choice_explains_anyone(console: ConsoleProgram, visitor: Visitor) -> None:
     visit = visitor(console)
     route = Route(visit)
-    visit.open("", q="draw a bar chart of votes per party")
+    visit.open("", q="draw a bar chart of votes per party", **PAPER)
     route.decided()
-    winner, utility = route.verdict()
+    winner, utility = route.headline()
     assert winner in route.names("3 · Tools")
     route.until_why(winner, rf"Chosen: utility {re.escape(utility)} is the highest of \d+ affordable tools")
 
@@ -54,7 +54,7 @@ def test_a_click_or_a_choice_explains_anyone(console: ConsoleProgram, visitor: V
 def test_a_double_click_leaves_list_and_sentence_about_the_same(console: ConsoleProgram, visitor: Visitor) -> None:
     visit = visitor(console)
     route = Route(visit)
-    visit.open("", q="draw a bar chart of votes per party")
+    visit.open("", q="draw a bar chart of votes per party", **PAPER)
     route.decided()
     names = route.names("1 · Servers")
     for name in (names[0], names[-1]) * 3:

@@ -146,6 +146,6 @@ def stdio(*arguments: str, **fields: Any) -> dict[str, Any]:
 def raw_catalog(write: Callable[[str, Any], Path]) -> Path:
     """A catalog file with one server that starts fast, and one that nobody can reach."""
     tools = [tool(name, latency_s=0.5, success=0.8) for name in ("echo", "crash", "stall", "nap")]
-    figures = {"conn_s": 0.2, "call_s": 0.4, "success": 0.9, "success_variance": 0.01, "post_accept_failure": 0.1}
-    raw = server("raw", *tools, connection=stdio("-S", RAW), ask_usd=0.001, **figures)
+    numbers = {"conn_s": 0.2, "call_s": 0.4, "success": 0.9, "success_variance": 0.01, "post_accept_failure": 0.1}
+    raw = server("raw", *tools, connection=stdio("-S", RAW), ask_usd=0.001, **numbers)
     return write("tools.json", {"servers": [raw, server("island", tool("swim"))]})

@@ -1,4 +1,4 @@
-"""`wayfare bench`: measures of a small world with known answers, and of real data."""
+"""`wayfare bench`: measures of a small world with known right tools, and of real data."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from core.console import Console
+from core.app import Settings, open_app
 from tests.cli.conftest import ROOT, Command, server, tool
 
 DATA = ROOT.parent / "shared" / "data" / "livemcpbench"
 MEASURES = ["mrr", "hit@1", "hit@3", "hit@5", "hit@10", "recall@3", "recall@10", "ndcg@10"]
-KEYS = ["router", "parameters", "n", *MEASURES, "rejection", "latency_ms_p50", "latency_ms_p95"]
+KEYS = ["router", "parameters", "n", *MEASURES, "rejection", "latency_ms_p50", "latency_ms_p95", "preset"]
 READ = "Read a text file from the disk."
 
 # Three tools with one description: by description alone only their latencies rank them, fast before middle before slow.
@@ -27,7 +27,10 @@ CATALOG = {
         server("gold", tool("dig", "Dig for gold in a mountain.", price_usd=1.0)),
     ]
 }
-BY_DESCRIPTION = ("w_names=0", "w_full=0", "w_lexical=0", "w_description=1")
+BY_DESCRIPTION = (
+    "w_names=0", "w_full=0", "w_lexical=0", "w_description=1",
+    "similarity=views", "alpha_s=0.1", "alpha_t=0.25", "kappa=1", "p_bs=0.0025", "worthwhile=off",
+)  # fmt: skip
 TASKS = [
     {"id": "first", "subtask": READ, "relevant": ["files::fast"]},
     {"id": "second", "subtask": READ, "relevant": ["files::middle"]},
@@ -110,19 +113,19 @@ def test_no_impossible_task_means_no_rejection(wayfare: Command, write) -> None:
     assert table[1].split()[:3] == ["ehrr", "1", "1.000"]
 
 
-def test_hints_are_given_unless_told_otherwise(wayfare: Command, write) -> None:
+def test_hints_are_given_unless_switched_off(wayfare: Command, write) -> None:
     world = {"servers": [server("north", tool("a", READ)), server("south", tool("b", READ), description="Gold mines.")]}
     task = {**TASKS[0], "server_hint": "gold mines", "relevant": ["north::a"]}
     line = ("bench", "--tasks", write("t.jsonl", [task]), "--catalog", write("c.json", world), "--json")
-    only = ("--set", "k=1", "--set", "hint_weight=1")
+    only = ("--set", "k=1", "--set", "hint_weight=1", "--set", "similarity=views")
     assert wayfare(*line, *only).json()["runs"][0]["mrr"] == 0
     assert wayfare(*line, *only, "--no-hints").json()["runs"][0]["mrr"] == 1
 
 
 def test_nothing_is_recorded(bench, db: Path) -> None:
     bench()
-    with Console.open(db) as console:
-        assert console.store.activity.latest_sequence() == 0
+    with open_app(Settings.from_environment(db=db)) as app:
+        assert app.store.activity.latest_sequence() == 0
 
 
 @pytest.fixture

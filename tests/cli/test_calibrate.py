@@ -1,14 +1,18 @@
-"""`wayfare calibrate`: the table, the document, and what it refuses."""
+"""`wayfare calibrate`: the table, the document, what is kept, switched on and undone, and what it refuses."""
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+TOOLS = {"raw::echo": "parrot", "island::swim": "backstroke", "raw::nap": "snooze", "raw::stall": "dawdle"}
 TASKS = [
-    {"id": "1", "subtask": "does echo", "relevant": ["raw::echo"]},
-    {"id": "2", "subtask": "does swim", "relevant": ["island::swim"]},
-    {"id": "3", "subtask": "does nap", "relevant": ["raw::nap"]},
+    {"id": f"{tool}-{n}", "subtask": f"{word} {word} with {thing}", "relevant": [tool]}
+    for tool, word in TOOLS.items()
+    for n, thing in enumerate(("apples", "bridges", "clouds", "dragons", "engines", "forests"))
 ]
+FEW = TASKS[:3]
 
 
 @pytest.fixture
@@ -16,20 +20,74 @@ def tasks(write):
     return write("tasks.jsonl", TASKS)
 
 
-def test_it_prints_the_sweep_and_marks_the_best(wayfare, tasks, raw_catalog):
-    run = wayfare("calibrate", "--tasks", tasks, "--catalog", raw_catalog)
+@pytest.fixture
+def catalog(wayfare, raw_catalog):
+    """A catalog that stays: calibrations are kept by its name."""
+    assert wayfare("import", raw_catalog, "--name", "own").code == 0
+    return "own"
+
+
+def test_it_prints_before_and_after_and_is_undone(wayfare, tasks, catalog):
+    run = wayfare("calibrate", "--tasks", tasks, "--catalog", catalog, "--name", "spring", "--apply")
     assert (run.code, run.err) == (0, "")
     lines = run.out.splitlines()
-    assert lines[0].split() == ["theta", "precision", "recall", "F1", "active", "tools", "rejection"]
-    assert [line.split()[0] for line in lines[1:]][::10] == ["0.10", "0.30", "0.50"]
-    assert sum(line.endswith("best") for line in lines) == 1
+    assert lines[0] == "24 labelled sub-tasks, measured on held-back folds:"
+    assert lines[1].split() == ["measure", "before", "after", "change", "95", "%", "interval"]
+    assert [line.split("  ")[0] for line in lines[2:7]] == ["MRR", "hit@1", "hit@3", "log loss", "calibration error"]
+    assert lines[-1].startswith("Kept as spring (")
+    assert lines[-1].endswith("; switched on.")
+    listed = wayfare("calibrate", "--list", "--catalog", catalog, "--json").json()["calibrations"]
+    assert [(one["name"], one["labels"], one["active"]) for one in listed] == [("spring", 24, True)]
+    assert "in force" in wayfare("calibrate", "--list", "--catalog", catalog).out
+    undone = wayfare("calibrate", "--undo", "--catalog", catalog)
+    assert undone.out == "What Wayfare comes with is in force for own.\n"
+    assert wayfare("calibrate", "--use", "spring", "--catalog", catalog, "--json").json() == {"active": "spring"}
+    assert wayfare("calibrate", "--use", "", "--catalog", catalog, "--json").json() == {"active": None}
 
 
-def test_its_document_holds_the_best_and_every_point(wayfare, tasks, raw_catalog):
-    document = wayfare("calibrate", "--tasks", tasks, "--catalog", raw_catalog, "--set", "n=2", "--json").json()
-    assert (document["tasks"], document["k"], len(document["points"])) == (3, 2, 21)
-    assert document["best"] in document["points"]
-    assert document["best"]["f1"] == max(point["f1"] for point in document["points"])
+def test_its_document_has_every_measure_and_the_sweep(wayfare, tasks, catalog):
+    document = wayfare("calibrate", "--tasks", tasks, "--catalog", catalog, "--set", "n=2", "--json").json()
+    assert set(document["measures"]) == {"mrr", "hit@1", "hit@3", "log_loss", "ece"}
+    assert set(document["measures"]["mrr"]) == {"before", "after", "gain", "low", "high"}
+    assert (document["labels"], document["folds"], document["applied"]) == (24, 5, False)
+    threshold = document["threshold"]
+    assert (threshold["tasks"], threshold["k"], len(threshold["points"])) == (24, 2, 21)
+    assert threshold["best"] in threshold["points"]
+    assert threshold["best"]["f1"] == max(point["f1"] for point in threshold["points"])
+    assert threshold["today"] == 0.28
+
+
+def test_a_calibration_goes_out_and_comes_in(wayfare, tasks, catalog, tmp_path):
+    file = tmp_path / "spring.json"
+    wayfare("calibrate", "--tasks", tasks, "--catalog", catalog, "--name", "spring", "--apply")
+    assert wayfare("calibrate", "--export", file, "--catalog", catalog).out == f"Written to {file}.\n"
+    assert json.loads(file.read_text())["wayfare_calibration"] == 1
+    run = wayfare("calibrate", "--import", file, "--catalog", catalog, "--name", "copied", "--apply")
+    assert run.out == "Calibration copied kept and switched on.\n"
+    listed = wayfare("calibrate", "--list", "--catalog", catalog, "--json").json()["calibrations"]
+    assert [(one["name"], one["active"]) for one in listed] == [("copied", True), ("spring", False)]
+
+
+def test_the_labels_of_the_catalog_are_used_where_no_tasks_are_given(wayfare, tasks, catalog):
+    assert "24 labels added" in wayfare("label", "--import", tasks, "--catalog", catalog).out
+    assert wayfare("calibrate", "--catalog", catalog, "--json").json()["labels"] == 24
+
+
+def test_too_few_labels_are_refused_and_it_says_how_many_more(wayfare, write, raw_catalog):
+    run = wayfare("calibrate", "--tasks", write("few.jsonl", FEW), "--catalog", raw_catalog, "--apply")
+    assert (run.code, run.out) == (2, "")
+    assert "3 labelled sub-tasks" in run.err
+    assert "label at least 17 more" in run.err
+    assert len(run.err.splitlines()) == 1
+
+
+def test_what_is_within_noise_is_shown_and_not_kept(wayfare, write, catalog):
+    easy = [{"id": str(n), "subtask": f"does echo {n}", "relevant": ["raw::echo", *TOOLS]} for n in range(24)]
+    run = wayfare("calibrate", "--tasks", write("easy.jsonl", easy), "--catalog", catalog, "--apply")
+    kept = wayfare("calibrate", "--list", "--catalog", catalog, "--json").json()["calibrations"]
+    assert "A fitted ranking gains nothing on held-back folds" in run.out
+    assert (run.code == 2) == (not kept)
+    assert ("Nothing was kept." in run.out) == (not kept)
 
 
 @pytest.mark.parametrize(
@@ -38,17 +96,23 @@ def test_its_document_holds_the_best_and_every_point(wayfare, tasks, raw_catalog
         (["--set", "theta=2"], "theta = 2.0 is outside 0.0 to 1.0"),
         (["--set", "alpha_s=0.1"], "no parameter 'alpha_s'"),
         (["--catalog", "nowhere"], "no catalog 'nowhere'"),
+        (["--undo", "--list"], "Give one of"),
+        (["--undo"], "nothing to undo"),
+        (["--use", "spring"], "no calibration 'spring'; it has: none"),
+        (["--export", "out.json"], "No calibration"),
+        (["--import", "nope.json"], "nope.json"),
+        (["--tasks", "nope.jsonl"], "nope.jsonl"),
     ],
 )
 def test_wrong_use_is_one_sentence(wayfare, tasks, raw_catalog, arguments, said):
     run = wayfare("calibrate", "--tasks", tasks, "--catalog", raw_catalog, *arguments)
-    assert run.code == 2
+    assert (run.code, run.out) == (2, "")
     assert said in run.err
     assert len(run.err.splitlines()) == 1
 
 
 def test_tasks_of_another_catalog_are_refused(wayfare, write, raw_catalog):
-    strange = write("tasks.jsonl", [{"id": "1", "subtask": "does it", "relevant": ["moon::walk"]}])
-    run = wayfare("calibrate", "--tasks", strange, "--catalog", raw_catalog)
+    strange = [{"id": str(n), "subtask": f"does it {n}", "relevant": ["moon::walk"]} for n in range(30)]
+    run = wayfare("calibrate", "--tasks", write("strange.jsonl", strange), "--catalog", raw_catalog)
     assert run.code == 2
-    assert "None of the labelled tools is in the catalog" in run.err
+    assert "0 labelled sub-tasks with a right tool of this catalog" in run.err

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from core.console import Console
+from core.app import Settings, open_app
 from tests.cli.conftest import ROOT, Command, server, stdio, tool
 
 CONVERT = json.dumps({"value": 3, "source": "mi", "target": "km"})
@@ -22,8 +22,8 @@ KEYS = {
 
 def calls(db: Path) -> list[Any]:
     """The calls that the store has, newest first."""
-    with Console.open(db) as console:
-        return list(console.store.activity.calls().itertuples())
+    with open_app(Settings.from_environment(db=db)) as app:
+        return list(app.store.activity.calls().itertuples())
 
 
 def test_a_conversion(wayfare: Command, db: Path) -> None:
@@ -48,7 +48,7 @@ def test_pictures_come_as_base64(wayfare: Command) -> None:
     assert base64.b64decode(content[3]["data_base64"]) == b"\0\1\2"
 
 
-def test_pictures_are_named_where_text_is_asked_for(wayfare: Command) -> None:
+def test_pictures_are_named_where_text_is_printed(wayfare: Command) -> None:
     shown = wayfare("call", "gremlin", "every_content").out.splitlines()
     assert shown[1] == "text"
     assert shown[2].startswith("[image image/png, ")
@@ -185,7 +185,7 @@ class TestLearning:
         assert after["time_cost_s"] > (0.15 * conn_s + 0.85**2 * 0.5) / attempt
         assert after["cost_s"] > self.row(wayfare, "tools", "raw::echo")["cost_s"]
 
-    def test_other_tools_of_the_server_keep_their_own_figures(self, wayfare: Command, raw_catalog: Path) -> None:
+    def test_other_tools_of_the_server_keep_their_own_statistics(self, wayfare: Command, raw_catalog: Path) -> None:
         wayfare("import", raw_catalog)
         d = wayfare("call", "raw", "echo", "--catalog", "tools", "--json").json()
         conn_s = 0.85 * 0.2 + 0.15 * d["connect_s"]

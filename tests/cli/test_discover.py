@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.shipped import SHIPPED
+from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from tests.cli.conftest import RAW, ROOT, Command, Run, server, tool
 
 SECRET = "correct-horse-battery-staple"
@@ -30,7 +30,7 @@ def discover(wayfare: Command, write, name: str, *arguments: object, **servers: 
 
 @pytest.fixture
 def mixed(wayfare: Command, write) -> Run:
-    """A real configuration: one server that answers, one that is not installed, one that tells its secret and dies."""
+    """A real configuration: one server that responds, one that is not installed, one that prints its secret and exits."""
     return discover(wayfare, write, "mcp.json", "--json", units=GOOD, gone=MISSING, leaking=LEAKING)
 
 
@@ -61,13 +61,13 @@ def test_the_text_names_what_was_refused(wayfare: Command, write) -> None:
     assert SECRET not in run.out
 
 
-def test_where_no_server_answers_nothing_is_kept(wayfare: Command, write) -> None:
+def test_where_no_server_responds_nothing_is_stored(wayfare: Command, write) -> None:
     run = discover(wayfare, write, "mcp.json", gone=MISSING)
     assert (run.code, run.out) == (2, "")
     assert run.err.count("\n") == 1
     assert "no server answered" in run.err
     assert SECRET not in run.err
-    assert len(wayfare("catalogs", "--json").json()["catalogs"]) == len(SHIPPED)
+    assert len(wayfare("catalogs", "--json").json()["catalogs"]) == len(SHIPPED_CATALOGS)
 
 
 def test_a_failed_discovery_leaves_the_catalog_of_that_name(wayfare: Command, write) -> None:

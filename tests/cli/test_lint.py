@@ -96,7 +96,7 @@ def test_nothing_found(wayfare: Command, tidy: Path) -> None:
     assert run == (0, f"Catalog {tidy}: 0 errors, 0 warnings, 0 notes.\nNothing found.\n", "")
 
 
-def test_many_findings_are_cut_unless_the_rule_is_asked_for(wayfare: Command, write) -> None:
+def test_many_findings_are_cut_unless_their_rule_is_named(wayfare: Command, write) -> None:
     many = write("many.json", {"servers": [server("s", *(tool(f"delete_{n}") for n in range(12)))]})
     cut = wayfare("lint", "--catalog", many, "--severity", "warning").out
     assert "… and 2 more: --rule unmarked_destruction shows them all." in cut

@@ -8,8 +8,8 @@ import shlex
 import pytest
 
 from core.cli.main import COMMANDS
+from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.routers import ROUTERS
-from core.shipped import SHIPPED
 from tests.cli.conftest import Command
 
 NAMES = list(COMMANDS)
@@ -69,7 +69,7 @@ def test_catalogs(wayfare: Command, write) -> None:
     ]
     assert mine == {"name": "mine", "servers": 1, "tools": 2, "source": "mine.json"}
     lines = wayfare("catalogs").out.splitlines()
-    assert [line.split()[0] for line in lines] == ["catalog", *SHIPPED, "mine"]
+    assert [line.split()[0] for line in lines] == ["catalog", *SHIPPED_CATALOGS, "mine"]
 
 
 def test_routers(wayfare: Command) -> None:
@@ -103,6 +103,6 @@ def test_the_store_is_named_by_option_or_environment_and_the_option_wins(wayfare
     assert wayfare("import", file, "--db", other).code == 0
     assert other.is_file()
     assert not db.exists()
-    assert len(wayfare("catalogs", "--json").json()["catalogs"]) == len(SHIPPED)
+    assert len(wayfare("catalogs", "--json").json()["catalogs"]) == len(SHIPPED_CATALOGS)
     assert db.is_file()
-    assert len(wayfare("catalogs", "--json", "--db", other).json()["catalogs"]) == len(SHIPPED) + 1
+    assert len(wayfare("catalogs", "--json", "--db", other).json()["catalogs"]) == len(SHIPPED_CATALOGS) + 1

@@ -9,19 +9,21 @@ from typing import Any
 
 import pytest
 
-from core.console import Console
-from core.shipped import SHIPPED
+from core.app import Settings, open_app
+from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from tests.cli.conftest import Command, server, tool
 
 TEXT = "sum a column of a CSV file"
 KEYS = {
     "router", "subtask", "parameters", "planner", "reason", "servers", "tools", "candidates", "tokens", "timings_ms",
+    "preset", "p_nothing_fits",
 }  # fmt: skip
 SERVER_KEYS = {
     "server", "similarity", "cost_s", "utility", "shortlisted", "posted_price_usd", "ask_usd", "accepted",
 }  # fmt: skip
 TOOL_KEYS = {
     "tool", "similarity", "cost_s", "time_cost_s", "money_cost_s", "utility", "price_usd", "affordable", "rank", "dropped_by",
+    "p_fit", "p_success",
 }  # fmt: skip
 SETTINGS = [
     "",
@@ -59,7 +61,7 @@ def test_the_document_is_that_of_the_contract(wayfare: Command, warm: Path) -> N
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_the_numbers_follow_from_each_other(wayfare: Command, warm: Path, setting: str) -> None:
-    d = routed(wayfare, setting)
+    d = routed(wayfare, f"worthwhile=off {setting}")
     check_servers(d["servers"], d["parameters"])
     check_tools(d["tools"], {row["server"]: row for row in d["servers"]}, d["parameters"])
     check_candidates(d)
@@ -141,7 +143,7 @@ def test_set_is_what_the_document_says(wayfare: Command, raw_catalog: Path) -> N
     setting = "alpha_t=0.1 k=7 auction=no budget_usd=none billing=per_attempt"
     p = routed(wayfare, setting, "--catalog", raw_catalog)["parameters"]
     assert (p["alpha_t"], p["k"], p["auction"], p["budget_usd"], p["billing"]) == (0.1, 7, False, None, "per_attempt")
-    assert p["alpha_s"] == 0.1
+    assert p["alpha_s"] == 0.01
 
 
 def test_a_hint_moves_its_server_up(wayfare: Command, warm: Path) -> None:
@@ -153,9 +155,9 @@ def test_a_hint_moves_its_server_up(wayfare: Command, warm: Path) -> None:
 
 def test_the_decision_is_kept_and_shown_to_people(wayfare: Command, warm: Path) -> None:
     shown = wayfare("route", TEXT, "--set", "alpha_t=0.1").out
-    with Console.open(warm) as console:
-        (row,) = console.store.activity.decisions().itertuples()
-        kept = console.store.activity.decision(row.id)
+    with open_app(Settings.from_environment(db=warm)) as app:
+        (row,) = app.store.activity.decisions().itertuples()
+        kept = app.store.activity.decision(row.id)
     candidates = [c["tool"] for c in json.loads(kept.candidates_json)]
     assert (kept.subtask, kept.origin, kept.winner) == (TEXT, "cli", candidates[0])
     assert json.loads(kept.parameters_json)["alpha_t"] == 0.1
@@ -183,7 +185,7 @@ class TestCatalogs:
 
     def test_a_file(self, wayfare: Command, write) -> None:
         assert self.found(wayfare, "files::read", "--catalog", write("files.json", self.FILES))
-        assert len(wayfare("catalogs", "--json").json()["catalogs"]) == len(SHIPPED)
+        assert len(wayfare("catalogs", "--json").json()["catalogs"]) == len(SHIPPED_CATALOGS)
 
     def test_a_name(self, wayfare: Command, write) -> None:
         wayfare("import", write("files.json", self.FILES), "--name", "mine")

@@ -11,7 +11,7 @@ import pytest
 from core.network.ideal import Ideal
 from core.network.outage import Outage
 from core.network.profiles import Profile, load_profile
-from core.network.saved import save_profile
+from core.network.saved import NetworkProfiles
 from core.store import Store
 from tests.cli.conftest import Command, server, tool
 from tests.cli.test_wrong_use import refused
@@ -63,7 +63,9 @@ def test_the_document_is_the_one_of_the_contract(wayfare: Command, small) -> Non
 
 def test_the_hybrid_network_of_the_paper_on_its_testbed(wayfare: Command, kept_vectors) -> None:
     """FR: published 91 to 96 % for PRAG, 0 for SONAR; AL: about 900 against 22 ms."""
-    line = ("scenario", "hybrid", "--steps", "300", "--setting", "s3t6", "--setting", "s6t12", "--json")
+    table_v = ("similarity=views", "alpha_s=0.1", "alpha_t=0.25", "kappa=1", "p_bs=0.0025", "worthwhile=off")
+    knobs = [part for value in table_v for part in ("--set", value)]
+    line = ("scenario", "hybrid", "--steps", "300", "--setting", "s3t6", "--setting", "s6t12", *knobs, "--json")
     runs = {(run["router"], run["setting"]): run for run in wayfare(*line).json()["runs"]}
     for setting in ("s3t6", "s6t12"):
         assert runs["prag", setting]["fr"] > 0.5
@@ -73,7 +75,7 @@ def test_the_hybrid_network_of_the_paper_on_its_testbed(wayfare: Command, kept_v
         assert runs["prag", setting]["ssr"] == pytest.approx(runs["sonar", setting]["ssr"], abs=0.03)
 
 
-def test_prediction_is_what_finds_a_search_server_for_a_question(wayfare: Command, kept_vectors) -> None:
+def test_prediction_finds_a_search_server_for_a_raw_query(wayfare: Command, kept_vectors) -> None:
     """Published for the ideal network: the three that predict are alike, RAG is far below."""
     routers = ("--router", "rag_bm25", "--router", "prag", "--router", "sonar")
     line = ("scenario", "ideal", "--question", "--steps", "156", "--setting", "s3t6", *routers, "--json")
@@ -82,7 +84,7 @@ def test_prediction_is_what_finds_a_search_server_for_a_question(wayfare: Comman
     assert sonar == pytest.approx(prag, abs=0.03)
 
 
-def test_live_calls_are_made_and_told_as_such(wayfare: Command, small, db: Path) -> None:
+def test_live_calls_are_made_and_marked_as_such(wayfare: Command, small, db: Path) -> None:
     profile, files = small
     line = ("scenario", profile, *files, "--steps", "2", "--router", "prag", "--router", "sonar", "--live")
     run = wayfare(*line, "--json")
@@ -151,7 +153,7 @@ def stored(db: Path) -> list[tuple[str, str, str]]:
         return [(run.profile, run.router, run.tasks) for run in store.scenario_runs.newest(99)]
 
 
-def test_runs_are_stored_once_unless_told_otherwise(wayfare: Command, small, db: Path) -> None:
+def test_runs_are_stored_once_unless_switched_off(wayfare: Command, small, db: Path) -> None:
     profile, files = small
     line = ("scenario", profile, *files, "--steps", "9", "--setting", "s3t6", "--router", "prag", "--router", "sonar")
     wayfare(*line, "--no-store", "--json").json()
@@ -187,7 +189,7 @@ def test_a_saved_network_is_found_by_its_name_beside_the_store(
     wayfare: Command, small, db: Path, tmp_path: Path
 ) -> None:
     profile, files = small
-    save_profile(load_profile(str(profile)), db.parent / "networks")
+    NetworkProfiles(db.parent / "networks").save(load_profile(str(profile)))
     line = ("scenario", "gone", *files, "--steps", "9", "--setting", "s3t6", "--router", "prag", "--no-store")
     assert wayfare(*line, "--json").json()["runs"][0]["fr"] == 1
     refused(wayfare(*line, "--db", tmp_path / "elsewhere" / "w.duckdb"), "'gone'", "hybrid")

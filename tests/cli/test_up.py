@@ -44,7 +44,7 @@ def free_port() -> int:
 
 
 def status(port: int, host: str = "127.0.0.1") -> int:
-    """What /healthz answers, 0 where nobody does."""
+    """The status of /healthz, 0 where nothing responds."""
     with suppress(OSError), urllib.request.urlopen(f"http://{host}:{port}/healthz", timeout=5) as answer:
         assert json.load(answer) == {"status": "ok"}
         return answer.status
@@ -53,30 +53,30 @@ def status(port: int, host: str = "127.0.0.1") -> int:
 
 def has_open(pid: int, file: Path) -> bool:
     """Whether a process has a file open: asking DuckDB would take the store away from it."""
-    opened = []
+    app = []
     for link in Path(f"/proc/{pid}/fd").iterdir():
         with suppress(FileNotFoundError):
-            opened.append(link.readlink())
-    return file in opened
+            app.append(link.readlink())
+    return file in app
 
 
 def test_a_console_from_start_to_end(
     wayfare: Command, process: Command, db: Path, start: Callable[..., subprocess.Popen[str]]
 ) -> None:
     port = free_port()
-    console = start(port)
+    app = start(port)
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=10) as page:
         assert page.status == 200
     assert status(port, "127.0.0.2") == 0  # a server that listens on every address would answer there too
 
-    wait_for(lambda: has_open(console.pid, db))
+    wait_for(lambda: has_open(app.pid, db))
     second = process("up", "--port", free_port())
     assert (second.code, second.out) == (2, "")
-    assert f"PID {console.pid}" in second.err
+    assert f"PID {app.pid}" in second.err
 
-    console.send_signal(signal.SIGTERM)
-    out, _ = console.communicate(timeout=10)
-    assert console.returncode == 0
+    app.send_signal(signal.SIGTERM)
+    out, _ = app.communicate(timeout=10)
+    assert app.returncode == 0
     assert out.startswith(f"Wayfare is starting on http://127.0.0.1:{port} ")
     assert "Traceback" not in out
     assert wayfare("catalogs").code == 0
@@ -87,9 +87,9 @@ def test_ctrl_c_ends_a_console_in_memory_and_leaves_no_file(
 ) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
-    console = start(free_port(), "--db", ":memory:", cwd=empty)
-    console.send_signal(signal.SIGINT)
-    out, _ = console.communicate(timeout=10)
-    assert console.returncode == 0
+    app = start(free_port(), "--db", ":memory:", cwd=empty)
+    app.send_signal(signal.SIGINT)
+    out, _ = app.communicate(timeout=10)
+    assert app.returncode == 0
     assert "Traceback" not in out
     assert list(empty.iterdir()) == []

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters
 
-from core.console import Console
+from core.app import Settings, open_app
 from core.domain.outcome import SIMULATED_MARK
 from tests.cli.conftest import ROOT, Command, command, server, stdio, tool
 
@@ -37,8 +37,8 @@ class TestCall:
         assert "Simulated result" in d["content"][0]["text"]
         assert d["connect_s"] > 0
         assert d["statistics"]["server_before"] == d["statistics"]["server_after"]
-        with Console.open(db) as console:
-            (kept,) = console.store.activity.calls().itertuples()
+        with open_app(Settings.from_environment(db=db)) as app:
+            (kept,) = app.store.activity.calls().itertuples()
         assert (kept.simulated, kept.kind, kept.connect_s > 0) == (True, "ok", True)
 
     def test_its_crash_is_simulated_as_well(self, wayfare: Command, world: Path) -> None:
@@ -90,8 +90,10 @@ class TestVirtual:
         async def run() -> Any:
             async with Client(target) as client:
                 tools = (await client.list_tools()).tools
-                with Console.open(db) as console:  # one process owns the file: it must not be this server's
-                    assert [info.name for info in console.catalogs()][-1] == "mine"
+                with open_app(
+                    Settings.from_environment(db=db)
+                ) as app:  # one process owns the file: it must not be this server's
+                    assert [info.name for info in app.catalogs.infos()][-1] == "mine"
                 return client.server_info, tools, await client.call_tool(tools[0].name, {})
 
         info, tools, result = asyncio.run(run())
@@ -146,8 +148,8 @@ class TestMultiply:
     def test_a_seed_and_a_spread_make_other_ones(self, wayfare: Command, world: Path, db: Path) -> None:
         for name, options in (("a", ()), ("b", ()), ("c", ("--seed", "1")), ("d", ("--spread", "1"))):
             wayfare("multiply", "weather", "--copies", "1", "--catalog", world, "--name", name, *options)
-        with Console.open(db) as console:
-            a, b, c, d = (console.library.catalog(name).servers[1] for name in "abcd")
+        with open_app(Settings.from_environment(db=db)) as app:
+            a, b, c, d = (app.catalogs.catalog(name).servers[1] for name in "abcd")
         assert a == b != c
         assert a.description == d.description
         assert (d.call_s, a.call_s == 0.01) == (0.01, False)
@@ -181,6 +183,6 @@ class TestMultiply:
 
 def test_a_catalog_file_says_that_a_server_is_virtual(wayfare: Command, world: Path, db: Path) -> None:
     wayfare("import", world, "--name", "mine")
-    with Console.open(db) as console:
-        servers = console.library.catalog("mine").servers
+    with open_app(Settings.from_environment(db=db)) as app:
+        servers = app.catalogs.catalog("mine").servers
     assert [one.virtual for one in servers] == [True, True, False]

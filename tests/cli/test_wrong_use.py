@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from core.shipped import SHIPPED
+from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from tests.cli.conftest import Command, Run, server, tool
 
 CONVERT = ("call", "unit-exchange", "convert_units")
@@ -193,4 +193,4 @@ def test_the_port_is_taken(wayfare: Command) -> None:
 @pytest.mark.parametrize("name", ["sample", "search-15", "  ", "two\nlines", "x" * 201])
 def test_names_that_a_catalog_cannot_have(wayfare: Command, raw_catalog: Path, name: str) -> None:
     refused(wayfare("import", raw_catalog, "--name", name), "name", "--name")
-    assert [c["name"] for c in json.loads(wayfare("catalogs", "--json").out)["catalogs"]] == [*SHIPPED]
+    assert [c["name"] for c in json.loads(wayfare("catalogs", "--json").out)["catalogs"]] == [*SHIPPED_CATALOGS]

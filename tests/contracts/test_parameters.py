@@ -2,15 +2,13 @@
 
 import pytest
 
-from core.errors import ParameterError
 from core.routers import ROUTERS
 from core.routers.parameters import CandidateParameters
+from core.shared.errors import ParameterError
 
-KNOBS = [
-    pytest.param(kind.parameters, info, id=f"{name}-{info.name}")
-    for name, kind in ROUTERS.items()
-    for info in kind.parameters.knobs()
-]
+DECLARED = {info: kind.parameters for kind in ROUTERS.values() for info in kind.parameters.knobs()}
+"""Each declaration once, with the parameters of one router that has it: most are inherited by many."""
+KNOBS = [pytest.param(kind, info, id=f"{kind.__name__}-{info.name}") for info, kind in DECLARED.items()]
 NUMBERS = [p for p in KNOBS if p.values[1].kind in (int, float)]
 
 
@@ -35,6 +33,7 @@ def test_a_knob_explains_itself(kind, info):
     assert info.group.strip()
     assert info.symbol.strip()
     assert info.kind in (bool, int, float, str)
+    assert not info.choices or info.kind is str
 
 
 @pytest.mark.parametrize(("kind", "info"), KNOBS)
@@ -59,10 +58,10 @@ def test_beyond_either_end_is_refused(kind, info):
 
 
 @pytest.mark.parametrize(("kind", "info"), NUMBERS)
-@pytest.mark.parametrize("raw", ["nan", "inf", "-inf", "1e400", "a lot"])
-def test_what_is_no_number_is_refused(kind, info, raw):
-    with pytest.raises(ParameterError, match=f"^{info.name} = "):
-        kind().replaced({info.name: raw})
+def test_what_is_no_number_is_refused(kind, info):
+    for raw in ("nan", "inf", "-inf", "1e400", "a lot"):
+        with pytest.raises(ParameterError, match=f"^{info.name} = "):
+            kind().replaced({info.name: raw})
 
 
 @pytest.mark.parametrize(("kind", "info"), KNOBS)
@@ -76,11 +75,6 @@ def test_each_admitted_value_survives_the_way_through_text(kind, info):
         assert there.changed() == ({} if value == info.default else {info.name: value})
 
 
-@pytest.mark.parametrize(("kind", "info"), KNOBS)
-def test_only_text_has_choices(kind, info):
-    assert not info.choices or info.kind is str
-
-
 @pytest.mark.parametrize(("kind", "info"), [p for p in KNOBS if p.values[1].free_text])
 def test_free_text_is_never_empty_and_not_endless(kind, info):
     assert info.default
@@ -88,6 +82,10 @@ def test_free_text_is_never_empty_and_not_endless(kind, info):
         assert getattr(kind().replaced({info.name: empty}), info.name) == "none"
     with pytest.raises(ParameterError, match=f"^{info.name} has 10,001 characters; give at most 10,000"):
         kind().replaced({info.name: "x" * 10_001})
+
+
+def test_every_router_declares_defaults_of_its_own_or_inherited_ones(parameters):
+    assert parameters().values() == {info.name: info.default for info in parameters.knobs()}
 
 
 def test_names_and_symbols_are_used_once(parameters):

@@ -9,10 +9,10 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from dashboard.charts.activity_axes import BUCKETS_S, MOST_BUCKETS, bucket_for, time_axis
-from dashboard.charts.activity_spending import SHOWN, spending_by_server, spending_over_time
-from dashboard.charts.activity_statistics import latency_history, success_history
-from dashboard.charts.activity_trends import latency_over_time, success_over_time
+from dashboard.pages.activity.charts.spending import SHOWN, spending_by_server, spending_over_time
+from dashboard.pages.activity.charts.statistics import latency_history, success_history
+from dashboard.pages.activity.charts.trends import latency_over_time, success_over_time
+from dashboard.ui.charts.time_axes import BUCKETS_S, MOST_BUCKETS, bucket_for, time_axis
 
 T0 = pd.Timestamp(datetime(2026, 3, 1, 12, tzinfo=UTC))
 HOUR = timedelta(hours=1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
@@ -11,15 +10,17 @@ from io import BytesIO
 import pandas as pd
 import pytest
 
+from core.app import App
+from core.domain.activity_filter import ActivityFilter
 from core.domain.events import DecisionEvent, OutcomeEvent, ParameterEvent
 from core.store import Store
-from core.store.filters import ActivityFilter
-from dashboard.widgets.activity_calls import record_rows
-from dashboard.widgets.activity_extras import EXPORTS, changes_frame
-from dashboard.widgets.activity_filter import where
-from dashboard.widgets.activity_frames import call_frame, call_styler, decision_frame, decision_styler
-from dashboard.widgets.activity_totals import Totals, totals
-from dashboard.widgets.activity_trace import candidates_frame, changed, parameters, route_query, shortlist_frame
+from dashboard.pages.activity.calls import record_rows
+from dashboard.pages.activity.extras import EXPORTS, changes_frame
+from dashboard.pages.activity.filter import where
+from dashboard.pages.activity.frames import call_frame, call_styler, decision_frame, decision_styler
+from dashboard.pages.activity.totals import Totals, totals
+from dashboard.pages.activity.trace import candidates_frame, changed, parameters, route_query, shortlist_frame
+from tests.dashboard.harness import app_with
 
 T0 = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
 HOSTILE = "[x](http://evil) <b>\n:red[y]\u202e"
@@ -50,11 +51,13 @@ EVENTS = (
 )
 
 
+app = app_with()
+
+
 @pytest.fixture
-def store() -> Iterator[Store]:
-    with Store() as opened:
-        opened.events.append(*EVENTS)
-        yield opened
+def store(app: App) -> Store:
+    app.store.events.append(*EVENTS)
+    return app.store
 
 
 INJECTED = replace(CALL, id="o5", kind="timeout", simulated=True, injected="no answer", origin="scenario")
@@ -73,12 +76,12 @@ def test_calls_keep_their_numbers_and_are_shown_in_words(store: Store) -> None:
     assert frame["price_usd"].isna().tolist() == [False, False, True, False]
     assert frame["error"].iloc[2] == "[x](http://evil) <b> :red[y]⟨U+202E⟩"
     html = shown(call_styler(frame))
-    assert html.count("kept session") == 2  # a simulated call connects to nothing
+    assert html.count("open session") == 2  # a simulated call opens no connection
     assert "unpriced" in html
     assert "250 ms" in html
 
 
-def test_what_an_injected_network_did_stands_beside_the_source_and_in_the_record(store: Store) -> None:
+def test_what_an_injected_network_did_stands_beside_the_source_and_in_the_record(app: App, store: Store) -> None:
     assert "injected" not in call_frame(store.activity.calls(), "UTC")  # nothing was: no column
     store.events.append(INJECTED)
     calls = store.activity.calls()
@@ -88,7 +91,7 @@ def test_what_an_injected_network_did_stands_beside_the_source_and_in_the_record
     records = {row["id"]: dict(record_rows(row, "UTC")) for row in calls.to_dict("records")}
     assert records["o5"]["network injected"] == "no answer"
     assert "network injected" not in records["o1"]
-    _, simulated = totals(store.activity, ActivityFilter())
+    _, simulated = totals(app, ActivityFilter())
     assert (simulated.calls, simulated.judged) == (2, 1)  # it says nothing about the tool
 
 
@@ -100,20 +103,21 @@ def test_decisions_say_how_their_calls_ended_and_what_is_unpriced(store: Store) 
     assert "100 ms" in shown(decision_styler(frame))
 
 
-def test_an_empty_history_has_empty_tables() -> None:
-    with Store() as store:
-        calls = store.activity.calls()
-        assert call_frame(calls, "UTC").empty
-        assert decision_frame(store.activity.decisions(), calls, "UTC").empty
-        assert totals(store.activity, ActivityFilter()) == (Totals(), Totals())
+def test_an_empty_history_has_empty_tables(app: App) -> None:
+    calls = app.store.activity.calls()
+    assert call_frame(calls, "UTC").empty
+    assert decision_frame(app.store.activity.decisions(), calls, "UTC").empty
+    assert totals(app, ActivityFilter()) == (Totals(), Totals())
 
 
-def test_totals_keep_simulated_and_unpriced_calls_apart_and_cancelled_ones_out_of_success(store: Store) -> None:
-    real, simulated = totals(store.activity, ActivityFilter())
+def test_totals_keep_simulated_and_unpriced_calls_apart_and_cancelled_ones_out_of_success(
+    app: App, store: Store
+) -> None:
+    real, simulated = totals(app, ActivityFilter())
     assert (real.calls, real.judged, real.success, real.p95_s, real.unpriced) == (3, 2, 0.5, 0.5, 1)
     assert real.spent_usd == pytest.approx(0.004)
     assert (simulated.calls, simulated.spent_usd, simulated.success) == (1, 0.5, 1.0)
-    only = totals(store.activity, ActivityFilter(kinds=("crash",)))[0]
+    only = totals(app, ActivityFilter(kinds=("crash",)))[0]
     assert (only.spent_usd, only.unpriced) == (None, 1)
 
 

@@ -3,56 +3,37 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.console import Console
+from core.app import App
 from core.domain.events import OutcomeEvent, StatisticsEvent
 from core.domain.outcome import CallMode, ToolCall
-from core.embedding.cached import CachedEncoder
-from core.embedding.onnx import onnx_source
-from core.store import Store
 from core.store.log import Event
-from dashboard import session
-from dashboard.widgets.activity_extras import EXPORTS
-from tests.dashboard.drawn import charts
+from dashboard.pages.activity.extras import EXPORTS
+from tests.dashboard.harness import app_with, charts, open_page, opened, text_of
 
 HOSTILE = "<script>alert(1)</script> **bold** [x](http://evil) :red[y] $a$"
 NOW = datetime.now(UTC)
 
 
-def script() -> None:
-    from dashboard.views.activity import page
-
-    page()
-
-
-@pytest.fixture
-def console(monkeypatch: pytest.MonkeyPatch) -> Iterator[Console]:
-    store = Store(None)
-    with Console(store, CachedEncoder(onnx_source(), store.vectors), seed=1) as opened:
-        monkeypatch.setattr(session, "_console", opened)
-        yield opened
-
-
 @pytest.fixture(scope="module")
 def events() -> list[Event]:
     """A decision with changed knobs, a simulated call on it, and a real call of a stranger that failed."""
-    store = Store(None)
-    with Console(store, CachedEncoder(onnx_source(), store.vectors), seed=1) as console:
-        knobs = console.parameters("ehrr", {"k": 3})
-        decision = console.route(HOSTILE, parameters=knobs, server_hint="anything")
+    with opened() as app:
+        knobs = app.routing.parameters("ehrr", {"k": 3})
+        decision = app.routing.route(HOSTILE, parameters=knobs, server_hint="anything")
         assert decision.winner is not None
         server, tool = decision.winner.tool.split("::")
-        console.call(ToolCall(server, tool, {}, catalog="sample", decision_id=decision.id), mode=CallMode.DRAWN)
-        decided = store.activity.decision(decision.id)
+        app.calls.run(ToolCall(server, tool, {}, catalog="sample", decision_id=decision.id), mode=CallMode.DRAWN)
+        decided = app.store.activity.decision(decision.id)
         assert decided is not None
-        called = store.activity.decision_outcomes(decision.id)
+        called = app.store.activity.decision_outcomes(decision.id)
     failed = OutcomeEvent(
         "bad", NOW - timedelta(hours=2), None, "other", HOSTILE, HOSTILE, "crash", 1.5, None, 1, None, False, HOSTILE, "cli"
     )  # fmt: skip
@@ -61,40 +42,39 @@ def events() -> list[Event]:
 
 
 @pytest.fixture
-def busy(console: Console, events: list[Event]) -> Console:
-    console.store.events.append(*events)
-    return console
+def busy(app: App, events: list[Event]) -> App:
+    app.store.events.append(*events)
+    return app
 
 
-def visit(**query: str) -> AppTest:
-    page = AppTest.from_function(script, default_timeout=60)
-    page.query_params.update(query)
-    page.run()
-    assert not page.exception
-    return page
+app = app_with()
+visit = partial(open_page, "activity")
 
 
 def figures(page: AppTest) -> dict[str, tuple[str, str]]:
     return {metric.label: (metric.value, metric.delta) for metric in page.metric}
 
 
-def said(page: AppTest) -> str:
-    """Everything that is read as Markdown."""
-    return "\n".join(element.value for kind in (page.markdown, page.caption, page.info, page.error) for element in kind)
-
-
 def table(page: AppTest, number: int = 0) -> Any:
     return page.dataframe[number].value
 
 
-def test_an_empty_store_says_what_the_page_is_for_and_where_to_begin(console: Console) -> None:
+def test_decisions_without_a_call_are_no_matter_of_the_filter(app: App) -> None:
+    app.routing.route("read a file")
+    app.store.events.flush()
     page = visit()
-    assert "Nothing has happened yet" in said(page)
+    assert "There is no call yet." in text_of(page)
+    assert "activity.clear" not in [button.key for button in page.button]
+
+
+def test_an_empty_store_says_what_the_page_is_for_and_where_to_begin(app: App) -> None:
+    page = visit()
+    assert "Nothing has happened yet" in text_of(page)
     assert [button.label for button in page.button] == ["Make the first decision"]
     assert not page.metric
 
 
-def test_figures_keep_simulated_calls_apart_and_count_unpriced_ones(busy: Console) -> None:
+def test_figures_keep_simulated_calls_apart_and_count_unpriced_ones(busy: App) -> None:
     shown = figures(visit())
     assert shown["Decisions"][0] == "1"
     assert shown["Calls"] == ("1", "1 simulated")
@@ -105,16 +85,16 @@ def test_figures_keep_simulated_calls_apart_and_count_unpriced_ones(busy: Consol
     assert figures(visit(simulated="no"))["Calls"] == ("1", "")
 
 
-def test_calls_are_listed_newest_first_with_texts_of_strangers_as_text(busy: Console) -> None:
+def test_calls_are_listed_newest_first_with_texts_of_strangers_as_text(busy: App) -> None:
     page = visit()
     rows = table(page)
     assert rows["source"].tolist() == ["simulated", "real"]
     assert rows["server"].iloc[1] == HOSTILE
     assert rows["error"].iloc[1] == HOSTILE
-    assert "alert" not in said(page)
+    assert "alert" not in text_of(page)
 
 
-def test_a_chosen_call_is_shown_whole_with_what_was_learnt(busy: Console) -> None:
+def test_a_chosen_call_is_shown_whole_with_what_was_learnt(busy: App) -> None:
     page = visit(row="bad")
     assert page.query_params["row"] == "bad"
     record = dict(table(page, 1).to_numpy().tolist())
@@ -122,20 +102,20 @@ def test_a_chosen_call_is_shown_whole_with_what_was_learnt(busy: Console) -> Non
     assert record["for the sub-task"] == "no decision"
     assert page.code[0].value == HOSTILE
     assert dict(table(page, 2).to_numpy().tolist())["tool: success r"] == "40 %"
-    assert "alert" not in said(page)
+    assert "alert" not in text_of(page)
     assert "Call again" in [button.label for button in page.button]
 
 
-def test_what_an_injected_network_did_is_a_badge_on_the_call(busy: Console) -> None:
+def test_what_an_injected_network_did_is_a_badge_on_the_call(busy: App) -> None:
     call = next(iter(busy.store.events.outcomes("other")))
     busy.store.events.append(replace(call, id="troubled", kind="timeout", injected="no answer", origin="scenario"))
     page = visit(row="troubled")
     assert table(page)["injected"].tolist() == ["no answer", "", ""] or "no answer" in table(page)["injected"].tolist()
-    assert ":gray-badge[:material/network_ping: network injected: no answer]" in said(page)
-    assert "network injected" not in said(visit(row="bad"))
+    assert ":gray-badge[:material/network_ping: network injected: no answer]" in text_of(page)
+    assert "network injected" not in text_of(visit(row="bad"))
 
 
-def test_a_chosen_decision_shows_its_trace_its_knobs_and_its_calls(busy: Console) -> None:
+def test_a_chosen_decision_shows_its_trace_its_knobs_and_its_calls(busy: App) -> None:
     id_ = busy.store.activity.decisions()["id"].iloc[0]
     page = visit(view="decisions", row=id_)
     assert table(page)["subtask"].tolist() == [HOSTILE]
@@ -144,11 +124,11 @@ def test_a_chosen_decision_shows_its_trace_its_knobs_and_its_calls(busy: Console
     assert table(page, 3).to_numpy().tolist() == [["k", "3", "5"]]
     assert table(page, 4)["source"].tolist() == ["simulated"]
     assert HOSTILE in [text.value for text in page.text]
-    assert "alert" not in said(page)
+    assert "alert" not in text_of(page)
     assert "Open in Route" in [button.label for button in page.button]
 
 
-def test_from_a_call_to_its_decision(busy: Console) -> None:
+def test_from_a_call_to_its_decision(busy: App) -> None:
     call = busy.store.activity.calls().iloc[0]
     page = visit(row=call["id"])
     page.button(key="activity.call.decision").click().run()
@@ -157,11 +137,11 @@ def test_from_a_call_to_its_decision(busy: Console) -> None:
     assert page.query_params["view"] == "decisions"
 
 
-def test_a_filter_stands_in_the_url_and_can_be_cleared(busy: Console) -> None:
+def test_a_filter_stands_in_the_url_and_can_be_cleared(busy: App) -> None:
     page = visit()
     page.multiselect(key="activity.kinds").set_value(["timeout"]).run()
     assert page.query_params["kinds"] == "timeout"
-    assert "No call meets the filter" in said(page)
+    assert "No call meets the filter" in text_of(page)
     page.button(key="activity.clear").click().run()
     assert "kinds" not in page.query_params
     assert len(table(page)) == 2
@@ -173,19 +153,19 @@ def test_a_filter_stands_in_the_url_and_can_be_cleared(busy: Console) -> None:
     assert dict(page.query_params) == {"server": HOSTILE, "text": "ALERT(1)"}
 
 
-def test_a_link_with_nonsense_shows_everything(busy: Console) -> None:
+def test_a_link_with_nonsense_shows_everything(busy: App) -> None:
     page = visit(kinds="x", time="x", simulated="x", page="x", view="x", row="x")
     assert len(table(page)) == 2
     assert not dict(page.query_params).get("time")
 
 
-def test_a_query_of_another_page_says_nothing_here(busy: Console) -> None:
+def test_a_query_of_another_page_says_nothing_here(busy: App) -> None:
     page = visit(q="convert", catalog="nowhere")
     assert len(table(page)) == 2
     assert "q" not in page.query_params
 
 
-def test_the_last_day_or_any_other_span(busy: Console) -> None:
+def test_the_last_day_or_any_other_span(busy: App) -> None:
     assert len(table(visit(time="1h"))) == 1
     from_ = f"{NOW - timedelta(hours=3):%Y-%m-%dT%H:%M}"
     page = visit(time="between", **{"from": from_, "to": f"{NOW - timedelta(hours=1):%Y-%m-%dT%H:%M}"})
@@ -193,7 +173,7 @@ def test_the_last_day_or_any_other_span(busy: Console) -> None:
     assert page.query_params["from"] == from_
 
 
-def test_the_chosen_row_follows_its_call_when_newer_ones_come(busy: Console) -> None:
+def test_the_chosen_row_follows_its_call_when_newer_ones_come(busy: App) -> None:
     page = visit(row="bad")
     assert page.session_state["activity.table.calls"]["selection"]["rows"] == [1]
     newest = OutcomeEvent("new", NOW, None, "other", "s", "t", "ok", 0.1, None, 1, 0.001, False, "", "cli")
@@ -204,30 +184,30 @@ def test_the_chosen_row_follows_its_call_when_newer_ones_come(busy: Console) -> 
     assert page.query_params["row"] == "bad"
 
 
-def test_long_histories_come_in_pages_and_another_filter_starts_at_the_first(busy: Console) -> None:
+def test_long_histories_come_in_pages_and_another_filter_starts_at_the_first(busy: App) -> None:
     call = OutcomeEvent("n", NOW, None, "other", "s", "t", "ok", 0.1, None, 1, 0.001, False, "", "cli")
     busy.store.events.append(*(replace(call, id=f"n{n}", at=NOW - timedelta(days=1, seconds=n)) for n in range(150)))
     page = visit(page="2")
     assert len(table(page)) == 52
-    assert "101 to 152 of 152 calls" in said(page)
+    assert "101 to 152 of 152 calls" in text_of(page)
     page.selectbox(key="activity.server").set_value("s").run()
-    assert "1 to 100 of 150 calls" in said(page)
+    assert "1 to 100 of 150 calls" in text_of(page)
     assert "page" not in page.query_params
-    assert "101 to 152 of 152 calls" in said(visit(page="9"))
-    assert "1 to 100 of 152 calls" in said(visit(page="99999999999"))
+    assert "101 to 152 of 152 calls" in text_of(visit(page="9"))
+    assert "1 to 100 of 152 calls" in text_of(visit(page="99999999999"))
 
 
-def test_charts_are_drawn_for_the_filter(busy: Console) -> None:
+def test_charts_are_drawn_for_the_filter(busy: App) -> None:
     page = visit(view="charts")
     drawn = charts(page)
     assert len(drawn) == 6
     text = json.dumps(drawn)
     assert "Spent by server" in text
     assert "<script>" not in text
-    assert "Nothing was learnt" in said(visit(view="charts", simulated="yes"))
+    assert "Nothing was learnt" in text_of(visit(view="charts", simulated="yes"))
 
 
-def test_live_can_be_turned_off_and_the_url_says_so(busy: Console) -> None:
+def test_live_can_be_turned_off_and_the_url_says_so(busy: App) -> None:
     page = visit()
     assert page.toggle(key="activity.live").value
     page.toggle(key="activity.live").set_value(False).run()
@@ -235,6 +215,6 @@ def test_live_can_be_turned_off_and_the_url_says_so(busy: Console) -> None:
     assert not visit(live="off").toggle(key="activity.live").value
 
 
-def test_every_table_can_be_downloaded_in_both_formats(busy: Console) -> None:
+def test_every_table_can_be_downloaded_in_both_formats(busy: App) -> None:
     labels = [button.label for button in visit().get("download_button")]
     assert labels == ["CSV", "Parquet"] * len(EXPORTS)

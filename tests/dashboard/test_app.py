@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import threading
 from collections.abc import Iterator
@@ -17,15 +16,13 @@ from streamlit import config
 from streamlit.testing.v1 import AppTest
 
 import dashboard
-from core.console import Console
-from core.embedding.cached import CachedEncoder
-from core.embedding.onnx import onnx_source
+from core.app import App
 from core.store import Store
 from dashboard import session
-from dashboard.widgets.chart import PLOTLY_URL
+from dashboard.ui.chart import PLOTLY_URL
+from tests.dashboard.harness import BARE, app_with, checked, labelled, press
 
 MAIN = Path(dashboard.__file__).with_name("main.py")
-HOLLOW = {"servers": [{"name": "bare", "connection": {"command": "none"}}]}
 SMALL = {"servers": [{"name": "files", "description": "Files.", "tools": [{"name": "read", "price_usd": 0.001}]}]}
 
 
@@ -39,33 +36,19 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     config.get_config_options(force_reparse=True)
 
 
-@pytest.fixture
-def console(monkeypatch: pytest.MonkeyPatch) -> Iterator[Console]:
-    store = Store(None)
-    with Console(store, CachedEncoder(onnx_source(), store.vectors)) as opened:
-        opened.desk.import_text(json.dumps(HOLLOW), "hollow")
-        opened.desk.import_text(json.dumps(SMALL), "small")
-        monkeypatch.setattr(session, "_console", opened)
-        yield opened
+app = app_with({"hollow": BARE, "small": SMALL})
 
 
 def visit(**query: str) -> AppTest:
-    app = AppTest.from_file(MAIN, default_timeout=60)
-    app.query_params.update(query)
-    return checked(app.run())
+    """The console with its navigation, on the default page."""
+    page = AppTest.from_file(MAIN, default_timeout=60)
+    page.query_params.update(query)
+    return checked(page.run())
 
 
-def checked(app: AppTest) -> AppTest:
-    assert not app.exception, app.exception[0].value
-    return app
-
-
-def press(app: AppTest, label: str) -> AppTest:
-    return checked(next(button for button in app.button if button.label == label).click().run())
-
-
-def to_the_map(app: AppTest) -> AppTest:
-    return checked(next(button for button in app.button if button.key == "route:map").click().run())
+def follow(page: AppTest, label: str) -> AppTest:
+    """What the first button with this label leads to."""
+    return checked(labelled(page, label).click().run())
 
 
 def test_the_configuration_is_ours_from_any_directory(elsewhere: Path) -> None:
@@ -100,16 +83,24 @@ def test_the_library_of_the_charts_comes_from_the_console_itself() -> None:
     assert re.match(r"/\*\*\s+\* plotly\.js v\d", answer.text)
 
 
+@pytest.mark.parametrize("query", ["", "?q=read+a+file&catalog=small"])
+def test_the_default_page_has_the_address_that_its_name_suggests(elsewhere: Path, query: str) -> None:
+    from dashboard.app import app
+
+    answer = TestClient(app, follow_redirects=False).get(f"/route{query}")
+    assert (answer.status_code, answer.headers["location"]) == (307, f"./{query}")
+
+
 def test_the_console_lives_as_long_as_the_app(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from dashboard.app import lifespan
 
     monkeypatch.setenv("WAYFARE_DB", str(elsewhere / "kept.duckdb"))
     monkeypatch.setenv("WAYFARE_CATALOG", "not there")  # nothing to prepare
-    monkeypatch.setattr(session, "_console", None)
+    session.use_app(None)
 
-    async def live() -> tuple[Console, Console]:
+    async def live() -> tuple[App, App]:
         async with lifespan(None):
-            both = session.console(), session.console()
+            both = session.current_app(), session.current_app()
             for thread in threading.enumerate():
                 if thread.name == "wayfare-warm":
                     thread.join(20)
@@ -117,7 +108,6 @@ def test_the_console_lives_as_long_as_the_app(elsewhere: Path, monkeypatch: pyte
 
     first, second = asyncio.run(live())
     assert first is second
-    assert session._console is None
     with Store(elsewhere / "kept.duckdb") as store:  # the file is free again
         assert store.activity.decision_count() == 0
 
@@ -129,7 +119,7 @@ def test_the_first_catalog_is_the_samples_unless_the_environment_names_one(monke
     assert session.first_catalog() == "mine"
 
 
-def test_icon_and_logo_are_files_of_ours(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_icon_and_logo_are_files_of_ours(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     told: dict[str, str] = {}
     monkeypatch.setattr(st, "set_page_config", lambda **options: told.update(icon=options["page_icon"]))
     monkeypatch.setattr(st, "logo", lambda image, **_: told.update(logo=image))
@@ -139,23 +129,23 @@ def test_icon_and_logo_are_files_of_ours(console: Console, monkeypatch: pytest.M
         assert Path(image).read_bytes().startswith(b"\x89PNG")
 
 
-def test_from_a_candidate_to_its_call_and_back(console: Console) -> None:
+def test_from_a_candidate_to_its_call_and_back(app: App) -> None:
     route = visit(q="read a file", catalog="small")
-    call = press(route, "Call")
+    call = follow(route, "Call")
     decision = call.query_params["decision"]
     assert call.query_params == {"catalog": "small", "tool": "files::read", "decision": decision}
-    assert console.decision(decision).subtask == "read a file"
-    back = press(call, "Back to Route")
+    assert app.routing.decision(decision).subtask == "read a file"
+    back = follow(call, "Back to Route")
     assert back.query_params == {"q": "read a file", "catalog": "small"}
     assert back.text_input(key="route.q").value == "read a file"
 
 
-def test_from_a_decision_to_the_map_and_back_with_all_that_was_asked(console: Console) -> None:
+def test_from_a_decision_to_the_map_and_back_with_all_that_was_asked(app: App) -> None:
     asked = {"q": "read a file", "hint": "disk", "catalog": "small", "alpha_t": "0.1"}
-    drawn = to_the_map(visit(**asked))
+    drawn = press(visit(**asked), "route:map")
     assert drawn.query_params == {**asked, "by": "server"}
     assert drawn.text_input(key="map.q").value == "read a file"
-    back = press(drawn, "Open in Route")
+    back = follow(drawn, "Open in Route")
     assert back.query_params == asked
 
 
@@ -166,27 +156,27 @@ def test_from_a_decision_to_the_map_and_back_with_all_that_was_asked(console: Co
         ("Open in catalog", {"catalog": "small", "view": "tools", "tool": "files::read", "server": "files"}),
     ],
 )
-def test_from_a_tool_of_the_map_to_its_call_and_its_row(console: Console, button: str, query: dict[str, str]) -> None:
-    drawn = to_the_map(visit(q="read a file", catalog="small"))
+def test_from_a_tool_of_the_map_to_its_call_and_its_row(app: App, button: str, query: dict[str, str]) -> None:
+    drawn = press(visit(q="read a file", catalog="small"), "route:map")
     drawn.session_state["map.tool"] = "files::read"
-    opened = press(checked(drawn.run()), button)
-    assert {name: opened.query_params[name] for name in query} == query
+    page = follow(checked(drawn.run()), button)
+    assert {name: page.query_params[name] for name in query} == query
 
 
-def test_a_page_opened_with_the_very_query_of_the_page_before_takes_it(console: Console) -> None:
-    call = press(visit(q="read a file", catalog="small"), "Call")
+def test_a_page_opened_with_the_very_query_of_the_page_before_takes_it(app: App) -> None:
+    call = follow(visit(q="read a file", catalog="small"), "Call")
     checked(call.selectbox(key="call.url.catalog").set_value("hollow").run())
     assert call.query_params == {"catalog": "hollow"}
-    catalog = press(call, "Open the Catalog page")
+    catalog = follow(call, "Open the Catalog page")
     assert catalog.selectbox(key="catalog.catalog").value == "hollow"
     assert catalog.query_params == {"catalog": "hollow"}
 
 
 def test_the_first_catalog_of_the_environment_is_shown_and_not_in_the_url(
-    console: Console, monkeypatch: pytest.MonkeyPatch
+    app: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WAYFARE_CATALOG", "small")
-    app = visit()
-    assert app.selectbox(key="route.catalog").value == "small"
-    assert app.query_params == {}
+    page = visit()
+    assert page.selectbox(key="route.catalog").value == "small"
+    assert page.query_params == {}
     assert visit(catalog="sample").query_params == {"catalog": "sample"}

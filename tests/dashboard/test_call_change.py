@@ -8,13 +8,14 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from core.calls import CallReport
-from core.domain.decision import KEPT, Decision, Exposure, ServerTrace, ToolTrace
+from core.domain.decision import Decision, Exposure
 from core.domain.outcome import Outcome, OutcomeKind, ToolCall
+from core.domain.trace import KEPT, ServerTrace, ToolTrace
+from core.services.calls import CallReport
 from core.stats.ema import Rates, Running
-from dashboard.widgets.call_change import learning_rows, next_rows, next_sentence, taught
+from dashboard.pages.call.statistics_change import any_change, learning_rows, next_rows, next_sentence
 
-BEFORE = Running(success=0.9, variance=0.0, failure=0.02, call_s=1.0, conn_s=0.3)
+BEFORE = Running(success=0.9, success_variance=0.0, post_accept_failure=0.02, call_s=1.0, conn_s=0.3)
 
 
 def report(
@@ -34,24 +35,14 @@ def decision(utility: list[float], ranks: list[int], dropped: list[int], candida
     one, count = np.ones(1), len(utility)
     ids = tuple(f"s::{chr(97 + place)}" for place in range(count))
     servers = ServerTrace(
-        ("s",),
-        one,
-        one,
-        one,
-        one,
-        one,
-        one,
-        one,
-        one,
-        one,
-        rank=np.array([1]),
-        shortlisted=np.array([True]),
-        accepted=np.array([True]),
-    )
+        names=("s",), similarity=one, fixed_s=one, call_s=one, success=one, post_accept_failure=one, cost_s=one, utility=one,
+        posted_price_usd=one, ask_usd=one, rank=np.array([1]), shortlisted=np.array([True]), accepted=np.array([True]),
+    )  # fmt: skip
     zeros = np.zeros(count)
     tools = ToolTrace(
-        ids, np.zeros(count, dtype=np.int64), zeros, zeros, zeros, zeros, zeros, np.array(utility), zeros, np.ones(count, dtype=bool),
-        np.array(ranks), np.array(dropped, dtype=np.int8),
+        ids=ids, server_row=np.zeros(count, dtype=np.int64), similarity=zeros, latency_s=zeros, success=zeros,
+        time_cost_s=zeros, money_cost_s=zeros, utility=np.array(utility), price_usd=zeros,
+        affordable=np.ones(count, dtype=bool), rank=np.array(ranks), dropped=np.array(dropped, dtype=np.int8),
     )  # fmt: skip
     return Decision(
         "d", datetime.now(UTC), "c", "ehrr", "task", "", {}, "none", "nobody accepted.", servers, tools, candidates,
@@ -63,7 +54,7 @@ WON = decision([0.5, 0.4], [1, 2], [KEPT, KEPT], (0, 1))
 
 
 def test_a_success_is_marked_as_better_and_in_units() -> None:
-    rows = {(row.of, row.figure): row for row in learning_rows(report(OutcomeKind.OK))}
+    rows = {(row.of, row.statistic): row for row in learning_rows(report(OutcomeKind.OK))}
     assert rows["server", "success r"][2:] == ("90 %", "91.5 %", "▲ +1.5 points", True)
     assert rows["server", "call time"][2:] == ("1 s", "925 ms", "▼ −75 ms", True)
     assert rows["server", "connection time"].change == "no change"
@@ -72,7 +63,7 @@ def test_a_success_is_marked_as_better_and_in_units() -> None:
 
 
 def test_a_lost_server_is_marked_as_worse() -> None:
-    rows = {(row.of, row.figure): row for row in learning_rows(report(OutcomeKind.CRASH, connect_s=2.3))}
+    rows = {(row.of, row.statistic): row for row in learning_rows(report(OutcomeKind.CRASH, connect_s=2.3))}
     assert rows["server", "post-accept failure"].change == "▲ +14.7 points"
     assert rows["server", "variance σ²"].after == "0.121"
     assert rows["server", "connection time"].change == "▲ +300 ms"
@@ -81,7 +72,7 @@ def test_a_lost_server_is_marked_as_worse() -> None:
 
 @pytest.mark.parametrize("learns", [True, False])
 def test_whether_anything_was_learnt(learns: bool) -> None:
-    assert taught(report(OutcomeKind.OK, learns=learns)) is learns
+    assert any_change(report(OutcomeKind.OK, learns=learns)) is learns
 
 
 @pytest.mark.parametrize(
@@ -111,7 +102,7 @@ def test_a_winner_where_there_was_none() -> None:
 
 def test_the_rows_about_the_next_decision() -> None:
     after = decision([0.3, 0.4], [2, 1], [3, KEPT], (1,))
-    rows = {(row.of, row.figure): row for row in next_rows(WON, after, "s::a")}
+    rows = {(row.of, row.statistic): row for row in next_rows(WON, after, "s::a")}
     assert rows["winner", "tool"][2:] == ("s::a", "s::b", "changed", None)
     assert rows["called tool", "utility U"][2:] == ("0.5000", "0.3000", "▼ −0.2000", False)
     assert rows["called tool", "rank"][2:] == ("1", "2 (outranked)", "▼ 1 down", False)

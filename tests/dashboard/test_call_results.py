@@ -12,10 +12,10 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from core.domain.outcome import ContentBlock, Outcome, OutcomeKind, ToolCall
-from dashboard.widgets.call_media import picture_problem
-from dashboard.widgets.call_table import finite, flat_table
-from dashboard.widgets.call_text import visible
-from dashboard.widgets.result_view import MOST_CHARS, SHOWN_CHARS, is_wrapped_text, pretty_text, repeats
+from core.shared.untrusted_text import visible
+from dashboard.pages.call.flat_table import finite, flat_table
+from dashboard.pages.call.media import picture_problem
+from dashboard.pages.call.result import MOST_CHARS, SHOWN_CHARS, is_wrapped_text, pretty_text, repeats
 
 SVG = b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>"
 
@@ -38,23 +38,23 @@ def outcome(*content: ContentBlock, structured: Any = None, error: str = "") -> 
 def _script() -> None:
     import streamlit as st
 
-    from dashboard.widgets.result_view import result_view
+    from dashboard.pages.call.result import result_view
 
     result_view(st.session_state["outcome"])
 
 
 def drawn(*content: ContentBlock, **more: Any) -> AppTest:
     """The result on a page."""
-    app = AppTest.from_function(_script, default_timeout=30)
-    app.session_state["outcome"] = outcome(*content, **more)
-    app.run()
-    assert not app.exception, app.exception[0].stack_trace
-    return app
+    page = AppTest.from_function(_script, default_timeout=30)
+    page.session_state["outcome"] = outcome(*content, **more)
+    page.run()
+    assert not page.exception, page.exception[0].stack_trace
+    return page
 
 
 def test_text_stays_as_it_is_and_json_is_laid_out() -> None:
-    app = drawn(ContentBlock("text", text="**plain**"), ContentBlock("text", text='{"a":[1,2]}'))
-    assert [code.value for code in app.code] == ["**plain**", '{\n  "a": [\n    1,\n    2\n  ]\n}']
+    page = drawn(ContentBlock("text", text="**plain**"), ContentBlock("text", text='{"a":[1,2]}'))
+    assert [code.value for code in page.code] == ["**plain**", '{\n  "a": [\n    1,\n    2\n  ]\n}']
     assert pretty_text("[not json") == ("[not json", None)
 
 
@@ -64,10 +64,10 @@ def test_nothing_and_an_empty_text_are_said() -> None:
 
 
 def test_long_text_is_cut_until_all_of_it_is_wanted() -> None:
-    app = drawn(ContentBlock("text", text="x" * (SHOWN_CHARS + 1)))
-    assert len(app.code[0].value) == SHOWN_CHARS + 1  # with an ellipsis
-    assert len(app.toggle[0].set_value(True).run().code[0].value) == SHOWN_CHARS + 1
-    assert not app.code[0].value.endswith("…")
+    page = drawn(ContentBlock("text", text="x" * (SHOWN_CHARS + 1)))
+    assert len(page.code[0].value) == SHOWN_CHARS + 1  # with an ellipsis
+    assert len(page.toggle[0].set_value(True).run().code[0].value) == SHOWN_CHARS + 1
+    assert not page.code[0].value.endswith("…")
     huge = drawn(ContentBlock("text", text="x" * (MOST_CHARS + 1)))
     assert not huge.toggle
     assert "too many to show" in huge.caption[0].value
@@ -75,8 +75,8 @@ def test_long_text_is_cut_until_all_of_it_is_wanted() -> None:
 
 @pytest.mark.parametrize("data", [png(), b"", b"\x89PNG\r\n\x1a\nbroken", SVG, png()[:-30]])
 def test_pictures_whole_and_broken(data: bytes) -> None:
-    app = drawn(ContentBlock("image", data=data, mime_type="image/png"))
-    shown = [element.type for element in app.main.children.values()]
+    page = drawn(ContentBlock("image", data=data, mime_type="image/png"))
+    shown = [element.type for element in page.main.children.values()]
     assert ("image" in shown) is (picture_problem(data) == "")
 
 
@@ -85,7 +85,7 @@ def test_a_picture_with_too_many_pixels_is_not_decoded() -> None:
 
 
 def test_sound_resources_and_links() -> None:
-    app = drawn(
+    page = drawn(
         ContentBlock("audio", data=b"RIFF", mime_type="audio/wav\r\nx: y"),
         ContentBlock("resource", text="inside", uri="file:///a.txt", mime_type="text/plain"),
         ContentBlock("resource", data=b"\0\1", uri="file:///a.bin", mime_type="application/octet-stream"),
@@ -93,24 +93,24 @@ def test_sound_resources_and_links() -> None:
         ContentBlock("resource_link", text="a page", uri="javascript:alert(1)", name="click **me**"),
         ContentBlock("of the future", text="unknown kind"),
     )
-    codes = [code.value for code in app.code]
+    codes = [code.value for code in page.code]
     assert "inside" in codes
     assert "unknown kind" in codes
     assert "click **me**\njavascript:alert(1)" in codes
-    assert all("javascript" not in markdown.value for markdown in app.markdown)
+    assert all("javascript" not in markdown.value for markdown in page.markdown)
 
 
 def test_data_that_was_no_base64_is_said() -> None:
-    app = drawn(ContentBlock("image", text="[the server's data is not valid base64]", mime_type="image/png"))
-    assert "[the server's data is not valid base64]" in [text.value for text in app.text]
+    page = drawn(ContentBlock("image", text="[the server's data is not valid base64]", mime_type="image/png"))
+    assert "[the server's data is not valid base64]" in [text.value for text in page.text]
 
 
 def test_structured_data_as_json_and_as_a_table() -> None:
     rows = [{"name": "a", "n": 1}, {"name": "b", "n": None}]
-    app = drawn(ContentBlock("text", text=json.dumps({"rows": rows})), structured={"rows": rows})
-    assert app.dataframe[0].value["name"].tolist() == ["a", "b"]
-    assert "says the same" in app.caption[0].value
-    assert not app.code
+    page = drawn(ContentBlock("text", text=json.dumps({"rows": rows})), structured={"rows": rows})
+    assert page.dataframe[0].value["name"].tolist() == ["a", "b"]
+    assert "says the same" in page.caption[0].value
+    assert not page.code
     assert drawn(structured={"a": {"b": 1}}).json[0].value == '{"a": {"b": 1}}'
     assert "too many to show" in drawn(structured=["x" * MOST_CHARS]).caption[0].value
 

@@ -9,9 +9,9 @@ import pytest
 
 from core.domain.catalog import Catalog, Connection, Server, Tool, ToolHints
 from core.domain.events import OutcomeEvent, Override
-from core.stats.book import StatisticsBook
-from dashboard.widgets import catalog_frames as frames
-from dashboard.widgets.catalog_detail import server_figures, tool_figures
+from core.stats.projection import StatisticsProjection
+from dashboard.pages.catalog.detail import server_statistics, tool_statistics
+from dashboard.ui import catalog_frames as frames
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 CATALOG = Catalog(
@@ -44,8 +44,8 @@ def outcome(tool: str = "today", **changes: object) -> OutcomeEvent:
     return OutcomeEvent(**{**fields, **changes})  # type: ignore[arg-type]
 
 
-def book(*overrides: Override) -> StatisticsBook:
-    return StatisticsBook(CATALOG, overrides=overrides)
+def book(*overrides: Override) -> StatisticsProjection:
+    return StatisticsProjection(CATALOG, overrides=overrides)
 
 
 def test_servers_say_every_figure_with_unit_and_source() -> None:
@@ -53,13 +53,13 @@ def test_servers_say_every_figure_with_unit_and_source() -> None:
     first = frame.loc[0]
     assert first["ask_musd"] == pytest.approx(4.0)
     assert (first["ask_source"], first["connect_source"], first["call_source"]) == (
-        "median of its tools",
+        "tools' median",
         "declared",
         "prior",
     )
     assert first["connect_s"] == 0.25
     assert first["success_percent"] == pytest.approx(90.0)
-    assert list(frame["ask_source"]) == ["median of its tools", "declared", "unpriced"]
+    assert list(frame["ask_source"]) == ["tools' median", "declared", "unpriced"]
     assert np.isnan(frame.loc[2, "ask_musd"])
     assert list(frame["reached_by"]) == ["stdio", "no command", "no command"]
 
@@ -78,7 +78,7 @@ def test_tokens_are_empty_before_they_are_counted() -> None:
     assert frames.tool_frame(CATALOG, book().snapshot())["tokens"].isna().all()
 
 
-def test_measured_figures_say_from_how_many_calls() -> None:
+def test_measured_statistics_say_from_how_many_calls() -> None:
     running = book()
     running.observe(outcome())
     running.observe(outcome("week", connect_s=None))
@@ -88,10 +88,10 @@ def test_measured_figures_say_from_how_many_calls() -> None:
     assert list(tools["success_source"])[:2] == ["measured · 1 call", "measured · 1 call"]
     counted = frames.counts(CATALOG, running.snapshot())
     assert (counted.servers, counted.tools, counted.unpriced) == (3, 4, 2)
-    assert (counted.measured, counted.figures) == (4 + 4, 4 * 3 + 2 * 4)
+    assert (counted.measured, counted.statistics) == (4 + 4, 4 * 3 + 2 * 4)
 
 
-def test_edited_figures_are_marked() -> None:
+def test_edited_prices_are_marked() -> None:
     edited = book(
         Override("mine", "weather", "today", "price_usd", 0.0, NOW),
         Override("mine", "bare", "", "ask_usd", 0.1, NOW),
@@ -103,7 +103,7 @@ def test_edited_figures_are_marked() -> None:
 
 def test_an_empty_catalog_has_empty_tables() -> None:
     nothing = Catalog("nothing")
-    statistics = StatisticsBook(nothing).snapshot()
+    statistics = StatisticsProjection(nothing).snapshot()
     assert frames.server_frame(nothing, statistics).empty
     assert frames.tool_frame(nothing, statistics).empty
     assert frames.counts(nothing, statistics) == frames.Counts(0, 0, 0, 0, 0)
@@ -115,14 +115,14 @@ def test_search_looks_through_names_and_descriptions() -> None:
     assert frames.matching(["a.b"], "a.*b") == [False]
 
 
-def test_a_description_is_shown_on_one_line_without_control_characters() -> None:
-    assert frames.one_line("a\x1b[31m\u202e b\n\nc") == "a[31m b c"
+def test_a_description_is_shown_on_one_line_with_nothing_hidden() -> None:
+    assert frames.one_line("a\x1b[31m\u202e b\n\nc") == "a⟨U+001B⟩[31m⟨U+202E⟩ b c"
     assert len(frames.one_line("x" * 10_000_000)) == frames.SHOWN_DESCRIPTION
 
 
 def test_the_detail_lists_value_source_and_what_was_declared() -> None:
     statistics = book().snapshot()
-    rows = {row[0]: row[1:] for row in server_figures(CATALOG.servers[0], statistics, 0)}
+    rows = {row[0]: row[1:] for row in server_statistics(CATALOG.servers[0], statistics, 0)}
     assert rows["Connection time"] == ("250 ms", "declared", "250 ms")
     assert rows["Call time"] == ("1 s", "prior", "–")
-    assert tool_figures(CATALOG.tools[0], statistics, 0)[0] == ("Latency", "400 ms", "declared", "400 ms")
+    assert tool_statistics(CATALOG.tools[0], statistics, 0)[0] == ("Latency", "400 ms", "declared", "400 ms")

@@ -2,60 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from core.console import Console
+from core.app import App
 from core.domain.catalog import Connection
-from core.embedding.cached import CachedEncoder
-from core.embedding.onnx import onnx_source
-from core.errors import CatalogError
-from core.store import Store
-from dashboard.widgets.catalog_price import parse_price
-from dashboard.widgets.connection_words import command_line, connection_lines
-from dashboard.widgets.import_documents import (
+from core.shared.errors import CatalogError
+from dashboard.pages.catalog.connections.words import command_line, connection_lines
+from dashboard.pages.catalog.imports.documents import (
     PASTED,
     Document,
     check_name,
     fingerprint,
-    keep,
     name_for,
     read_documents,
     source_of,
+    store_import,
 )
+from dashboard.pages.catalog.price import parse_price
+from tests.dashboard.harness import app_with
 
 ONE = '{"servers": [{"name": "a", "tools": [{"name": "t", "price_usd": 0.001}]}]}'
 TWO = '{"mcpServers": {"b": {"command": "npx", "env": {"KEY": "hunter2-secret"}}}}'
 
 
-@pytest.fixture
-def console() -> Iterator[Console]:
-    store = Store(None)
-    with Console(store, CachedEncoder(onnx_source(), store.vectors)) as opened:
-        yield opened
+app = app_with()
 
 
-def test_several_documents_become_one_import(console: Console) -> None:
-    reading = read_documents(console, [Document("one.json", ONE), Document("two.json", TWO)])
+def test_several_documents_become_one_import(app: App) -> None:
+    reading = read_documents(app, [Document("one.json", ONE), Document("two.json", TWO)])
     assert reading.imported is not None
     assert [server.name for server in reading.imported.servers] == ["a", "b"]
-    keep(console, reading.imported, "both", "two files")
-    assert console.catalogs()[-1].name == "both"
-    assert console.missing_secrets(console.library.catalog("both").servers[1]) == ()
+    store_import(app, reading.imported, "both", "two files")
+    assert app.catalogs.infos()[-1].name == "both"
+    assert app.vault.missing(app.catalogs.catalog("both").servers[1].connection) == ()
 
 
-def test_one_bad_document_spoils_all_and_every_problem_is_listed(console: Console) -> None:
+def test_one_bad_document_spoils_all_and_every_problem_is_listed(app: App) -> None:
     bad = '{"servers": [{"name": "a", "tools": [{"name": "t"}, {"name": "t", "price_usd": NaN}]}]}'
-    reading = read_documents(console, [Document("one.json", ONE), Document("bad.json", bad)])
+    reading = read_documents(app, [Document("one.json", ONE), Document("bad.json", bad)])
     assert reading.imported is None
     assert reading.sentence.startswith("Nothing was imported: bad.json: ")
     assert reading.sentence.endswith("(and 1 more problem).")
     assert len(reading.problems) == 2
 
 
-def test_servers_of_one_name_in_two_documents_are_a_problem(console: Console) -> None:
-    reading = read_documents(console, [Document("one.json", ONE), Document("again.json", ONE)])
+def test_servers_of_one_name_in_two_documents_are_a_problem(app: App) -> None:
+    reading = read_documents(app, [Document("one.json", ONE), Document("again.json", ONE)])
     assert reading.imported is None
     assert "again.json" in reading.sentence
 
@@ -66,18 +58,18 @@ def test_a_name_that_is_none_is_refused(name: str) -> None:
         check_name(name)
 
 
-def test_the_sample_cannot_be_replaced(console: Console) -> None:
-    reading = read_documents(console, [Document("one.json", ONE)])
+def test_the_sample_cannot_be_replaced(app: App) -> None:
+    reading = read_documents(app, [Document("one.json", ONE)])
     assert reading.imported is not None
     with pytest.raises(CatalogError, match="belongs to a shipped catalog"):
-        keep(console, reading.imported, "sample", "one.json")
+        store_import(app, reading.imported, "sample", "one.json")
 
 
-def test_a_name_suggests_itself(console: Console) -> None:
-    assert name_for([Document("my tools.json", "")], console) == "my-tools"
-    assert name_for([Document("sample.json", "")], console) == "imported-1"
-    assert name_for([Document("search-15.json", "")], console) == "imported-1"
-    assert name_for([Document(PASTED, "")], console) == "imported-1"
+def test_a_name_suggests_itself(app: App) -> None:
+    assert name_for([Document("my tools.json", "")], app) == "my-tools"
+    assert name_for([Document("sample.json", "")], app) == "imported-1"
+    assert name_for([Document("search-15.json", "")], app) == "imported-1"
+    assert name_for([Document(PASTED, "")], app) == "imported-1"
     assert source_of([Document(f"{n}.json", "") for n in range(7)]).endswith("4.json and 2 more")
 
 

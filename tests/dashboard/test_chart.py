@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.dashboard.drawn import charts
+from tests.dashboard.harness import charts
 
 WIDGETS = Path(__file__).parent.parent.parent / "dashboard"
 
@@ -15,24 +15,24 @@ WIDGETS = Path(__file__).parent.parent.parent / "dashboard"
 def drawing() -> None:
     import streamlit as st
 
-    from dashboard.charts.base import figure
-    from dashboard.widgets.chart import _chosen, chart
+    from dashboard.ui.chart import chart, point_chosen
+    from dashboard.ui.charts.base import figure
 
     if "chosen" in st.session_state:
         st.session_state["sent"] = {"chosen": st.session_state["chosen"]}
-        _chosen("sent", lambda name: st.session_state.update(target=name))
+        point_chosen("sent", lambda name: st.session_state.update(target=name))
     bars = {"type": "bar", "x": [1, 2], "customdata": ["files::read", "mail"]}
     chart(figure([bars], title="<b>Two</b> &amp; one", height=200), key="bars", choose=print)
 
 
 def test_a_figure_is_sent_whole_and_without_a_look_of_its_own() -> None:
-    app = AppTest.from_function(drawing).run()
-    assert not app.exception
-    (sent,) = charts(app)
+    page = AppTest.from_function(drawing).run()
+    assert not page.exception
+    (sent,) = charts(page)
     assert sent["data"] == [{"type": "bar", "x": [1, 2], "customdata": ["files::read", "mail"]}]
     assert sent["layout"]["height"] == 200
     assert sent["layout"]["template"] == {}  # the page's colours and fonts are given to it in the browser
-    assert '"about": "Two & one"' in app.get("bidi_component")[0].proto.json
+    assert '"about": "Two & one"' in page.get("bidi_component")[0].proto.json
 
 
 @pytest.mark.parametrize(
@@ -40,10 +40,10 @@ def test_a_figure_is_sent_whole_and_without_a_look_of_its_own() -> None:
     [("files::read", "files::read"), ("", ""), (None, "before"), (["mail"], "before"), ({"a": 1}, "before")],
 )
 def test_a_click_chooses_the_points_name_and_nothing_else_is_believed(chosen: object, target: str) -> None:
-    app = AppTest.from_function(drawing)
-    app.session_state["chosen"], app.session_state["target"] = chosen, "before"
-    assert not app.run().exception
-    assert app.session_state["target"] == target
+    page = AppTest.from_function(drawing)
+    page.session_state["chosen"], page.session_state["target"] = chosen, "before"
+    assert not page.run().exception
+    assert page.session_state["target"] == target
 
 
 def test_there_is_one_way_to_draw_a_chart() -> None:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import inspect
 import math
 import pkgutil
 import re
-import sys
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +17,9 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-import dashboard.charts
+import dashboard.pages.compare.charts
+import dashboard.pages.route.charts
+import dashboard.ui.charts
 from core.domain.catalog import Server
 from core.domain.decision import Decision
 from core.domain.plan import Plan
@@ -28,25 +27,28 @@ from core.lab import curves
 from core.lab.comparison import agreement
 from core.lab.token_meter import Counted, utilisation_lines
 from core.routers.ehrr import Ehrr
-from core.routers.parameters import EhrrParameters
-from dashboard.charts.activity_spending import spending_by_server, spending_over_time
-from dashboard.charts.activity_statistics import latency_history, success_history
-from dashboard.charts.activity_trends import latency_over_time, success_over_time
-from dashboard.charts.agreement import agreement_map
-from dashboard.charts.auction import auction
-from dashboard.charts.plan_steps import plan_steps
-from dashboard.charts.posted_price import posted_price
-from dashboard.charts.server_ranking import server_ranking
-from dashboard.charts.stages import stages
-from dashboard.charts.token_utilisation import token_utilisation
-from dashboard.charts.tool_breakdown import tool_breakdown
-from dashboard.charts.tool_scores import tool_scores
-from dashboard.charts.utility_lines import utility_lines
-from dashboard.widgets.holds import holds
+from core.routers.ehrr_parameters import EhrrParameters
+from core.routers.presets import applied
+from dashboard.pages.activity.charts.spending import spending_by_server, spending_over_time
+from dashboard.pages.activity.charts.statistics import latency_history, success_history
+from dashboard.pages.activity.charts.trends import latency_over_time, success_over_time
+from dashboard.pages.compare.charts.agreement import agreement_map
+from dashboard.pages.route.charts.auction import auction
+from dashboard.pages.route.charts.plan_steps import plan_steps
+from dashboard.pages.route.charts.posted_price import posted_price
+from dashboard.pages.route.charts.server_ranking import server_ranking
+from dashboard.pages.route.charts.tool_breakdown import tool_breakdown
+from dashboard.pages.route.charts.tool_scores import tool_scores
+from dashboard.pages.route.charts.utility_lines import utility_lines
+from dashboard.pages.route.winning_interval import winning_interval
+from dashboard.ui.charts.stages import stages
+from dashboard.ui.charts.token_utilisation import token_utilisation
+from tests.routers import worlds
 
 HOSTILE = "<img src=x onerror=alert(1)> %{y} <b>&amp;</b> $a$\n\x00"
 OUR_TAGS = re.compile(r'<br>|<b>-?\d+\.\d{3}</b>|<span style="color:#[0-9A-F]{6}">[◆a-z]+</span>')
 
+PAPER = applied(EhrrParameters, "paper")  # the values of the paper's tables
 CHARTS: dict[str, Callable[[Decision], go.Figure]] = {
     "server_ranking": server_ranking,
     "auction": auction,
@@ -70,28 +72,17 @@ CHARTS: dict[str, Callable[[Decision], go.Figure]] = {
 }
 
 
-@cache
-def worlds() -> Any:
-    """The helper file of tests/routers."""
-    path = Path(__file__).parents[1] / "routers" / "worlds.py"
-    spec = importlib.util.spec_from_file_location("wayfare_tests_worlds_of_charts", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 def decide(*servers: Server, likes: float = 0.7, **parameters: object) -> Decision:
     """A decision over these servers; the first tools fit best."""
-    catalog = worlds().catalog(*servers)
+    catalog = worlds.catalog(*servers)
     of_tools = {tool.id: likes - 0.04 * place for place, tool in enumerate(catalog.tools)}
     of_servers = {server.name: likes - 0.05 * place for place, server in enumerate(catalog.servers)}
-    scene = worlds().scene(catalog, of_servers, of_tools)
-    return Ehrr().route("anything", scene, EhrrParameters().replaced(parameters))
+    context = worlds.context(catalog, of_servers, of_tools)
+    return Ehrr().route("anything", context, PAPER.replaced(parameters))
 
 
 def server(name: str, *prices: float | None, ask_usd: float | None = 0.004, latency_s: float = 0.5) -> Server:
-    tools = tuple(worlds().tool(f"t{n}", price_usd=price, latency_s=latency_s) for n, price in enumerate(prices))
+    tools = tuple(worlds.tool(f"t{n}", price_usd=price, latency_s=latency_s) for n, price in enumerate(prices))
     return Server(name, name, ask_usd=ask_usd, conn_s=0.2, call_s=0.8, success=0.9, tools=tools)
 
 
@@ -107,7 +98,7 @@ def market() -> tuple[Server, ...]:
 
 
 DECISIONS: dict[str, Callable[[], Decision]] = {
-    "tables I and II": lambda: Ehrr().route("anything", worlds().tables_scene()),
+    "tables I and II": lambda: Ehrr().route("anything", worlds.tables_context(), PAPER),
     "typical": lambda: decide(*market()),
     "nothing accepted": lambda: decide(*market()[:2], budget_usd=0.0, p_bs=0.0),
     "nothing affordable": lambda: decide(server("dear", 5.0, 6.0, ask_usd=0.0)),
@@ -127,6 +118,8 @@ DECISIONS: dict[str, Callable[[], Decision]] = {
     "hostile names": lambda: decide(server(HOSTILE, 0.001, 0.002), server(f"{HOSTILE}2", None, ask_usd=None)),
     "endless names": lambda: decide(server("x" * 5000, 0.001), server("y " * 5000, 0.001)),
 }
+DECISION_CHARTS = (dashboard.ui.charts, dashboard.pages.route.charts, dashboard.pages.compare.charts)
+SHARED = {"dashboard.ui.charts.base", "dashboard.ui.charts.time_axes"}
 CASES = pytest.mark.parametrize("case", list(DECISIONS))
 
 
@@ -173,9 +166,10 @@ def texts(part: Any) -> Iterator[str]:
 
 def test_every_chart_of_a_decision_is_in_the_table() -> None:
     modules = (
-        importlib.import_module(f"dashboard.charts.{found.name}")
-        for found in pkgutil.iter_modules(dashboard.charts.__path__)
-        if not found.name.startswith(("activity_", "map_", "network_", "tool_map")) and found.name != "base"
+        importlib.import_module(found.name)
+        for room in DECISION_CHARTS
+        for found in pkgutil.iter_modules(room.__path__, f"{room.__name__}.")
+        if found.name not in SHARED
     )
     drawing = {
         name
@@ -348,9 +342,9 @@ def test_the_parts_of_a_tool_sum_to_its_utility_and_the_diamond_stands_there(cas
 
 
 def test_tables_i_and_ii_stand_in_the_charts() -> None:
-    *_, posted, asked = marks("tables I and II", "auction")
+    *_, posted, asks = marks("tables I and II", "auction")
     assert list(posted.x) == pytest.approx([35.1, 24.9], abs=0.05)
-    assert list(asked.x) == pytest.approx([50, 10])
+    assert list(asks.x) == pytest.approx([50, 10])
     diamond = marks("tables I and II", "tool_breakdown")[-1]
     utilities = dict(zip(diamond.customdata, diamond.x, strict=True))
     assert utilities["s1::t12"] == pytest.approx(0.516, abs=0.0005)
@@ -374,9 +368,9 @@ def test_lines_pass_the_decisions_utilities_at_the_current_value(case, axis) -> 
 
 
 @pytest.mark.parametrize("axis", curves.AXES)
-def test_the_band_is_the_interval_in_which_the_winner_holds(axis) -> None:
+def test_the_band_is_the_interval_in_which_the_winner_stays(axis) -> None:
     made = decision("tables I and II")
-    interval = curves.utility_lines(made, axis).holds
+    interval = curves.utility_lines(made, axis).winner_interval
     band = chart("tables I and II", f"utility_lines {axis}").layout.shapes[1]
     assert (band.x0, band.x1) == (interval.low, interval.high)
     crossing = {
@@ -387,14 +381,16 @@ def test_the_band_is_the_interval_in_which_the_winner_holds(axis) -> None:
     assert interval.low == pytest.approx(crossing[axis])
 
 
-def test_what_holds_is_said_in_one_sentence() -> None:
+def test_the_interval_is_one_sentence() -> None:
     made = decision("tables I and II")
-    assert holds(curves.utility_lines(made, "kappa")) == "The winner stays the same for every κ up to 200 s/$."
-    sentence = holds(curves.utility_lines(made, "alpha_t"))
-    assert sentence.startswith("The winner holds for αt from 0.1")
+    assert (
+        winning_interval(curves.utility_lines(made, "kappa")) == "The winner stays the same for every κ up to 1000 s/$."
+    )
+    sentence = winning_interval(curves.utility_lines(made, "alpha_t"))
+    assert sentence.startswith("The winner stays the same for αt from 0.1")
     assert sentence.endswith("below it s1\\:\\:t13 wins.")
-    assert "No tool can win" in holds(curves.utility_lines(decision("nothing accepted"), "kappa"))
-    assert "<" not in holds(curves.utility_lines(decision("hostile names"), "alpha_t")).replace("\\<", "")
+    assert "No tool can win" in winning_interval(curves.utility_lines(decision("nothing accepted"), "kappa"))
+    assert "<" not in winning_interval(curves.utility_lines(decision("hostile names"), "alpha_t")).replace("\\<", "")
 
 
 @CASES

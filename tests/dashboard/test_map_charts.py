@@ -16,19 +16,15 @@ import pytest
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.decision import Decision
 from core.domain.map import CatalogMap, Placement
-from core.embedding.base import MemoryVectorStore
-from core.embedding.cached import CachedEncoder, EncoderSource
-from core.index.catalog_index import CatalogIndex
-from core.routers.base import Scene
 from core.routers.ehrr import Ehrr
-from core.routers.matching import IndexMatcher
-from core.stats.book import StatisticsBook
-from dashboard.charts.map_base import Shown
-from dashboard.charts.map_labels import HEIGHT_PX, WIDTH_PX, Label, room_for
-from dashboard.charts.map_marks import SYMBOLS, centres, marks, size_px
-from dashboard.charts.tool_map import tool_map
+from core.routers.ehrr_parameters import EhrrParameters
+from core.routers.presets import applied
+from dashboard.pages.map.charts.base import MapData
+from dashboard.pages.map.charts.labels import HEIGHT_PX, WIDTH_PX, Label, room_for
+from dashboard.pages.map.charts.marks import SYMBOLS, centres, marks, size_px
+from dashboard.pages.map.charts.tool_map import tool_map
 from dashboard.theme import ACCEPTED, CHOSEN, GROUPS, LOOKED_AT, MUTED, REJECTED
-from tests.embedding.toys import Letters
+from tests.routers import worlds
 
 HOSTILE = "<img src=x onerror=alert(1)> %{y} <b>&amp;</b> $a$\n\x00"
 OUR_TAGS = re.compile(r"</?b>|<br>")
@@ -57,26 +53,22 @@ def market(servers: int = 12, *, name: str = "server") -> Catalog:
 
 def decided(catalog: Catalog, **parameters: object) -> tuple[Decision, Placement]:
     """A decision over a catalog, and where its sub-task lies."""
-    encoder = CachedEncoder(EncoderSource.of(Letters()), MemoryVectorStore())
-    index = CatalogIndex.build(catalog, encoder)
-    scene = Scene.of(
-        catalog,
-        StatisticsBook(catalog).snapshot(),
-        IndexMatcher(index, encoder),
-        np.ones(len(catalog.tools), dtype=np.int64),
-    )
-    decision = Ehrr().route(HOSTILE, scene, Ehrr.parameters().replaced(parameters))
+    tools, servers = len(catalog.tools), len(catalog.servers)
+    of_tools = {tool.id: 0.9 - 0.5 * row / tools for row, tool in enumerate(catalog.tools)}
+    of_servers = {server.name: 0.9 - 0.5 * row / servers for row, server in enumerate(catalog.servers)}
+    paper = applied(EhrrParameters, "paper", parameters)
+    decision = Ehrr().route(HOSTILE, worlds.context(catalog, of_servers, of_tools), paper)
     return decision, Placement(0.4, 0.6, np.linspace(0, 1, len(catalog.tools), dtype=np.float32))
 
 
-def shown(catalog: Catalog | None = None, *, by: str = "category", asked: bool = True, **changes: Any) -> Shown:
+def shown(catalog: Catalog | None = None, *, by: str = "category", asked: bool = True, **changes: Any) -> MapData:
     chosen = market() if catalog is None else catalog
     tools = chosen.tools
     xy = np.random.default_rng(1).random((len(tools), 2)).astype(np.float32)
     category = {server.name: server.category for server in chosen.servers}
     prices = np.array([math.nan if tool.price_usd is None else tool.price_usd for tool in tools])
     decision, place = decided(chosen) if asked and tools else (None, None)
-    made = Shown(
+    made = MapData(
         CatalogMap("market", tuple(tool.id for tool in tools), xy, 0.6),
         chosen,
         [tool.server if by == "server" else category[tool.server] for tool in tools],

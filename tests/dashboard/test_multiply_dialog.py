@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-
-import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.console import Console
-from core.embedding.cached import CachedEncoder
-from core.embedding.onnx import onnx_source
-from core.store import Store
+from core.app import App
 from core.virtual.multiply import Recipe
-from dashboard import session
+from tests.dashboard.harness import app_with, checked, open_page, text_of
 
 HOSTILE = "<b>bold</b> :red[x] [link](javascript:alert(1))"
 CATALOG = {
@@ -27,59 +20,34 @@ CATALOG = {
 }  # fmt: skip
 
 
-def script() -> None:
-    from dashboard.views.catalog import page
-
-    page()
-
-
-@pytest.fixture
-def console(monkeypatch: pytest.MonkeyPatch) -> Iterator[Console]:
-    store = Store(None)
-    with Console(store, CachedEncoder(onnx_source(), store.vectors)) as opened:
-        monkeypatch.setattr(session, "_console", opened)
-        opened.desk.import_text(json.dumps(CATALOG), "mine", "test")
-        yield opened
+app = app_with({"mine": CATALOG})
 
 
 def visit(server: str) -> AppTest:
-    page = AppTest.from_function(script, default_timeout=30)
-    page.query_params.update({"catalog": "mine", "server": server})
-    return checked(page.run())
+    return open_page("catalog", catalog="mine", server=server)
 
 
-def checked(page: AppTest) -> AppTest:
-    assert not page.exception, page.exception[0].stack_trace
-    return page
-
-
-def said(page: AppTest) -> str:
-    return (
-        " ".join(e.value for e in (*page.markdown, *page.error, *page.caption)).replace("\\", "").replace("\u2060", "")
-    )
-
-
-def opened() -> AppTest:
+def dialog() -> AppTest:
     return checked(visit("web").button(key="catalog.multiply").click().run())
 
 
-def test_a_virtual_server_says_so(console: Console) -> None:
+def test_a_virtual_server_says_so(app: App) -> None:
     page = visit("web")
-    assert "Virtual server: real MCP, simulated results." in said(page)
-    assert "A call starts it" in said(page)
+    assert "Virtual server: real MCP, simulated results." in text_of(page)
+    assert "A call starts it" in text_of(page)
     assert page.dataframe[0].value["reached_by"].tolist() == ["virtual", "no command", "no command"]
-    other = said(visit("island"))
+    other = text_of(visit("island"))
     assert "Virtual server: real MCP" not in other
     assert "a virtual server can stand in for it" in other
 
 
-def test_a_server_without_tools_cannot_be_multiplied(console: Console) -> None:
+def test_a_server_without_tools_cannot_be_multiplied(app: App) -> None:
     assert visit("empty").button(key="catalog.multiply").disabled
     assert not visit("island").button(key="catalog.multiply").disabled
 
 
-def test_the_preview_follows_the_figures(console: Console) -> None:
-    page = opened()
+def test_the_preview_follows_the_figures(app: App) -> None:
+    page = dialog()
     (table,) = (frame.value for frame in page.dataframe if "price_musd" in frame.value)
     assert table["server"].tolist() == ["web", "web-1", "web-2", "web-3"]
     assert table["call_s"].iloc[0] == 0.5
@@ -91,41 +59,41 @@ def test_the_preview_follows_the_figures(console: Console) -> None:
     assert table["price_musd"].tolist() == [2.0, 2.0]
 
 
-def test_the_preview_shows_the_words_of_a_tool_as_text(console: Console) -> None:
-    page = opened()
-    (copy, *_) = console.desk.copies("mine", "web", Recipe(3))
+def test_the_preview_shows_the_words_of_a_tool_as_text(app: App) -> None:
+    page = dialog()
+    (copy, *_) = app.catalog_editor.copies("mine", "web", Recipe(3))
     shown = [element.value for element in page.markdown if "web" in element.value and "page" in element.value]
     assert len(shown) == 4
     assert not any("<b>" in text or "[link]" in text for text in shown)
-    assert copy.tools[0].description.split(".")[0] in said(page)
+    assert copy.tools[0].description.split(".")[0] in text_of(page)
     page = checked(page.selectbox(key="catalog.multiply.tool").set_value("open").run())
-    assert copy.tools[1].description.rstrip(".") in said(page)
+    assert copy.tools[1].description.rstrip(".") in text_of(page)
 
 
-def test_the_catalog_is_kept_and_shown(console: Console) -> None:
-    page = opened()
+def test_the_catalog_is_stored_and_shown(app: App) -> None:
+    page = dialog()
     page.number_input(key="catalog.multiply.seed").set_value(7)
     page.checkbox(key="catalog.multiply.replace").set_value(True)
     page = checked(page.run())
     page = checked(page.button(key="catalog.multiply.go").click().run())
-    assert "mine-web-x3 holds 3 virtual copies of web: 5 servers in all." in said(page)
+    assert "mine-web-x3 has 3 virtual copies of web: 5 servers in all." in text_of(page)
     assert page.selectbox(key="catalog.catalog").value == "mine-web-x3"
-    made = console.library.catalog("mine-web-x3")
+    made = app.catalogs.catalog("mine-web-x3")
     assert [server.name for server in made.servers] == ["web-1", "web-2", "web-3", "island", "empty"]
-    assert made.servers[:3] == console.desk.copies("mine", "web", Recipe(3, 7, 2.0))
+    assert made.servers[:3] == app.catalog_editor.copies("mine", "web", Recipe(3, 7, 2.0))
     assert not any(button.key == "catalog.multiply.go" for button in page.button)
 
 
-def test_a_catalog_is_replaced_only_where_somebody_says_so(console: Console) -> None:
-    page = checked(opened().text_input(key="catalog.import.name").set_value("mine").run())
+def test_a_catalog_is_replaced_only_where_somebody_says_so(app: App) -> None:
+    page = checked(dialog().text_input(key="catalog.import.name").set_value("mine").run())
     assert page.button(key="catalog.multiply.go").disabled
     page = checked(page.checkbox(key="catalog.import.replace").set_value(True).run())
     page = checked(page.button(key="catalog.multiply.go").click().run())
-    assert len(console.library.catalog("mine").servers) == 6
+    assert len(app.catalogs.catalog("mine").servers) == 6
 
 
-def test_a_name_that_may_not_be_is_said_and_nothing_is_kept(console: Console) -> None:
-    page = checked(opened().text_input(key="catalog.import.name").set_value("sample").run())
+def test_a_name_that_may_not_be_is_said_and_nothing_is_kept(app: App) -> None:
+    page = checked(dialog().text_input(key="catalog.import.name").set_value("sample").run())
     page = checked(page.button(key="catalog.multiply.go").click().run())
-    assert "belongs to" in said(page) or "shipped" in said(page)
-    assert [info.name for info in console.catalogs()][-1] == "mine"
+    assert "belongs to" in text_of(page) or "shipped" in text_of(page)
+    assert [info.name for info in app.catalogs.infos()][-1] == "mine"

@@ -11,16 +11,17 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from core.lab.scenario_measures import ScenarioRun
-from core.lab.scenario_standing import NETWORK, Standing
-from core.lab.scenario_story import Change, Curve
-from dashboard.charts.network_base import ROUTER_LOOKS, SERVER_COLOURS, Story, server_look
-from dashboard.charts.network_curves import latency_curves
-from dashboard.charts.network_events import FAINT, NOWHERE, event_strip
-from dashboard.charts.network_preview import latency_preview
-from dashboard.charts.network_runs import MOST_POINTS, failures_by_step, latency_against_success
-from dashboard.charts.network_standing import held
-from dashboard.charts.network_totals import TOTALS, accumulated
+from core.lab.scenarios.measures import ScenarioRun
+from core.lab.scenarios.rankings import NETWORK, RankingHistory
+from core.lab.scenarios.timeline import Change, Curve
+from dashboard.pages.network.charts.base import FAINT, ROUTER_LOOKS, SERVER_COLOURS, server_look
+from dashboard.pages.network.charts.event_strip import NOWHERE, event_strip
+from dashboard.pages.network.charts.latency_curves import latency_curves
+from dashboard.pages.network.charts.latency_preview import latency_preview
+from dashboard.pages.network.charts.run_comparison import MOST_POINTS, failures_by_step, latency_against_success
+from dashboard.pages.network.charts.server_history import server_history
+from dashboard.pages.network.charts.totals import TOTALS, totals_so_far
+from dashboard.pages.network.run_timeline import RunTimeline
 from dashboard.theme import LOOKED_AT, MUTED
 from tests.store.test_scenario_runs import run as kept_run
 
@@ -39,27 +40,27 @@ def run(router: str, servers: list[int], network_s: list[float], ok: list[bool],
     )  # fmt: skip
 
 
-def story(name: str = "alpha") -> Story:
+def timeline(name: str = "alpha") -> RunTimeline:
     """Six steps: alpha is down at steps 1 to 3; the first router stays with it, the other leaves; bravo is not drawn."""
     time_s = np.arange(LEAD_IN + STEPS) * STEP_S
     down = np.array([0.02, 0.02, 0.02, 1.0, 1.0, 1.0, 0.02, 0.02])
-    return Story(
+    return RunTimeline(
         titles=(name, f"other {name}"),
         runs=(
             run("a", [0] * 6, [0.02, 1.0, 1.0, 1.0, 0.02, 0.02], [True, False, False, False, True, True]),
             run("b", [0, 1, 1, 1, -1, 0], [0.02, 0.3, 0.3, 0.3, np.nan, 0.02], [True, True, True, True, False, True]),
         ),
-        standings=(
-            Standing(
+        rankings=(
+            RankingHistory(
                 np.array([[0, 1, -1]] * STEPS), np.array([[0.5, 0.25, np.nan]] * STEPS), "utility", "chance",
                 np.linspace(1.0, 0.0, STEPS * 2, dtype=np.float32).reshape(STEPS, 2),
             ),
-            Standing(np.full((STEPS, 3), -1), np.full((STEPS, 3), np.nan), "BM25 score", "", None),
+            RankingHistory(np.full((STEPS, 3), -1), np.full((STEPS, 3), np.nan), "BM25 score", "", None),
         ),
         changes=((), (Change("b", 2, 40.0, 0, name, "bravo", f"{name} is down."),)),
         curves=(Curve(name, ("x",), time_s, down, ((30.0, 60.0),)),),
         subtasks=("one", "two"),
-        right=(frozenset({0}), frozenset({0})),
+        experts=(frozenset({0}), frozenset({0})),
         servers=(name, "bravo"),
         tools=("run", "go"),
         steps=STEPS,
@@ -81,19 +82,19 @@ def texts(part: Any) -> Iterator[str]:
 
 
 def drawn(name: str = "alpha", at: int = 2) -> list[go.Figure]:
-    told = story(name)
+    run_of_two = timeline(name)
     return [
-        latency_curves(told, at),
-        latency_curves(told, at, logarithmic=False),
-        event_strip(told, at),
-        held(told, 0, at),
-        *(accumulated(told, total, at) for total in TOTALS),
+        latency_curves(run_of_two, at),
+        latency_curves(run_of_two, at, logarithmic=False),
+        event_strip(run_of_two, at),
+        server_history(run_of_two, 0, at),
+        *(totals_so_far(run_of_two, total, at) for total in TOTALS),
     ]
 
 
 @pytest.mark.parametrize("at", [0, 4, STEPS - 1])
 @pytest.mark.parametrize("name", ["alpha", HOSTILE, "x" * 300])
-def test_plotly_takes_them_names_are_text_and_the_moment_is_marked(name: str, at: int) -> None:
+def test_plotly_takes_them_names_are_text_and_the_step_is_marked(name: str, at: int) -> None:
     for figure in drawn(name, at):
         made = figure.to_dict()
         assert "imulated" in go.Figure(**made).layout.title.text
@@ -108,13 +109,13 @@ def test_plotly_takes_them_names_are_text_and_the_moment_is_marked(name: str, at
 
 
 def test_a_curve_is_in_ms_and_its_first_query_at_step_0() -> None:
-    curve = next(trace for trace in latency_curves(story(), 2).data if trace.name == "alpha")
+    curve = next(trace for trace in latency_curves(timeline(), 2).data if trace.name == "alpha")
     assert list(curve.x) == [-2, -1, 0, 1, 2, 3, 4, 5]
     np.testing.assert_allclose(curve.y, [20, 20, 20, 1000, 1000, 1000, 20, 20])
 
 
 def test_an_outage_is_shaded_from_its_first_step_to_the_first_that_is_up() -> None:
-    shade = next(trace for trace in latency_curves(story(), 0).data if trace.fill == "toself")
+    shade = next(trace for trace in latency_curves(timeline(), 0).data if trace.fill == "toself")
     assert [x for x in shade.x if x is not None] == [1, 4, 4, 1]
     assert shade.fillcolor == server_look(0)["color"]
 
@@ -122,7 +123,9 @@ def test_an_outage_is_shaded_from_its_first_step_to_the_first_that_is_up() -> No
 def test_the_marks_are_where_the_routers_call_and_nowhere_where_they_do_not() -> None:
     def marks(at: int) -> dict[str, tuple[float, float]]:
         return {
-            t.marker.color: (t.x[0], round(t.y[0], 6)) for t in latency_curves(story(), at).data if t.mode == "markers"
+            t.marker.color: (t.x[0], round(t.y[0], 6))
+            for t in latency_curves(timeline(), at).data
+            if t.mode == "markers"
         }
 
     first, other = (look[0] for look in ROUTER_LOOKS)
@@ -130,41 +133,46 @@ def test_the_marks_are_where_the_routers_call_and_nowhere_where_they_do_not() ->
     assert set(marks(4)) == {first}
 
 
-def test_what_accumulates_is_drawn_up_to_the_moment_on_axes_of_the_whole_run() -> None:
-    failures, other = accumulated(story(), "failures", 3).data
+def test_totals_are_faint_after_the_step_on_axes_of_the_whole_run() -> None:
+    coming, failures, coming_of_other, other = totals_so_far(timeline(), "failures", 3).data
     assert list(failures.y) == [0, 1, 2, 3]
     assert list(other.y) == [0, 0, 0, 0]
-    assert list(accumulated(story(), "failures", 5).data[1].y) == [0, 0, 0, 0, 1, 1]
-    latency = accumulated(story(), "latency", 4).data[1]
+    assert (list(coming.x), list(coming.y)) == ([3, 4, 5], [3, 3, 3])
+    assert list(coming_of_other.y) == [0, 1, 1]
+    assert [trace.opacity for trace in (coming, failures)] == [FAINT, 1.0]
+    assert list(totals_so_far(timeline(), "failures", 5).data[3].y) == [0, 0, 0, 0, 1, 1]
+    latency = totals_so_far(timeline(), "latency", 4).data[3]
     np.testing.assert_allclose(latency.y, [20, 160, 620 / 3, 230, 230], rtol=1e-6)
-    cost = accumulated(story(), "cost", 1)
+    cost = totals_so_far(timeline(), "cost", 1)
     assert cost.layout.title.text == "Cost of the calls ($), simulated"
-    assert list(cost.data[0].y) == [0.5, 1.0]
-    ranges = [accumulated(story(), name, at).layout.yaxis.range for name in TOTALS for at in (0, 5)]
+    assert list(cost.data[1].y) == [0.5, 1.0]
+    ranges = [totals_so_far(timeline(), name, at).layout.yaxis.range for name in TOTALS for at in (0, 5)]
     assert ranges[0::2] == ranges[1::2]
 
 
-def test_what_a_router_holds_of_a_server_is_drawn_up_to_the_moment_in_the_servers_colour() -> None:
-    (line,) = held(story(), 0, 3).data
-    np.testing.assert_allclose(line.y, story().standings[0].held[:4, 0])
+def test_what_a_router_knows_of_a_server_is_faint_after_the_step_in_the_servers_colour() -> None:
+    coming, line = server_history(timeline(), 0, 3).data
+    assert (coming.opacity, list(coming.x)) == (FAINT, [3, 4, 5])
+    np.testing.assert_allclose(line.y, timeline().rankings[0].server_scores[:4, 0])
     assert line.line.color == server_look(0)["color"]
-    of_network = replace(story().standings[0], regard=NETWORK)
+    of_network = replace(timeline().rankings[0], server_score=NETWORK)
     titles = [
-        held(replace(story(), standings=(of_network,), live=live), 0, 3).layout.title.text for live in (True, False)
+        server_history(replace(timeline(), rankings=(of_network,), live=live), 0, 3).layout.title.text
+        for live in (True, False)
     ]
     assert [title.rpartition(", ")[2] for title in titles] == ["injected", "simulated"]
-    with pytest.raises(ValueError, match="holds nothing"):
-        held(story(), 1, 3)
+    with pytest.raises(ValueError, match="knows nothing"):
+        server_history(timeline(), 1, 3)
 
 
 def test_the_decades_of_the_curves_always_reach_from_10_ms_to_the_limit() -> None:
-    low, high = latency_curves(story(), 0).layout.yaxis.range
+    low, high = latency_curves(timeline(), 0).layout.yaxis.range
     assert low < 1.0
     assert high > 3.0
 
 
 def test_the_strip_tells_what_has_happened_from_what_is_to_come() -> None:
-    figure = event_strip(story(), 2)
+    figure = event_strip(timeline(), 2)
     assert list(figure.layout.yaxis.ticktext) == [
         "alpha calls", "alpha changes", "other alpha calls", "other alpha changes", "alpha down",
     ]  # fmt: skip
@@ -177,13 +185,13 @@ def test_the_strip_tells_what_has_happened_from_what_is_to_come() -> None:
     assert list(change.x) == [2]
     assert change.hovertext[0] == "step 2: alpha → bravo<br>alpha is down."
     assert change.marker.opacity == 1.0
-    before = event_strip(story(), 1)
+    before = event_strip(timeline(), 1)
     (faint,) = [t for t in before.data if t.fill is None and t.hovertext and "→" in t.hovertext[0]]
     assert faint.marker.opacity == FAINT
 
 
 def test_a_call_has_its_servers_colour_and_a_cross_where_it_had_no_success() -> None:
-    first, _, _, _, other, coming = event_strip(story(), 3).data[:6]
+    first, _, _, _, other, coming = event_strip(timeline(), 3).data[:6]
     own = server_look(0)["color"]
     assert list(first.marker.color) == [own] * 4
     assert [symbol.startswith("x") for symbol in first.marker.symbol] == [False, True, True, True]
@@ -219,7 +227,7 @@ def test_stored_runs_are_drawn_for_plotly_with_names_as_text(name: str) -> None:
         assert len({trace.get("marker", trace.get("line"))["color"] for trace in made["data"]}) == 6
 
 
-def test_runs_at_one_point_have_marks_and_numbers_that_can_be_told_apart() -> None:
+def test_runs_at_one_point_have_marks_and_numbers_that_can_be_run_of_two_apart() -> None:
     figure = compared("a", [20.0] * 6, [0.5] * 6)[0]
     assert len({(trace.marker.symbol, trace.marker.size) for trace in figure.data}) == 6
     assert len({(round(note.ax, 3), round(note.ay, 3)) for note in figure.layout.annotations}) == 6
@@ -242,7 +250,7 @@ def test_failures_of_stored_runs_come_together_and_long_runs_are_thinned() -> No
 @pytest.mark.parametrize("count", [0, 1, 4, 6])
 @pytest.mark.parametrize("name", ["alpha", HOSTILE, "x" * 300])
 def test_a_preview_has_a_panel_a_server_on_axes_that_all_share(name: str, count: int) -> None:
-    figure = latency_preview([replace(story(name).curves[0], states=(name,))] * count, STEP_S)
+    figure = latency_preview([replace(timeline(name).curves[0], states=(name,))] * count, STEP_S)
     made = figure.to_dict()
     assert "imulated" in go.Figure(**made).layout.title.text
     for text in texts({"data": made["data"], "layout": made["layout"]}):
@@ -256,7 +264,7 @@ def test_a_preview_has_a_panel_a_server_on_axes_that_all_share(name: str, count:
 
 
 def test_a_preview_is_in_ms_by_step_and_shaded_where_a_server_is_down() -> None:
-    shade, line = latency_preview(story().curves, STEP_S).data
+    shade, line = latency_preview(timeline().curves, STEP_S).data
     assert list(line.x) == list(range(LEAD_IN + STEPS))
     np.testing.assert_allclose(line.y, [20, 20, 20, 1000, 1000, 1000, 20, 20])
     assert [x for x in shade.x if x is not None] == [3, 6, 6, 3]

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.errors import StoreError
+from core.app import App
 from core.routers import ROUTERS
+from core.shared.errors import StoreError
 from core.store import Store
-from dashboard import session
-from dashboard.widgets import network_runs
-from dashboard.widgets.network_runs_frame import runs_frame, runs_styler
-from dashboard.widgets.network_runs_words import differences, names, not_by_step
-from tests.dashboard.drawn import charts
+from dashboard.pages.network.runs import selection
+from dashboard.pages.network.runs.frame import runs_frame, runs_styler
+from dashboard.pages.network.runs.selection import chosen_after
+from dashboard.pages.network.runs.words import differences, names, not_by_step
+from tests.dashboard.harness import app_with, charts, checked, text_of
 from tests.store.conftest import T0
 from tests.store.test_scenario_runs import STEPS, run
 
@@ -30,20 +29,20 @@ OTHERS = replace(STEPS, ok=np.array([True, True, True]), server=np.array([1, 1, 
 def script() -> None:
     import streamlit as st
 
-    from dashboard.session import console
-    from dashboard.widgets.network_runs import chosen_runs, earlier_runs
+    from dashboard.pages.network.runs.selection import chosen_runs
+    from dashboard.pages.network.runs.view import earlier_runs
+    from dashboard.session import current_app
 
     st.session_state["written"] = chosen_runs(dict(st.query_params.items()))
-    earlier_runs(console())
+    earlier_runs(current_app())
+
+
+app = app_with()
 
 
 @pytest.fixture
-def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    """The store of a console of which the section needs nothing else but the routers."""
-    with Store() as opened:
-        console = SimpleNamespace(store=opened, routers=lambda: tuple(ROUTERS.values()))
-        monkeypatch.setattr(session, "_console", console)
-        yield opened
+def store(app: App) -> Store:
+    return app.store
 
 
 @pytest.fixture
@@ -59,53 +58,41 @@ def seven(store: Store) -> Store:
 
 
 def visit(**query: str) -> AppTest:
-    app = AppTest.from_function(script, default_timeout=30)
-    app.query_params.update(query)
-    return checked(app.run())
+    page = AppTest.from_function(script, default_timeout=30)
+    page.query_params.update(query)
+    return checked(page.run())
 
 
-def checked(app: AppTest) -> AppTest:
-    assert not app.exception, app.exception[0].value
-    return app
-
-
-def pick(app: AppTest, *rows: int) -> AppTest:
+def pick(page: AppTest, *rows: int) -> AppTest:
     """As the table reports a choice: its rows from the top."""
-    ids = [f"r{place}" for place in range(7)]
-    app.session_state[network_runs.TABLE] = {"selection": {"rows": sorted(rows), "columns": [], "cells": []}}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(network_runs.st, "session_state", app.session_state)
-        network_runs._choose(ids)
-    return checked(app.run())
-
-
-def said(app: AppTest) -> str:
-    kinds = (app.markdown, app.caption, app.warning, app.error)
-    return "\n".join(str(e.value) for kind in kinds for e in kind).replace("\\", "").replace("\u2060", "")
+    wanted = [f"r{place}" for place in sorted(rows)]
+    before = page.session_state[selection.CHOSEN]
+    page.session_state[selection.CHOSEN], page.session_state[selection.NOTICE] = chosen_after(before, wanted)
+    return checked(page.run())
 
 
 def test_an_empty_store_says_how_runs_come_into_it(store: Store) -> None:
-    app = visit()
-    assert "None is stored: a run is stored when it is finished" in said(app)
-    assert not app.dataframe
-    assert not app.button
+    page = visit()
+    assert "None is stored: a run is stored when it is finished" in text_of(page)
+    assert not page.dataframe
+    assert not page.button
 
 
 def test_all_runs_are_listed_newest_first_and_nothing_is_compared_unasked(seven: Store) -> None:
-    app = visit()
-    table = app.dataframe[0].value
+    page = visit()
+    table = page.dataframe[0].value
     assert table["router"].tolist() == ["PRAG", *["SONAR"] * 6]
     assert table["at"].is_monotonic_decreasing
     assert table[["ssr", "al_ms", "cost_usd"]].iloc[0].tolist() == [0.5, 625.0, 0.001]
-    assert not charts(app)
-    assert not app.button
+    assert not charts(page)
+    assert not page.button
 
 
 def test_a_link_compares_with_the_run_that_it_names_first(seven: Store) -> None:
-    app = visit(runs="r1,r0,r3,r6")
-    assert app.session_state["written"] == "r1,r0,r3,r6"
-    assert len(charts(app)) == 2
-    words = said(app)
+    page = visit(runs="r1,r0,r3,r6")
+    assert page.session_state["written"] == "r1,r0,r3,r6"
+    assert len(charts(page)) == 2
+    words = text_of(page)
     assert "1 SONAR · search-15**]" in words
     assert "what the others are compared with" in words
     assert "2 PRAG · search-15" in words
@@ -115,66 +102,66 @@ def test_a_link_compares_with_the_run_that_it_names_first(seven: Store) -> None:
 
 
 def test_the_first_that_was_chosen_stays_the_first_and_more_than_six_are_not_taken(seven: Store) -> None:
-    app = pick(visit(), 4)
-    assert "SONAR**]{foreground" in said(app)
-    assert "choose another run to compare it with" in said(app)
-    app = pick(app, 0, 4)
-    assert app.session_state["written"] == "r4,r0"
-    app = pick(app, *range(7))
-    assert app.session_state["written"] == "r4,r0,r1,r2,r3,r5"
-    assert "At most 6 runs are compared at once" in said(app)
-    assert app.session_state[network_runs.TABLE]["selection"]["rows"] == [0, 1, 2, 3, 4, 5]
-    assert "At most" not in said(checked(app.run()))
-    app = checked(app.button(key="network.runs.none").click().run())
-    assert app.session_state["written"] == ""
-    assert app.session_state[network_runs.TABLE]["selection"]["rows"] == []
+    page = pick(visit(), 4)
+    assert "SONAR**]{foreground" in text_of(page)
+    assert "choose another run to compare it with" in text_of(page)
+    page = pick(page, 0, 4)
+    assert page.session_state["written"] == "r4,r0"
+    page = pick(page, *range(7))
+    assert page.session_state["written"] == "r4,r0,r1,r2,r3,r5"
+    assert "At most 6 runs are compared at once" in text_of(page)
+    assert page.session_state[selection.TABLE]["selection"]["rows"] == [0, 1, 2, 3, 4, 5]
+    assert "At most" not in text_of(checked(page.run()))
+    page = checked(page.button(key="network.runs.none").click().run())
+    assert page.session_state["written"] == ""
+    assert page.session_state[selection.TABLE]["selection"]["rows"] == []
 
 
 def test_a_choice_follows_its_run_when_newer_ones_come(seven: Store) -> None:
-    app = visit(runs="r2")
-    assert app.session_state[network_runs.TABLE]["selection"]["rows"] == [2]
+    page = visit(runs="r2")
+    assert page.session_state[selection.TABLE]["selection"]["rows"] == [2]
     seven.scenario_runs.save([(run("newer", at=T0 + timedelta(days=1)), STEPS)])
-    assert checked(app.run()).session_state[network_runs.TABLE]["selection"]["rows"] == [3]
+    assert checked(page.run()).session_state[selection.TABLE]["selection"]["rows"] == [3]
 
 
 def test_the_chosen_runs_are_deleted_by_a_second_press(seven: Store) -> None:
-    app = visit(runs="r0,r5")
-    assert "Delete these 2 runs from the store?" in said(app)
+    page = visit(runs="r0,r5")
+    assert "Delete these 2 runs from the store?" in text_of(page)
     assert seven.scenario_runs.count() == 7
-    app = checked(app.button(key="network.runs.delete").click().run())
+    page = checked(page.button(key="network.runs.delete").click().run())
     assert [left.id for left in seven.scenario_runs.newest(9)] == ["r1", "r2", "r3", "r4", "r6"]
-    assert "2 runs were deleted." in said(app)
-    assert app.session_state["written"] == ""
-    assert len(app.dataframe[0].value) == 5
+    assert "2 runs were deleted." in text_of(page)
+    assert page.session_state["written"] == ""
+    assert len(page.dataframe[0].value) == 5
 
 
 def test_after_the_last_run_was_deleted_the_page_says_both(store: Store) -> None:
     store.scenario_runs.save([(run(), STEPS)])
-    app = checked(visit(runs="one").button(key="network.runs.delete").click().run())
-    assert "1 run was deleted." in said(app)
-    assert "None is stored:" in said(app)
+    page = checked(visit(runs="one").button(key="network.runs.delete").click().run())
+    assert "1 run was deleted." in text_of(page)
+    assert "None is stored:" in text_of(page)
 
 
-def test_runs_that_are_no_longer_there_are_said(seven: Store) -> None:
-    assert "2 of the 3 chosen runs are not in this list." in said(visit(runs="gone,r1,also"))
+def test_runs_that_are_no_longer_there_are_text_of(seven: Store) -> None:
+    assert "2 of the 3 chosen runs are not in this list." in text_of(visit(runs="gone,r1,also"))
 
 
-def test_a_store_that_cannot_be_read_is_said(seven: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_cannot_be_read_is_text_of(seven: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_limit: int) -> None:
         raise StoreError("The store <b>x</b> cannot be read.")
 
     monkeypatch.setattr(seven.scenario_runs, "newest", refuse)
-    assert "The store <b>x</b> cannot be read." in said(visit())
+    assert "The store <b>x</b> cannot be read." in text_of(visit())
 
 
 def test_strangers_names_are_text(store: Store) -> None:
     hostile = run(HOSTILE, profile=HOSTILE, catalog=HOSTILE, tasks=HOSTILE, router=HOSTILE, setting=HOSTILE)
     store.scenario_runs.save([(hostile, STEPS), (run(), STEPS)])
-    app = visit(runs=f"{HOSTILE},one")
-    line = next(str(e.value) for e in app.markdown if "compared with" in str(e.value))
+    page = visit(runs=f"{HOSTILE},one")
+    line = next(str(e.value) for e in page.markdown if "compared with" in str(e.value))
     assert "\\<b\\>" in line
     assert "<b>" not in line
-    assert "\u202e" not in line + app.dataframe[0].value.to_string()
+    assert "\u202e" not in line + page.dataframe[0].value.to_string()
 
 
 def test_the_table_has_units_and_gaps_where_nothing_is_known() -> None:

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboard.widgets.call_schema import example_of, resolved, skeleton
-from dashboard.widgets.call_values import (
+from dashboard.pages.call.schema import example_of, resolved, skeleton
+from dashboard.pages.call.schema_form import UNSET, Field, Kind, form_fields
+from dashboard.pages.call.values import (
     UnfitError,
     gather,
     parsed,
@@ -22,7 +23,6 @@ from dashboard.widgets.call_values import (
     start_state,
     widget_state,
 )
-from dashboard.widgets.schema_form import UNSET, Field, Kind, form_fields
 
 KEYWORDS = [
     "type", "properties", "required", "items", "enum", "const", "default", "anyOf", "oneOf", "allOf", "$ref", "$defs",

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 def script() -> None:
     import streamlit as st
 
-    from dashboard.widgets.url_state import UrlState
+    from dashboard.ui.url_state import UrlState
 
     state = UrlState(st.session_state.get("page", "one"))
     kept = state.begin()
@@ -21,72 +21,72 @@ def visit(**query: str) -> AppTest:
     return arrive(AppTest.from_function(script), **query)
 
 
-def arrive(app: AppTest, **query: str) -> AppTest:
+def arrive(page: AppTest, **query: str) -> AppTest:
     """The page after it was opened with this query."""
-    app.query_params.clear()
-    app.query_params.update(query)
-    return checked(app.run())
+    page.query_params.clear()
+    page.query_params.update(query)
+    return checked(page.run())
 
 
-def turn_to(app: AppTest, page: str, **query: str) -> AppTest:
+def turn_to(page: AppTest, name: str, **query: str) -> AppTest:
     """Another page of the same visitor."""
-    app.session_state["page"] = page
-    return arrive(app, **query)
+    page.session_state["page"] = name
+    return arrive(page, **query)
 
 
-def typed(app: AppTest, text: str) -> AppTest:
-    return checked(app.text_input[0].set_value(text).run())
+def typed(page: AppTest, text: str) -> AppTest:
+    return checked(page.text_input[0].set_value(text).run())
 
 
-def checked(app: AppTest) -> AppTest:
-    assert not app.exception
-    return app
+def checked(page: AppTest) -> AppTest:
+    assert not page.exception
+    return page
 
 
 def test_a_link_fills_the_page_and_what_says_nothing_stays_out_of_the_url() -> None:
-    app = visit(q="hello", stranger="x")
-    assert app.session_state["kept"] == {"q": "hello", "stranger": "x"}
-    assert app.text_input[0].value == "hello"
-    assert app.query_params == {"q": "hello"}
+    page = visit(q="hello", stranger="x")
+    assert page.session_state["kept"] == {"q": "hello", "stranger": "x"}
+    assert page.text_input[0].value == "hello"
+    assert page.query_params == {"q": "hello"}
 
 
 def test_what_is_typed_goes_into_the_url_and_out_of_it() -> None:
-    app = typed(visit(), "hello")
-    assert app.query_params == {"q": "hello"}
-    assert checked(app.run()).text_input[0].value == "hello"
-    assert typed(app, "").query_params == {}
+    page = typed(visit(), "hello")
+    assert page.query_params == {"q": "hello"}
+    assert checked(page.run()).text_input[0].value == "hello"
+    assert typed(page, "").query_params == {}
 
 
 def test_a_page_that_was_left_comes_back_as_it_was() -> None:
-    app = turn_to(typed(visit(), "mine"), "two")
-    assert (app.text_input[0].value, app.query_params) == ("", {})
-    typed(app, "yours")
-    back = turn_to(app, "one")
+    page = turn_to(typed(visit(), "mine"), "two")
+    assert (page.text_input[0].value, page.query_params) == ("", {})
+    typed(page, "yours")
+    back = turn_to(page, "one")
     assert back.session_state["kept"] == {"q": "mine"}
     assert (back.text_input[0].value, back.query_params) == ("mine", {"q": "mine"})
     assert turn_to(back, "two").text_input[0].value == "yours"
 
 
 def test_a_url_changed_from_outside_replaces_what_stands_in_the_widgets() -> None:
-    app = typed(visit(), "typed")
-    assert arrive(app, q="linked").text_input[0].value == "linked"
-    assert app.query_params == {"q": "linked"}
-    assert typed(app, "typed again").query_params == {"q": "typed again"}
-    assert checked(app.run()).text_input[0].value == "typed again"
+    page = typed(visit(), "typed")
+    assert arrive(page, q="linked").text_input[0].value == "linked"
+    assert page.query_params == {"q": "linked"}
+    assert typed(page, "typed again").query_params == {"q": "typed again"}
+    assert checked(page.run()).text_input[0].value == "typed again"
 
 
 def test_a_new_url_touches_no_other_pages_keys() -> None:
-    app = visit(q="mine")
-    app.session_state["one.more"] = app.session_state["onefold"] = app.session_state["two.q"] = "x"
-    app.session_state["two:kept"] = {"q": "yours"}
-    arrive(app, q="linked")
-    assert "one.more" not in app.session_state
-    assert app.session_state["onefold"] == app.session_state["two.q"] == "x"
-    assert app.session_state["two:kept"] == {"q": "yours"}
+    page = visit(q="mine")
+    page.session_state["one.more"] = page.session_state["onefold"] = page.session_state["two.q"] = "x"
+    page.session_state["two:kept"] = {"q": "yours"}
+    arrive(page, q="linked")
+    assert "one.more" not in page.session_state
+    assert page.session_state["onefold"] == page.session_state["two.q"] == "x"
+    assert page.session_state["two:kept"] == {"q": "yours"}
 
 
 def test_the_query_of_the_page_just_left_is_not_taken_for_a_link() -> None:
-    app = turn_to(typed(visit(q="mine"), "left over"), "two", q="left over")
-    assert app.session_state["kept"] == {}
-    assert app.text_input[0].value == ""
-    assert turn_to(app, "one").text_input[0].value == "left over"
+    page = turn_to(typed(visit(q="mine"), "left over"), "two", q="left over")
+    assert page.session_state["kept"] == {}
+    assert page.text_input[0].value == ""
+    assert turn_to(page, "one").text_input[0].value == "left over"

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.domain.params import Parameters, knob
-from core.errors import ParameterError, WayfareError
+from core.shared.errors import ParameterError, WayfareError
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ def wayfare_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def exported(wayfare_cache: Path) -> OnnxEncoder:
     """The encoder of the first start: it has exported the model into `wayfare_cache`."""
-    return OnnxEncoder(root=wayfare_cache / "models")
+    return OnnxEncoder(wayfare_cache / "models")
 
 
 @pytest.fixture(scope="session")

@@ -63,7 +63,7 @@ class Failing(WordEncoder):
         return super().encode(texts)
 
 
-def test_progress_is_told_and_finished_batches_survive_a_failure() -> None:
+def test_progress_is_reported_and_finished_batches_survive_a_failure() -> None:
     store, told = MemoryVectorStore(), list[tuple[int, int]]()
     encoder = CachedEncoder(EncoderSource.of(Failing()), store, batch=2)
     with pytest.raises(EncoderError, match="out of memory"):
@@ -80,7 +80,7 @@ def test_texts_of_like_length_share_a_batch() -> None:
     np.testing.assert_array_equal(report.vectors, WordEncoder().encode(texts))
 
 
-def test_queries_come_from_memory_up_to_its_size_and_cannot_be_changed() -> None:
+def test_queries_come_from_the_cache_up_to_its_size_and_cannot_be_changed() -> None:
     inner = WordEncoder()
     encoder = CachedEncoder(EncoderSource.of(inner), MemoryVectorStore(), query_cache=2)
     for text in ("a", "b", "a", "c", "a"):
@@ -93,11 +93,11 @@ def test_queries_come_from_memory_up_to_its_size_and_cannot_be_changed() -> None
 
 
 def test_threads_embed_each_text_once_and_open_one_encoder() -> None:
-    opened = list[WordEncoder]()
+    app = list[WordEncoder]()
 
     def make() -> WordEncoder:
-        opened.append(WordEncoder())
-        return opened[-1]
+        app.append(WordEncoder())
+        return app[-1]
 
     encoder = CachedEncoder(EncoderSource("words-v1", 48, make), MemoryVectorStore(), batch=1)
     texts = [f"text {n}" for n in range(30)]
@@ -106,5 +106,5 @@ def test_threads_embed_each_text_once_and_open_one_encoder() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(opened) == 1
-    assert sorted(opened[0].seen) == sorted(texts)
+    assert len(app) == 1
+    assert sorted(app[0].seen) == sorted(texts)

@@ -11,7 +11,7 @@ import pytest
 from core.embedding.base import EncoderError
 from core.embedding.export import PROBES, verify
 from core.embedding.model import ModelFolder
-from core.embedding.onnx import OnnxEncoder, cache_root
+from core.embedding.onnx import OnnxEncoder
 from core.embedding.runtime import MANIFEST, CacheError, Runtime
 from core.embedding.sentence import SentenceEncoder
 
@@ -29,8 +29,9 @@ TEXTS = [
 ]
 WARM_START = """
 import sys
-from core.embedding.onnx import OnnxEncoder
-encoder = OnnxEncoder()
+from core.embedding.onnx import onnx_source
+from core.shared.settings import Settings
+encoder = onnx_source(Settings.from_environment().models_folder).open()
 vector = encoder.encode(["read a file"])
 heavy = sorted({"torch", "transformers", "sentence_transformers"} & set(sys.modules))
 print(encoder.note, heavy, vector.shape, float((vector ** 2).sum()) > 0.999)
@@ -108,7 +109,7 @@ def test_a_damaged_export_is_made_again(exported: OnnxEncoder, wayfare_cache: Pa
     target = tmp_path / exported.model
     target.mkdir()
     (target / MANIFEST).write_text("{}")
-    encoder = OnnxEncoder(root=tmp_path, export=copies)
+    encoder = OnnxEncoder(tmp_path, export=copies)
     assert (asked, encoder.note) == ([target], "")
     np.testing.assert_array_equal(encoder.encode(TEXTS[:2]), exported.encode(TEXTS[:2]))
 
@@ -117,7 +118,7 @@ def test_torch_takes_over_where_the_export_fails_and_says_why(tmp_path: Path, re
     def fails(folder: ModelFolder, target: Path) -> None:
         raise OSError(f"{target.name}: no space left")
 
-    encoder = OnnxEncoder(root=tmp_path, export=fails)
+    encoder = OnnxEncoder(tmp_path, export=fails)
     assert encoder.note == f"Embedding runs on torch, not on onnxruntime: {reference.model}: no space left"
     assert encoder.model == reference.model
     np.testing.assert_allclose(encoder.encode(TEXTS[:3]), reference.encode(TEXTS[:3]), atol=1e-6)
@@ -148,13 +149,6 @@ def test_the_probes_cover_empty_unicode_and_longer_than_the_window() -> None:
 def test_an_empty_folder_is_no_export(tmp_path: Path) -> None:
     with pytest.raises(CacheError, match="holds no usable export"):
         Runtime.open(tmp_path)
-
-
-def test_the_cache_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("WAYFARE_CACHE", str(tmp_path))
-    assert cache_root() == tmp_path / "models"
-    monkeypatch.setenv("WAYFARE_CACHE", "")
-    assert cache_root().parts[-2:] == ("wayfare", "models")
 
 
 def test_a_model_that_torch_cannot_load_is_one_sentence(tmp_path: Path) -> None:

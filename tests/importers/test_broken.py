@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from core.errors import CatalogError
 from core.importers import BrokenDocumentError, read_document
+from core.shared.errors import CatalogError
 
 SECRET = "sk-PLANTED-0123456789abcdef"
 NAN, INFINITE = float("nan"), float("inf")

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.domain.imports import Imported
-from core.errors import CatalogError
 from core.importers import IMPORTERS, Importer, detect, read_document
+from core.shared.errors import CatalogError
 
 every = pytest.mark.parametrize("importer", IMPORTERS, ids=lambda one: one.name)
 light = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
@@ -45,8 +45,8 @@ def sound(imported: Imported) -> None:
         assert "::" not in server.name
         assert len({tool.name for tool in server.tools}) == len(server.tools)
         for thing in (server, *server.tools):
-            figures = [v for f in fields(thing) if isinstance(v := getattr(thing, f.name), float)]
-            assert all(math.isfinite(v) and v >= 0 for v in figures)
+            numbers = [v for f in fields(thing) if isinstance(v := getattr(thing, f.name), float)]
+            assert all(math.isfinite(v) and v >= 0 for v in numbers)
     assert set(imported.needs_discovery) <= set(names)
 
 

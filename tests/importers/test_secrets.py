@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.domain.imports import Imported
-from core.errors import CatalogError
 from core.importers import read_document
+from core.shared.errors import CatalogError
 
 SECRET = "hunter2-PLANTED"
 OPAQUE = "Zm9vYmFyMTIzNDU2Nzg5MGFiY2Rl"
@@ -146,7 +146,7 @@ def test_variables_and_headers(value: Any, expected: str) -> None:
         assert SECRET not in repr(imported)
 
 
-def test_a_name_can_hold_two_values_and_no_name_ends_a_reference_early() -> None:
+def test_a_name_can_have_two_values_and_no_name_ends_a_reference_early() -> None:
     document = {
         "mcpServers": {"a}b/c": {"url": "https://u:1@x.org/?token=2", "headers": {"token": "3", "To/ken": "4"}}}
     }

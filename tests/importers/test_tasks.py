@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.domain.task import Step, Task
-from core.errors import CatalogError
 from core.importers import read_tasks
+from core.shared.errors import CatalogError
 
 GOOD: dict[str, Any] = {"id": "t1", "subtask": "read a file", "relevant": ["files::read"]}
 
@@ -103,7 +103,7 @@ def test_refused_with_file_line_and_field(task: Any, expected: str) -> None:
         (b"\xff", "byte 0 is not UTF-8"),
     ],
 )
-def test_text_that_holds_no_tasks(text: str | bytes, expected: str) -> None:
+def test_text_without_tasks(text: str | bytes, expected: str) -> None:
     with pytest.raises(CatalogError, match=r"^t\.jsonl: ") as caught:
         read_tasks(text, source="t.jsonl")
     assert expected in str(caught.value)

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.embedding.base import unit_rows
-from core.errors import ParameterError
 from core.index.layer import ViewLayer, shares
 from core.index.lexical import LexicalIndex
+from core.shared.errors import ParameterError
 
 NAMES = ["a", "b", "lexical"]
 

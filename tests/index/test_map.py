@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.embedding.base import unit_rows
-from core.index.map import coordinates, kept_share, placed
+from core.index.map_layout import coordinates, kept_share, placed
 
 DIMENSION = 32
 

@@ -5,7 +5,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.domain.catalog import Server, Tool
-from core.index.views import FULL_CHARACTERS, SERVER_VIEWS, SUMMARY_CHARACTERS, TOOL_VIEWS, parameters, profile, summary
+from core.index.text_views import (
+    FULL_CHARACTERS,
+    SERVER_VIEWS,
+    SUMMARY_CHARACTERS,
+    TOOL_VIEWS,
+    parameters,
+    profile,
+    summary,
+)
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),

@@ -1,7 +1,6 @@
 """Five servers that search the web in five wordings of the same few words, three that do not, and a matcher by words alone.
 
-As NetMCP built its testbed (section V-A): one text, rephrased, so that words find all five. Reached through the fixture
-`searching` (see conftest.py).
+As NetMCP built its testbed (section V-A): one text, rephrased, so that words find all five.
 """
 
 from __future__ import annotations
@@ -11,11 +10,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from core.domain.catalog import Catalog, Server, Tool
+from core.domain.fit import Fit
 from core.domain.task import Task
 from core.index.lexical import LexicalIndex
-from core.index.views import full, profile
-from core.routers.base import Match, Scene
-from core.stats.book import StatisticsBook
+from core.index.text_views import full, profile
+from core.routers.context import Match, RoutingContext
+from core.stats.projection import StatisticsProjection
 
 FIGURES = {"conn_s": 0.3, "call_s": 0.9, "success": 0.95, "success_variance": 0.0, "post_accept_failure": 0.0}
 SEARCH = ("alpha", "bravo", "carol", "delta", "echo")
@@ -61,6 +61,14 @@ class Words:
     def match(self, subtask, server_hint, parameters):
         return Match(self._indices["servers"].coverage(subtask), self._indices["tools"].coverage(subtask))
 
+    def fit(self, text, hint):
+        self.asked.append(text)
+        servers, tools = (self._indices[layer].coverage(text) for layer in ("servers", "tools"))
+        return Fit(tools, servers, 1.0 - float(tools.max()), tools, {"words": tools.astype(np.float32)}), 0.0
+
+    def likeness(self, rows):
+        return np.eye(len(rows))
+
     def embed(self, text):
         return np.zeros(2, dtype=np.float32)
 
@@ -78,10 +86,10 @@ class Words:
         raise NotImplementedError
 
 
-def scene() -> Scene:
-    """The scene of the catalog."""
+def context() -> RoutingContext:
+    """The routing context of the catalog."""
     of = catalog()
-    return Scene.of(of, StatisticsBook(of).snapshot(), Words(of), np.full(len(of.tools), 10))
+    return RoutingContext.of(of, StatisticsProjection(of).snapshot(), Words(of), np.full(len(of.tools), 10))
 
 
 def tasks(count: int = 6) -> list[Task]:

@@ -1,27 +1,21 @@
 """Decisions beside each other: ranks, drops and overlap."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from core.domain.decision import Drop
+from core.domain.catalog import Catalog
+from core.domain.trace import Drop
 from core.lab.comparison import agreement, compared_tools, winners
 from core.routers.ehrr import Ehrr
 from core.routers.full_catalog import FullCatalog
 from core.routers.rag_mcp import RagMcp
+from tests.routers import worlds
 
 
 @pytest.fixture(scope="module")
 def decisions():
-    path = Path(__file__).parents[1] / "routers" / "worlds.py"
-    spec = importlib.util.spec_from_file_location("wayfare_tests_worlds_of_comparison", path)
-    worlds = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = worlds
-    spec.loader.exec_module(worlds)
-    return tuple(router().route("x", worlds.tables_scene()) for router in (Ehrr, RagMcp, FullCatalog))
+    chosen = ((Ehrr, worlds.table_v()), (RagMcp, None), (FullCatalog, None))
+    return tuple(router().route("x", worlds.tables_context(), parameters) for router, parameters in chosen)
 
 
 def test_each_tool_has_its_place_in_each_decision(decisions) -> None:
@@ -51,13 +45,6 @@ def test_agreement_is_the_overlap_of_candidates(decisions) -> None:
 
 def test_winners_are_counted(decisions) -> None:
     assert winners(decisions) == {"s2::t21": 2, "s1::t12": 1}
-    nothing = Ehrr().route("x", decisions_scene_without_tools())
+    nothing = Ehrr().route("x", worlds.context(Catalog("empty"), {}, {}))
     assert winners((nothing,)) == {"": 1}
     assert agreement((nothing, nothing)).tolist() == [[1.0, 1.0], [1.0, 1.0]]
-
-
-def decisions_scene_without_tools():
-    from core.domain.catalog import Catalog
-
-    worlds = sys.modules["wayfare_tests_worlds_of_comparison"]
-    return worlds.scene(Catalog("empty"), {}, {})

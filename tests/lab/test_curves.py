@@ -14,7 +14,7 @@ from core.domain.catalog import Catalog, Server
 from core.domain.decision import Decision
 from core.lab import curves
 from core.routers.ehrr import Ehrr
-from core.routers.parameters import EhrrParameters
+from tests.routers import worlds
 
 SEEDS = st.integers(0, 10_000)
 BILLING = st.sampled_from(["per_call", "per_attempt"])
@@ -25,17 +25,17 @@ promise = settings(deadline=None, derandomize=True, max_examples=40)
 class World:
     """Four servers with three tools each, figures drawn from a seed; asks low enough for most to accept."""
 
-    def __init__(self, worlds, seed: int, **parameters) -> None:
+    def __init__(self, seed: int, **parameters) -> None:
         rng = np.random.default_rng(seed)
-        self.worlds, self.parameters = worlds, {"kappa": 12.0, "alpha_t": 0.2, **parameters}
-        self.catalog = worlds.catalog(*(_server(worlds, rng, f"s{n}") for n in range(4)))
+        self.parameters = {"kappa": 12.0, "alpha_t": 0.2, **parameters}
+        self.catalog = worlds.catalog(*(_server(rng, f"s{n}") for n in range(4)))
         self.similarity = {t.id: float(rng.uniform(0.2, 0.9)) for t in self.catalog.tools}
         self.servers = {s.name: float(rng.uniform(0.2, 0.9)) for s in self.catalog.servers}
 
     def decide(self, catalog: Catalog | None = None, **parameters) -> Decision:
-        scene = self.worlds.scene(catalog or self.catalog, self.servers, self.similarity)
-        chosen = EhrrParameters().replaced({**self.parameters, **parameters})
-        return Ehrr().route("anything", scene, chosen)
+        context = worlds.context(catalog or self.catalog, self.servers, self.similarity)
+        chosen = worlds.table_v(**{**self.parameters, **parameters})
+        return Ehrr().route("anything", context, chosen)
 
     def winner(self, **parameters) -> str:
         return self.decide(**parameters).winner.tool
@@ -45,7 +45,7 @@ class World:
         return replace(self.catalog, servers=tuple(_changed(server, tool, figures) for server in self.catalog.servers))
 
 
-def _server(worlds, rng: np.random.Generator, name: str) -> Server:
+def _server(rng: np.random.Generator, name: str) -> Server:
     tools = tuple(
         worlds.tool(
             f"t{n}",
@@ -67,8 +67,8 @@ def _changed(server: Server, tool: str, figures: dict[str, float]) -> Server:
 
 @promise
 @given(seed=SEEDS, axis=st.sampled_from(curves.AXES), billing=BILLING, share=st.floats(0.0, 1.0))
-def test_a_line_is_the_utility_that_the_router_computes_there(worlds, seed, axis, billing, share) -> None:
-    world = World(worlds, seed, billing=billing)
+def test_a_line_is_the_utility_that_the_router_computes_there(seed, axis, billing, share) -> None:
+    world = World(seed, billing=billing)
     lines = curves.utility_lines(world.decide(), axis)
     x = lines.low + share * (lines.high - lines.low)
     there = world.decide(**{axis: x})
@@ -79,26 +79,28 @@ def test_a_line_is_the_utility_that_the_router_computes_there(worlds, seed, axis
 
 @promise
 @given(seed=SEEDS, axis=st.sampled_from(curves.AXES), billing=BILLING)
-def test_the_winner_holds_inside_its_interval_and_another_wins_just_outside(worlds, seed, axis, billing) -> None:
-    world = World(worlds, seed, billing=billing)
+def test_the_winner_holds_inside_its_interval_and_another_wins_just_outside(seed, axis, billing) -> None:
+    world = World(seed, billing=billing)
     lines = curves.utility_lines(world.decide(), axis)
-    winner, holds = lines.tools[0], lines.holds
+    winner, winner_interval = lines.tools[0], lines.winner_interval
     assert world.winner() == winner
-    assert lines.low <= holds.low <= lines.current <= holds.high <= lines.high
-    inside = np.linspace(holds.low, holds.high, 5) + np.array([NUDGE, 0, 0, 0, -NUDGE]) * (holds.high - holds.low)
+    assert lines.low <= winner_interval.low <= lines.current <= winner_interval.high <= lines.high
+    inside = np.linspace(winner_interval.low, winner_interval.high, 5) + np.array([NUDGE, 0, 0, 0, -NUDGE]) * (
+        winner_interval.high - winner_interval.low
+    )
     assert {world.winner(**{axis: float(x)}) for x in inside} == {winner}
-    if holds.above is not None:
-        assert world.winner(**{axis: holds.high + NUDGE}) == lines.tools[holds.above]
-    if holds.below is not None:
-        assert world.winner(**{axis: holds.low - NUDGE}) == lines.tools[holds.below]
-    assert (holds.above is None) == (holds.high == lines.high)
-    assert (holds.below is None) == (holds.low == lines.low)
+    if winner_interval.above is not None:
+        assert world.winner(**{axis: winner_interval.high + NUDGE}) == lines.tools[winner_interval.above]
+    if winner_interval.below is not None:
+        assert world.winner(**{axis: winner_interval.low - NUDGE}) == lines.tools[winner_interval.below]
+    assert (winner_interval.above is None) == (winner_interval.high == lines.high)
+    assert (winner_interval.below is None) == (winner_interval.low == lines.low)
 
 
 @promise
 @given(seed=SEEDS, axis=st.sampled_from(curves.AXES), billing=BILLING)
-def test_at_its_value_to_win_a_tool_wins_and_nearer_it_does_not(worlds, seed, axis, billing) -> None:
-    world = World(worlds, seed, billing=billing)
+def test_at_its_value_to_win_a_tool_wins_and_nearer_it_does_not(seed, axis, billing) -> None:
+    world = World(seed, billing=billing)
     decision = world.decide()
     lines = curves.utility_lines(decision, axis)
     assert curves.value_to_win(decision, axis, lines.tools[0]) == lines.current
@@ -115,8 +117,8 @@ def test_at_its_value_to_win_a_tool_wins_and_nearer_it_does_not(worlds, seed, ax
         assert world.winner(**{axis: value - beyond}) != tool
 
 
-def test_a_tool_that_is_not_feasible_has_no_value_to_win(worlds) -> None:
-    decision = Ehrr().route("anything", worlds.tables_scene())
+def test_a_tool_that_is_not_feasible_has_no_value_to_win() -> None:
+    decision = Ehrr().route("anything", worlds.tables_context(), worlds.table_v())
     assert curves.value_to_win(decision, "alpha_t", "s1::t11") is None
     assert curves.value_to_win(decision, "alpha_t", "s2::t21") is None
     assert curves.value_to_win(decision, "alpha_t", "nobody::knows") is None
@@ -124,8 +126,8 @@ def test_a_tool_that_is_not_feasible_has_no_value_to_win(worlds) -> None:
 
 @promise
 @given(seed=SEEDS, billing=BILLING, place=st.integers(0, 3))
-def test_headroom_is_where_the_router_changes_its_mind(worlds, seed, billing, place) -> None:
-    world = World(worlds, seed, billing=billing)
+def test_headroom_is_where_the_router_changes_its_mind(seed, billing, place) -> None:
+    world = World(seed, billing=billing)
     decision = world.decide()
     row = curves.feasible_rows(decision)[place]
     tool, room = decision.tools.ids[row], curves.tool_headroom(decision, row)
@@ -150,40 +152,40 @@ def test_headroom_is_where_the_router_changes_its_mind(worlds, seed, billing, pl
 
 
 @pytest.mark.parametrize(("parameters", "tools"), [({"execution_signals": False}, 3), ({}, 1)])
-def test_no_headroom_without_execution_signals_or_rival(worlds, parameters, tools) -> None:
+def test_no_headroom_without_execution_signals_or_rival(parameters, tools) -> None:
     server = Server("s", "s", ask_usd=0.0, tools=tuple(worlds.tool(f"t{n}", price_usd=0.001) for n in range(tools)))
-    scene = worlds.scene(worlds.catalog(server), {"s": 0.5}, {})
-    decision = Ehrr().route("anything", scene, EhrrParameters().replaced(parameters))
+    context = worlds.context(worlds.catalog(server), {"s": 0.5}, {})
+    decision = Ehrr().route("anything", context, worlds.table_v(**parameters))
     assert curves.tool_headroom(decision, decision.candidates[0]) is None
 
 
 @pytest.mark.parametrize("axis", curves.AXES)
-def test_without_execution_signals_no_value_changes_the_winner(worlds, axis) -> None:
-    world = World(worlds, 7, execution_signals=False)
+def test_without_execution_signals_no_value_changes_the_winner(axis) -> None:
+    world = World(7, execution_signals=False)
     lines = curves.utility_lines(world.decide(), axis)
     assert not lines.slope.any()
-    assert (lines.holds.low, lines.holds.high) == (lines.low, lines.high)
+    assert (lines.winner_interval.low, lines.winner_interval.high) == (lines.low, lines.high)
     assert {world.winner(**{axis: x}) for x in (lines.low, lines.current, lines.high)} == {lines.tools[0]}
 
 
 @pytest.mark.parametrize("axis", curves.AXES)
-def test_where_nothing_is_feasible_there_is_no_line_and_no_interval(worlds, axis) -> None:
-    decision = World(worlds, 1).decide(budget_usd=0.0)
+def test_where_nothing_is_feasible_there_is_no_line_and_no_interval(axis) -> None:
+    decision = World(1).decide(budget_usd=0.0)
     lines = curves.utility_lines(decision, axis)
     assert decision.candidates == ()
-    assert (lines.tools, len(lines.intercept), lines.holds) == ((), 0, None)
+    assert (lines.tools, len(lines.intercept), lines.winner_interval) == ((), 0, None)
 
 
-def test_feasible_rows_are_ranked_as_the_decision_ranks_them(worlds) -> None:
-    decision = World(worlds, 3).decide()
+def test_feasible_rows_are_ranked_as_the_decision_ranks_them() -> None:
+    decision = World(3).decide()
     rows = curves.feasible_rows(decision)
     assert rows[: len(decision.candidates)] == decision.candidates
     assert [decision.tools.rank[row] for row in rows] == list(range(1, len(rows) + 1))
 
 
 @pytest.mark.parametrize("budget_usd", [None, 0.01, 0.0])
-def test_the_posted_price_curve_is_equation_4_and_holds_every_offer_between_its_lines(worlds, budget_usd) -> None:
-    decision = World(worlds, 5).decide(budget_usd=budget_usd, p_bs=0.004, p_ofs=0.03, l0_s=2.0)
+def test_the_posted_price_curve_is_equation_4_and_holds_every_offer_between_its_lines(budget_usd) -> None:
+    decision = World(5).decide(budget_usd=budget_usd, p_bs=0.004, p_ofs=0.03, l0_s=2.0)
     curve = curves.posted_price_curve(decision, points=50)
     cap = math.inf if budget_usd is None else budget_usd
     for similarity, offers in ((0.0, curve.lowest_usd), (1.0, curve.highest_usd)):

@@ -16,6 +16,7 @@ from core.lab.levels import (
     run_levels,
     set_match,
 )
+from tests.routers import worlds
 
 ALIKE = Task("t", "x", relevant=("a::own", "b::same", "c::same"))
 PLAN = (Step("a::x", equal=("b::x",)), Step("a::y"), Step("c::z", needs=(0, 1), equal=("b::x",)))
@@ -74,22 +75,22 @@ def test_every_level_of_the_paper_has_its_scores() -> None:
 
 
 @pytest.fixture
-def scene(worlds):
+def context():
     """Tools by how well they fit: x, y, z."""
     catalog = worlds.catalog(Server("a", tools=tuple(worlds.tool(name) for name in "xyz")))
-    return worlds.scene(catalog, {"a": 0.9}, {"a::x": 0.9, "a::y": 0.8, "a::z": 0.1})
+    return worlds.context(catalog, {"a": 0.9}, {"a::x": 0.9, "a::y": 0.8, "a::z": 0.1})
 
 
-def test_a_router_would_call_its_winner_alone(worlds, scene, routed) -> None:
-    assert predicted_tools(routed(scene)) == ("a::x",)
-    assert predicted_tools(routed(worlds.scene(worlds.catalog(), {}, {}))) == ()
+def test_a_router_would_call_its_winner_alone(context, routed) -> None:
+    assert predicted_tools(routed(context)) == ("a::x",)
+    assert predicted_tools(routed(worlds.context(worlds.catalog(), {}, {}))) == ()
 
 
-def test_of_a_plan_it_would_call_the_first_of_each_step(scene, routed) -> None:
-    assert predicted_tools(routed(scene, steps=((2, 0), (1,), (), (2,)))) == ("a::z", "a::y")
+def test_of_a_plan_it_would_call_the_first_of_each_step(context, routed) -> None:
+    assert predicted_tools(routed(context, steps=((2, 0), (1,), (), (2,)))) == ("a::z", "a::y")
 
 
-def test_tasks_are_grouped_by_level_and_the_question_is_asked(scene, routed) -> None:
+def test_tasks_are_grouped_by_level_and_the_question_is_asked(context, routed) -> None:
     tasks = [
         Task("1", "short", relevant=("a::x",), level="L1", question="long"),
         Task("2", "short", relevant=("a::y",), level="L1"),
@@ -100,7 +101,7 @@ def test_tasks_are_grouped_by_level_and_the_question_is_asked(scene, routed) -> 
 
     def route(text):
         asked.append(text)
-        return routed(scene)
+        return routed(context)
 
     runs = run_levels("toy", tasks, route)
     assert asked == ["long", "short", "impossible"]

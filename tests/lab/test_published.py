@@ -8,31 +8,32 @@ import numpy as np
 import pytest
 
 from core.importers import read_tasks
-from core.lab.scenario import World, walk
-from core.lab.scenario_measures import SETTINGS, measured
-from core.library import shipped
+from core.importers.read_shipped import shipped
+from core.lab.scenarios.measures import SETTINGS, measured
+from core.lab.scenarios.simulation import World, walk
 from core.network.profiles import load_profile
 from core.planning.rules import RulesPlanner
-from core.routers.base import Scene
-from core.scenarios import planned
-from core.stats.book import StatisticsBook
+from core.routers.context import RoutingContext
+from core.services.scenarios import planned
+from core.stats.projection import StatisticsProjection
 from sample_catalog.testbeds import SEARCH_TASKS
+from tests.lab import search_world as searching
 
 STEPS = 360  # an hour, one period of `fluctuating`
 S3T6, _, S5T10, S6T12 = SETTINGS
 
 
 @pytest.fixture(scope="module")
-def world(searching):
+def world():
     """The testbed and its tasks under a shipped profile."""
     catalog = shipped("search-15")
     tasks = read_tasks(SEARCH_TASKS.read_bytes(), source=SEARCH_TASKS.name)
     tokens = np.full(len(catalog.tools), 10)
-    scene = Scene.of(catalog, StatisticsBook(catalog).snapshot(), searching.Words(catalog), tokens)
+    context = RoutingContext.of(catalog, StatisticsProjection(catalog).snapshot(), searching.Words(catalog), tokens)
 
     def of(profile: str) -> World:
         traces = load_profile(profile).traces(catalog.servers, 30 + STEPS, seed=0)
-        return World.of(scene, traces, tasks, {"rules": RulesPlanner()})
+        return World.of(context, traces, tasks, {"rules": RulesPlanner()})
 
     return of
 
@@ -65,7 +66,7 @@ def test_in_the_fluctuating_network_sonar_follows_the_trough(world, setting) -> 
 def test_the_outage_is_with_the_server_that_prag_prefers_and_an_ideal_one_is_kept(world) -> None:
     """What Table II implies of the states that are given by hand."""
     ideal = world("ideal")
-    names = ideal.scene.server_names
+    names = ideal.context.server_names
     by_hand = {states[0].id: server for server, states in load_profile("hybrid").servers.items()}
     preferred = Counter(names[row] for row in run(ideal, "prag", S3T6).server)
     assert preferred.most_common(1)[0][0] == by_hand["outage"]

@@ -7,10 +7,10 @@ import pytest
 
 from core.domain.outcome import OutcomeKind
 from core.lab.recovery import CURES, NEVER, Run, compare, drawn_world, recover, summary
-from core.routers.parameters import EhrrParameters
+from tests.routers.worlds import table_v
 
 SEEDS = 20
-SURE = (1.0, 1.0)  # rivals that never fail: luck gives the paper's form no second look
+SURE = (1.0, 1.0)  # rivals that never fail: the draws give the paper's form no second look
 
 
 def worlds(steps: int, count: int = SEEDS, **fields):
@@ -18,7 +18,7 @@ def worlds(steps: int, count: int = SEEDS, **fields):
 
 
 def only(name: str, made, **parameters):
-    (found,) = compare(made, {name: CURES[name]}, base=EhrrParameters(**parameters))
+    (found,) = compare(made, {name: CURES[name]}, base=table_v(**parameters))
     return found
 
 
@@ -47,7 +47,7 @@ def test_what_the_papers_form_loses_grows_with_the_time_after_the_outage_and_a_c
     lost = {
         name: np.mean(
             [
-                recover(world, EhrrParameters().replaced(CURES[name]), seed=seed).regret[[world.down_to + 50, -1]]
+                recover(world, table_v().replaced(CURES[name]), seed=seed).regret[[world.down_to + 50, -1]]
                 for seed, world in enumerate(made)
             ],
             axis=0,
@@ -68,7 +68,7 @@ def test_where_the_outage_shows_as_long_time_outs_exploring_success_alone_is_no_
 @pytest.mark.parametrize("cure", CURES)
 def test_the_same_seed_gives_the_same_run(cure):
     world = drawn_world(3, steps=80)
-    one, other = (recover(world, EhrrParameters().replaced(CURES[cure]), seed=3) for _ in range(2))
+    one, other = (recover(world, table_v().replaced(CURES[cure]), seed=3) for _ in range(2))
     assert np.array_equal(one.regret, other.regret)
     assert (one.wasted, one.tried_after, one.back_after) == (other.wasted, other.tried_after, other.back_after)
 
@@ -93,7 +93,7 @@ def test_values_and_regret_by_hand():
     values = world.values(0.25)
     assert values[0] == pytest.approx([0.8 - 0.1, 0.4 - 0.3])
     assert values[4] == pytest.approx([-0.5, 0.1])
-    run = recover(world, EhrrParameters(), seed=0)
+    run = recover(world, table_v(), seed=0)
     gaps = np.diff(run.regret, prepend=0.0)
     assert gaps[:4] == pytest.approx(0.0)  # the best is called until it fails
     assert gaps[4] == pytest.approx(0.6)

@@ -11,11 +11,12 @@ import pytest
 
 from core.domain.catalog import Connection, Server, Tool, ToolHints
 from core.domain.outcome import OutcomeKind
-from core.lab.scenario import Answer, World, walk
-from core.lab.scenario_live import LiveCalls, made_up, may_be_called
+from core.lab.scenarios.live import LiveCalls, example_arguments, may_be_called
+from core.lab.scenarios.simulation import CallResult, World, walk
 from core.network.traces import OUTAGE_S, Traces
 from core.planning.rules import RulesPlanner
 from core.routers import ROUTERS
+from tests.lab import search_world as searching
 
 STEPS, LEAD_IN = 4, 3
 FAVOURITE = "bravo"  # of PRAG, by words
@@ -29,43 +30,37 @@ def children() -> set[str]:
     return set(subprocess.run(line, capture_output=True, text=True, check=False).stdout.split())
 
 
-@pytest.fixture(autouse=True)
-def kept_here(monkeypatch, tmp_path):
-    """The catalogs of virtual servers are written here."""
-    monkeypatch.setenv("WAYFARE_CACHE", str(tmp_path))
-
-
 @pytest.fixture
-def world(searching):
+def world():
     """The server that PRAG prefers is down from the second query on; echo is nearest, the others are 200 ms away."""
 
     def of(**latency_s):
-        scene = searching.scene()
-        rows = np.full((len(scene.server_names), LEAD_IN + STEPS), 0.2)
-        rows[scene.server_names.index("echo")] = 0.02
-        rows[scene.server_names.index(FAVOURITE), LEAD_IN + 1 :] = OUTAGE_S
+        context = searching.context()
+        rows = np.full((len(context.server_names), LEAD_IN + STEPS), 0.2)
+        rows[context.server_names.index("echo")] = 0.02
+        rows[context.server_names.index(FAVOURITE), LEAD_IN + 1 :] = OUTAGE_S
         for name, value in latency_s.items():
-            rows[scene.server_names.index(name)] = value
-        traces = Traces(tuple(scene.server_names), rows)
-        return World.of(scene, traces, searching.tasks(), {"rules": RulesPlanner()}, lead_in=LEAD_IN)
+            rows[context.server_names.index(name)] = value
+        traces = Traces(tuple(context.server_names), rows)
+        return World.of(context, traces, searching.tasks(), {"rules": RulesPlanner()}, lead_in=LEAD_IN)
 
     return of
 
 
-def live(world, router, **options):
+def live(world, folder, router, **options):
     """The steps of a live run, and the events of its calls."""
     told = []
-    with LiveCalls(world, record=told.append, **options) as call:
+    with LiveCalls(world, folder, record=told.append, **options) as call:
         steps = list(walk(world, router, ROUTERS[router].parameters(), call))
     return steps, told
 
 
-def test_the_decisions_are_those_of_the_simulation_and_the_latencies_are_measured(world) -> None:
+def test_the_decisions_are_those_of_the_simulation_and_the_latencies_are_measured(world, tmp_path) -> None:
     before = children()
     for router, count in {"prag": STEPS, "sonar": STEPS, "ehrr": 2}.items():
         here = world()
         here = replace(here, order=here.order[:count])
-        steps, told = live(here, router, seed=REFUSING)
+        steps, told = live(here, tmp_path, router, seed=REFUSING)
         simulated = list(walk(here, router, ROUTERS[router].parameters()))
         assert [step.tool for step in steps] == [step.tool for step in simulated], router
         assert [step.network_s >= OUTAGE_S for step in steps] == [step.network_s >= OUTAGE_S for step in simulated]
@@ -81,47 +76,47 @@ def test_the_decisions_are_those_of_the_simulation_and_the_latencies_are_measure
     assert children() == before  # every server was closed
 
 
-def test_a_pool_that_waits_before_it_tries_again_waits_on_the_networks_clock(world) -> None:
+def test_a_pool_that_waits_before_it_tries_again_waits_on_the_networks_clock(world, tmp_path) -> None:
     """Three failures, and 10 s pass between two queries: what would be a wait of seconds is over at the next one."""
     down = np.full(LEAD_IN + STEPS, 0.02)
     down[LEAD_IN : LEAD_IN + 3] = OUTAGE_S
-    steps, told = live(world(**{FAVOURITE: down}), "prag", seed=REFUSING)
+    steps, told = live(world(**{FAVOURITE: down}), tmp_path, "prag", seed=REFUSING)
     assert [step.kind for step in steps] == [OutcomeKind.NOT_CONNECTED] * 3 + [OutcomeKind.OK]
     assert not any("the next attempt is in" in event.error for event in told)
 
 
-def test_a_call_that_is_stopped_ends_at_once(world) -> None:
+def test_a_call_that_is_stopped_ends_at_once(world, tmp_path) -> None:
     stop = threading.Event()
     stop.set()
     here = world()
-    with LiveCalls(here, cancel=stop) as call:
+    with LiveCalls(here, tmp_path, cancel=stop) as call:
         answer = call(here, 0, 0, 0)
     assert answer.kind is OutcomeKind.CANCELLED
 
 
-def test_a_crash_that_a_virtual_server_plays_is_the_tools_failure_and_no_outage(world) -> None:
+def test_a_crash_that_a_virtual_server_plays_is_the_tools_failure_and_no_outage(world, tmp_path) -> None:
     here = world()
-    servers = tuple(replace(server, post_accept_failure=1.0) for server in here.scene.catalog.servers)
-    here = replace(here, scene=replace(here.scene, catalog=replace(here.scene.catalog, servers=servers)))
-    with LiveCalls(here) as call:
+    servers = tuple(replace(server, post_accept_failure=1.0) for server in here.context.catalog.servers)
+    here = replace(here, context=replace(here.context, catalog=replace(here.context.catalog, servers=servers)))
+    with LiveCalls(here, tmp_path) as call:
         answer = call(here, 0, 0, 0)
     assert answer.kind is OutcomeKind.CRASH
     assert 0.2 <= answer.network_s < OUTAGE_S
 
 
-def test_a_real_server_is_called_where_the_tool_only_reads(world) -> None:
+def test_a_real_server_is_called_where_the_tool_only_reads(world, tmp_path) -> None:
     here = world()
     connection = Connection("stdio", command="${python}", args=(str(ECHO),), env={"PATH": os.environ["PATH"]})
     schema = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
     reads = Tool("alpha", "echo", input_schema=schema, hints=ToolHints(read_only=True))
     real = Server("alpha", connection=connection, tools=(reads, Tool("alpha", "everything")))
-    catalog = replace(here.scene.catalog, servers=(real, *here.scene.catalog.servers[1:]))
-    here = replace(here, scene=replace(here.scene, catalog=catalog))
+    catalog = replace(here.context.catalog, servers=(real, *here.context.catalog.servers[1:]))
+    here = replace(here, context=replace(here.context, catalog=catalog))
     told = []
-    with LiveCalls(here, record=told.append, limit_s=OUTAGE_S) as call:
+    with LiveCalls(here, tmp_path, record=told.append, limit_s=OUTAGE_S) as call:
         answers = [call(here, 0, 0, tool) for tool in (0, 1)]
     assert [(event.tool, event.simulated) for event in told] == [("echo", False), ("everything", True)]
-    assert [answer.whole for answer in answers] == [True, False]  # its own time is in what was measured
+    assert [answer.with_tool_time for answer in answers] == [True, False]  # its own time is in what was measured
     assert {event.injected for event in told} == {"delayed by 200 ms"}
     assert {answer.kind for answer in answers} == {OutcomeKind.OK}
 
@@ -130,7 +125,7 @@ def test_a_tools_own_time_is_added_where_it_was_not_waited_for(world) -> None:
     """A tool takes 0.5 s by the catalog: EHRR learns it of a virtual server, and of a real one only what was measured."""
     costs = []
     for whole in (False, True):
-        call = lambda *_, whole=whole: Answer(OutcomeKind.OK, 0.3, whole)  # noqa: E731
+        call = lambda *_, whole=whole: CallResult(OutcomeKind.OK, 0.3, whole)  # noqa: E731
         first, second, *_ = walk(world(), "ehrr", ROUTERS["ehrr"].parameters(), call)
         costs.append(second.decision.servers.cost_s[first.server])
     assert costs[0] > costs[1]
@@ -145,4 +140,4 @@ def test_nothing_that_may_change_something_is_called_with_made_up_arguments() ->
 
 
 def test_a_schema_that_admits_nothing_gets_no_arguments() -> None:
-    assert made_up(Tool("a", "t", input_schema={"properties": {"n": False}, "required": ["n"]})) == {}
+    assert example_arguments(Tool("a", "t", input_schema={"properties": {"n": False}, "required": ["n"]})) == {}

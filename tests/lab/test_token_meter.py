@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from core.domain.catalog import Server
 from core.domain.decision import Exposure
+from core.lab.model_prices import ModelPrice
 from core.lab.token_meter import (
     BREAKING_POINT,
     Context,
@@ -18,7 +19,7 @@ from core.lab.token_meter import (
     utilisation,
     utilisation_lines,
 )
-from core.model_prices import ModelPrice
+from tests.routers import worlds
 
 FULL, PAPER = 47_312, Counted(tools=120, definitions=47_312, exposed=968, cached=1_400)
 CHEAP = ModelPrice("cheap", input_usd=2e-6, cache_write_usd=2.5e-6, cache_read_usd=0.2e-6)
@@ -128,17 +129,17 @@ def test_the_lines_pass_through_the_meters_points() -> None:
     assert all(one > other for one, other in zip(lines.decision, lines.decision[1:], strict=False))
 
 
-def test_a_decision_is_metered_by_its_own_exposure(worlds, routed) -> None:
-    scene = worlds.scene(worlds.catalog(Server("a", tools=(worlds.tool("x"), worlds.tool("y")))), {"a": 1.0}, {})
-    meter = decision_meter(routed(scene, exposure=Exposure(12, 5)), turns=3, model="gpt-4o-mini")
+def test_a_decision_is_metered_by_its_own_exposure(routed) -> None:
+    context = worlds.context(worlds.catalog(Server("a", tools=(worlds.tool("x"), worlds.tool("y")))), {"a": 1.0}, {})
+    meter = decision_meter(routed(context, exposure=Exposure(12, 5)), turns=3, model="gpt-4o-mini")
     assert (meter.counted, meter.projected.turns) == (Counted(2, 20, exposed=12, cached=5), 3)
     assert meter.projected.model == "gpt-4o-mini"
     assert meter.projected.all_tools.usd == pytest.approx(60 * 0.15e-6)
-    assert decision_meter(routed(scene)).projected.all_tools.usd is None
+    assert decision_meter(routed(context)).projected.all_tools.usd is None
 
 
-def test_an_unknown_model_has_no_price(worlds, routed) -> None:
-    scene = worlds.scene(worlds.catalog(), {}, {})
-    meter = decision_meter(routed(scene), model="nobody's model")
+def test_an_unknown_model_has_no_price(routed) -> None:
+    context = worlds.context(worlds.catalog(), {}, {})
+    meter = decision_meter(routed(context), model="nobody's model")
     assert meter.projected.decision.usd is None
     assert math.isfinite(meter.projected.decision.utilisation)

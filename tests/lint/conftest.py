@@ -25,7 +25,7 @@ EMPTY_SCHEMA = {"type": "object", "properties": {}}
 def tool(
     name: str = "convert_length", description: str = "Converts a length between two units.", **fields: Any
 ) -> Tool:
-    """A tool that no rule but those on figures and hints minds."""
+    """A tool that only the rules on prices and hints complain about."""
     return Tool(fields.pop("server", "units"), name, description, **{"input_schema": EMPTY_SCHEMA, **fields})
 
 

@@ -1,4 +1,4 @@
-"""Each rule on names, descriptions, schemas, sizes, hints, figures and duplicates: what it finds, and what it leaves."""
+"""Each rule on descriptions, schemas, sizes, hints, prices and duplicates: what it finds, and what it leaves."""
 
 from __future__ import annotations
 
@@ -8,99 +8,6 @@ import pytest
 from core.domain.catalog import Catalog, Server, ToolHints
 from core.lint.sizes import CATALOG_TOKENS, SERVER_TOKENS, TOOL_TOKENS
 from tests.lint.conftest import catalog, found, tool
-
-
-@pytest.mark.parametrize(
-    "name", ["run", "do_it", "tool1", "execute", "f", "x2", "executeTool", "process", "my_function", "Tool"]
-)
-def test_a_name_that_says_nothing(name):
-    assert found("empty_name", catalog(tool(name)))
-
-
-@pytest.mark.parametrize("name", ["3f2a9c1be4d7", "f81d4fae-7dec-11d0-a765-00a0c91e6bf6", "42", "__"])
-def test_a_name_without_words(name):
-    assert found("empty_name", catalog(tool(name)))
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["ls", "hget", "start_process", "run_command", "search", "查询天气", "поиск", "feedback", "decade", "get", "x_ray"],
-)
-def test_a_name_that_says_something(name):
-    assert not found("empty_name", catalog(tool(name)))
-
-
-def test_one_name_on_several_servers():
-    seen = catalog(
-        *(tool("Get-Page", server=f"s{n}") for n in range(9)), tool("getPage", server="t"), tool("put", server="t")
-    )
-    (finding,) = found("shared_name", seen)
-    assert (finding.server, finding.tool, finding.other) == ("s0", "Get-Page", "s1::Get-Page")
-    assert finding.reason == "10 servers have a tool of this name: s0, s1, s2, s3, s4, s5 and 4 more."
-
-
-def test_one_name_twice_in_a_server():
-    (finding,) = found("name_twice", catalog(tool("get_page"), tool("getPage"), tool("get_pages")))
-    assert (finding.tool, finding.other) == ("getPage", "units::get_page")
-    assert not found("name_twice", catalog(tool("get_page"), tool("getPage", server="other")))
-
-
-def test_names_without_letters_do_not_collide():
-    assert not found("name_twice", catalog(tool("__"), tool("--")))
-
-
-@pytest.mark.parametrize(
-    ("name", "real"),
-    [
-        ("rеad_file", "read_file"),
-        ("read_fi1e", "read_file"),
-        ("1ist", "list"),
-        ("rnove", "move"),
-        ("ema1l", "email"),
-        ("g0", "go"),
-    ],
-)
-def test_a_name_that_imitates_another(name, real):
-    (finding,) = found("lookalike_name", catalog(tool(real, server="a"), tool(name, server="b")))
-    assert (finding.server, finding.tool, finding.other) == ("b", name, f"a::{real}")
-
-
-@pytest.mark.parametrize("name", ["rеad", "sеarch"])
-def test_a_name_of_two_scripts(name):
-    (finding,) = found("lookalike_name", catalog(tool(name)))
-    assert "U+0435" in finding.reason
-
-
-@pytest.mark.parametrize(
-    "names",
-    [
-        ("поиск", "search"),
-        ("step_1", "step_l"),
-        ("v10", "vio"),
-        ("get_modern", "get_old"),
-        ("Δx", "x"),
-        ("café", "cafe"),
-    ],
-)
-def test_names_that_imitate_nothing(names):
-    assert not found("lookalike_name", catalog(*(tool(name, server=f"s{n}") for n, name in enumerate(names))))
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "near"),
-    [
-        ("github", "githuub", True),
-        ("github", "gthub", True),
-        ("github", "gitbub", True),
-        ("GitHub", "git-hub", True),
-        ("search-1", "search-2", False),
-        ("time", "lime", False),
-        ("github", "gitlab", False),
-        ("brave-search", "brave-search-legacy", False),
-    ],
-)
-def test_server_names_that_nearly_agree(one, other, near):
-    assert bool(found("similar_servers", catalog(tool(server=one), tool(server=other)))) is near
 
 
 @pytest.mark.parametrize(
@@ -231,7 +138,7 @@ def test_prices_that_are_missing():
     assert not found("unpriced", Catalog("empty"))
 
 
-def test_figures_that_are_missing():
+def test_missing_prices_and_times():
     known = Server("known", tools=(tool(server="known", latency_s=0.1),))
     silent = Server("silent", tools=(tool(server="silent"),))
     assert [f.server for f in found("missing_figures", Catalog("c", (known, silent)))] == ["silent"]

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from core.lint.corpus import Corpus
 from core.lint.decoding import decodings
 from core.lint.encoded import BLOB_CHARACTERS
-from core.lint.folding import disguises, fold, key, visible
+from core.lint.folding import disguises, fold, key
 from core.lint.passages import Passage
 from core.lint.quoting import quoted
+from core.shared.untrusted_text import visible
 from tests.lint.conftest import catalog, found, tool
 
 texts = st.text(alphabet=st.sampled_from("aB е\u200b\n_*éｆﬁİ漢👩\U000e0041.i"), max_size=40)
@@ -32,7 +33,7 @@ def test_a_folded_text_knows_where_it_comes_from(text):
 def test_a_corpus_finds_what_a_search_of_each_text_finds(several, word):
     corpus = Corpus(Passage("s", "t", "description", text) for text in several)
     expected = {text for text in several for folded in fold(text) if word in folded.text}
-    assert {text for text, _ in corpus.holding((word,))} == expected
+    assert {text for text, _ in corpus.containing((word,))} == expected
 
 
 @given(texts)
@@ -42,7 +43,7 @@ def test_nothing_stays_invisible(text):
 
 
 @given(texts, st.data())
-def test_a_quotation_holds_the_place(text, data):
+def test_a_quotation_contains_the_place(text, data):
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
     assert text[start:end].strip() in quoted(text, start, end)
@@ -89,7 +90,7 @@ def test_what_is_no_sentence_is_left_alone(text):
     assert not found("encoded_text", catalog(tool(description=text)))
 
 
-def test_a_blob_that_nobody_can_read_is_told():
+def test_a_blob_that_nobody_can_read_is_found():
     blob = "aZ3" * (BLOB_CHARACTERS // 3)
     assert found("encoded_text", catalog(tool(description=f"Adds. {blob}")))
     assert not found("encoded_text", catalog(tool(description=f"Adds. {blob[:-1]}")))

@@ -51,7 +51,7 @@ def test_repetitions_do_not_multiply(rule, number):
         assert not nested(parser.parse(pattern.pattern, re.DOTALL), inside=False)
 
 
-def test_the_vocabulary_holds_words():
+def test_the_vocabulary_is_words():
     assert all(re.fullmatch(r"[a-z0-9]+", word) for words in VOCABULARY.values() for word in words)
     assert not VOCABULARY["destroys"] & VOCABULARY["removes"]
     assert not VOCABULARY["writes"] & VOCABULARY["reads"]

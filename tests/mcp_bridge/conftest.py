@@ -118,7 +118,7 @@ class Web:
         self.start()
 
     def start(self, token: str = "") -> None:
-        """Start and wait until the port answers."""
+        """Start and wait until the port accepts connections."""
         command = [sys.executable, str(SERVERS / "web.py"), str(self.port), *self._flags]
         environment = {**os.environ, "TOKEN": token or self._token}
         self.process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
@@ -147,3 +147,9 @@ def web() -> Iterator[Callable[..., Web]]:
     yield start
     for server in started:
         server.stop()
+
+
+def states(bench: Bench) -> dict[str, str]:
+    """The state of each server that was used."""
+    """State by server."""
+    return {state.server: state.state for state in bench.pool.states()}

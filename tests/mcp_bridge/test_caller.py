@@ -24,7 +24,7 @@ HERE = Connection("stdio", command="in-process")
 
 
 def in_process(secret: str = "", stopped: threading.Event | None = None) -> MCPServer:
-    """A server in the test's own process; `stopped` is set when its waiting tool is cancelled."""
+    """A server in the test's own process; `stopped` is set when its blocking tool is cancelled."""
     stopped = stopped or threading.Event()
     server = MCPServer("here", version="1")
 
@@ -51,7 +51,7 @@ def in_process(secret: str = "", stopped: threading.Event | None = None) -> MCPS
 @pytest.fixture
 def make(bench_with: Any) -> Any:
     """A bench whose only server is the one given."""
-    return lambda server, **options: bench_with(open_target=lambda launch, tail, on_end: server, **options)
+    return lambda server, **options: bench_with(open_target=lambda launch, stderr_log, on_end: server, **options)
 
 
 def test_ok_has_content_structure_times_and_version(make: Any) -> None:
@@ -72,7 +72,7 @@ def test_ok_has_content_structure_times_and_version(make: Any) -> None:
 def test_time_comes_from_the_clocks_that_are_passed_in(bench_with: Any) -> None:
     ticks = count(step=0.25)
     moment = datetime(2026, 1, 2, tzinfo=UTC)
-    bench = bench_with(open_target=lambda launch, tail, on_end: in_process())
+    bench = bench_with(open_target=lambda launch, stderr_log, on_end: in_process())
     caller: ToolCaller = McpCaller(bench.pool, clock=lambda: next(ticks), now=lambda: moment)
     outcome = caller.call(ToolCall("s", "greet", {"name": "x"}), None, HERE)
     assert (outcome.started_at, outcome.latency_s) == (moment, 0.25)
@@ -97,7 +97,7 @@ def test_whose_fault_an_error_is(make: Any, tool: str, arguments: dict[str, Any]
 def test_errors_are_verbatim_but_redacted_and_bounded(bench_with: Any) -> None:
     vault = SecretVault()
     vault.put("key", "hunter22")
-    bench = bench_with(vault=vault, open_target=lambda launch, tail, on_end: in_process("hunter22"))
+    bench = bench_with(vault=vault, open_target=lambda launch, stderr_log, on_end: in_process("hunter22"))
     outcome = bench.call(HERE, "fail")
     assert "the key ••• is refused" in outcome.error
     assert "hunter22" not in repr(outcome)
@@ -197,16 +197,16 @@ def test_a_slow_tool_times_out_and_the_session_is_kept(shared: Any, sample: Conn
 
 
 def test_the_schema_of_the_catalog_stands_in_where_the_server_lists_nothing() -> None:
-    from core.mcp_bridge.verdict import kind_of_error_result
+    from core.mcp_bridge.error_kinds import classify_error_result
 
     tool = Tool("s", "t", input_schema={"type": "object", "required": ["n"]})
-    assert kind_of_error_result(ToolCall("s", "t"), tool, None) is OutcomeKind.INVALID_ARGUMENTS
-    assert kind_of_error_result(ToolCall("s", "t", {"n": 1}), tool, None) is OutcomeKind.TOOL_ERROR
+    assert classify_error_result(ToolCall("s", "t"), tool, None) is OutcomeKind.INVALID_ARGUMENTS
+    assert classify_error_result(ToolCall("s", "t", {"n": 1}), tool, None) is OutcomeKind.TOOL_ERROR
     listed = {"t": mcp_types.Tool(name="t", input_schema={"type": "object"})}
-    assert kind_of_error_result(ToolCall("s", "t"), tool, listed) is OutcomeKind.TOOL_ERROR
+    assert classify_error_result(ToolCall("s", "t"), tool, listed) is OutcomeKind.TOOL_ERROR
 
 
-def test_a_closed_pool_is_told_not_raised() -> None:
+def test_a_closed_pool_is_an_outcome_and_raises_nothing() -> None:
     pool = SessionPool(config=PoolConfig())
     pool.close()
     pool.close()

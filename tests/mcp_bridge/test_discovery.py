@@ -8,8 +8,8 @@ import mcp_types
 import pytest
 
 from core.domain.catalog import Connection, Server, Tool
-from core.errors import WayfareError
 from core.mcp_bridge.discovery import described, discover
+from core.shared.errors import WayfareError
 
 from .conftest import Bench
 

@@ -77,14 +77,14 @@ def test_a_stopped_server_times_out_at_the_limit_and_others_go_on(bench_with: An
     os.kill(pid, signal.SIGSTOP)
     with ThreadPoolExecutor(1) as threads:
         # with a megabyte of arguments even the writing blocks
-        waiting = threads.submit(
+        pending = threads.submit(
             bench.call, stopped, "echo", {"text": "x" * 1_000_000}, server="stopped", timeout_s=0.7, hints=SAFE
         )
         meanwhile = 0
-        while not waiting.done():
+        while not pending.done():
             assert bench.call(other, "echo", server="other").kind is OutcomeKind.OK
             meanwhile += 1
-    outcome = waiting.result()
+    outcome = pending.result()
     assert (outcome.kind, outcome.attempts) == (OutcomeKind.TIMEOUT, 1)
     assert 0.7 <= outcome.latency_s < 4
     assert meanwhile > 5
@@ -119,7 +119,7 @@ def test_a_server_that_dies_while_idle_is_noticed_and_restarted(bench: Any, raw:
 def test_rubbish_on_the_output_is_noted_and_harmless(bench: Any, raw: Any) -> None:
     connection = raw("--rubbish")
     assert bench.call(connection, "echo").kind is OutcomeKind.OK
-    assert any("something else" in line for line in bench.pool.states()[0].stderr_tail)
+    assert any("something else" in line for line in bench.pool.states()[0].stderr_lines)
 
 
 def test_a_program_that_is_no_server_ends_at_the_connect_limit(bench_with: Any, raw: Any) -> None:
@@ -140,7 +140,7 @@ def test_a_command_that_exits_at_once_says_its_last_words_redacted(bench_with: A
     assert outcome.kind is OutcomeKind.NOT_CONNECTED
     assert "no licence for •••" in outcome.error
     state = bench.pool.states()[0]
-    assert (state.state, state.stderr_tail) == ("failed", ("no licence for •••",))
+    assert (state.state, state.stderr_lines) == ("failed", ("no licence for •••",))
     assert "4711" not in repr((state, outcome, bench.pool.vault))
 
 
@@ -176,7 +176,7 @@ def test_a_result_that_breaks_the_output_schema_is_an_error_of_the_tool(bench: A
         (-32001, "upstream gave up", OutcomeKind.TIMEOUT),
     ],
 )
-def test_error_answers_are_verbatim(bench: Any, raw: Any, code: int, message: str, kind: OutcomeKind) -> None:
+def test_error_results_are_verbatim(bench: Any, raw: Any, code: int, message: str, kind: OutcomeKind) -> None:
     outcome = bench.call(raw(), "refuse", {"code": code, "message": message})
     assert (outcome.kind, outcome.attempts) == (kind, 1)
     assert message in outcome.error
@@ -190,8 +190,8 @@ def test_standard_error_is_kept_bounded_and_redacted_and_stays_off_the_console(
     bench = bench_with(vault=vault)
     lines = "\n".join(f"line {n} hunter22" for n in range(200))
     bench.call(raw(), "say", {"text": lines})
-    eventually(lambda: bench.pool.states()[0].stderr_tail[-1:] == ("line 199 •••",))
-    assert len(bench.pool.states()[0].stderr_tail) == 50
+    eventually(lambda: bench.pool.states()[0].stderr_lines[-1:] == ("line 199 •••",))
+    assert len(bench.pool.states()[0].stderr_lines) == 50
     bench.pool.close()
     assert capfd.readouterr().err == ""
 

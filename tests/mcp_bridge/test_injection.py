@@ -67,18 +67,18 @@ def test_a_delay_is_part_of_the_calls_time_and_of_connecting(network: Any, raw: 
     assert bench.call(raw(), "echo").injected == "delayed by 1 ms"
 
 
-def test_a_message_that_waits_holds_up_no_other_and_can_be_cancelled(far: Any, raw: Any) -> None:
+def test_a_delayed_message_delays_no_other_and_can_be_cancelled(far: Any, raw: Any) -> None:
     bench, injection = far
     before = pid(bench, raw())
     injection.at = SLOW
     cancel = threading.Event()
     with ThreadPoolExecutor(1) as threads:
-        waiting = threads.submit(bench.call, raw(), "echo", cancel=cancel)
+        pending = threads.submit(bench.call, raw(), "echo", cancel=cancel)
         eventually(lambda: bench.pool.states()[0].calls == 2)
         injection.at = CALM
         assert pid(bench, raw()) == before  # sent later on the same session, answered first
         cancel.set()
-        assert waiting.result().kind is OutcomeKind.CANCELLED
+        assert pending.result().kind is OutcomeKind.CANCELLED
     assert pid(bench, raw()) == before
 
 
@@ -106,11 +106,11 @@ def test_a_dropped_connection_is_lost_for_every_call_that_is_on_it(network: Any,
     bench, injection = network(dropped=True)
     bench.call(raw(), "echo")
     with ThreadPoolExecutor(1) as threads:
-        waiting = threads.submit(bench.call, raw(), "nap", {"seconds": 20})
+        pending = threads.submit(bench.call, raw(), "nap", {"seconds": 20})
         eventually(lambda: bench.pool.states()[0].calls == 2)
         injection.at = DOWN
         assert bench.call(raw(), "echo").kind is OutcomeKind.CRASH
-        assert waiting.result().kind is OutcomeKind.CRASH
+        assert pending.result().kind is OutcomeKind.CRASH
 
 
 def test_what_was_dropped_is_tried_again_only_where_hints_allow_it(network: Any, raw: Any) -> None:

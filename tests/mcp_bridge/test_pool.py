@@ -1,26 +1,23 @@
-"""The pool keeps, bounds, shares and ends sessions."""
+"""The pool keeps, bounds and shares sessions."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import pytest
 from mcp.server.mcpserver import MCPServer
 
-from core.domain.catalog import Connection, ToolHints
+from core.domain.catalog import Connection
 from core.domain.outcome import OutcomeKind
 from core.mcp_bridge.errors import NotConnectedError
 from core.mcp_bridge.pool import PoolConfig
 from core.mcp_bridge.secrets import Launch, SecretVault
-from core.mcp_bridge.tail import Tail
-from core.mcp_bridge.waiting import MAX_WAITING, Inbox
+from core.mcp_bridge.stderr_log import StderrLog
+from core.mcp_bridge.thread_inbox import MAX_QUEUED, ThreadInbox
 
-from .conftest import Bench, eventually, running
+from .conftest import Bench, eventually, running, states
 
 
 def here(command: str = "here") -> Connection:
@@ -46,16 +43,11 @@ class Gate:
         self.shut = False
         self.tries = 0
 
-    def __call__(self, launch: Launch, tail: Tail, on_end: Any) -> MCPServer:
+    def __call__(self, launch: Launch, stderr_log: StderrLog, on_end: Any) -> MCPServer:
         self.tries += 1
         if self.shut:
             raise NotConnectedError("the gate is shut")
         return server()
-
-
-def states(bench: Bench) -> dict[str, str]:
-    """State by server."""
-    return {state.server: state.state for state in bench.pool.states()}
 
 
 def test_backoff_grows_fails_fast_and_resets_after_a_success(bench_with: Any) -> None:
@@ -137,11 +129,11 @@ def test_no_room_is_said(bench_with: Any, raw: Any) -> None:
     bench.call(busy, "pid", server="busy")
     with ThreadPoolExecutor(1) as threads:
         calls = bench.pool.states()[0].calls
-        waiting = threads.submit(bench.call, busy, "stall", server="busy", cancel=cancel, timeout_s=60)
+        pending = threads.submit(bench.call, busy, "stall", server="busy", cancel=cancel, timeout_s=60)
         eventually(lambda: bench.pool.states()[0].calls > calls)
         refused = bench.call(raw(), "pid", server="other")
         cancel.set()
-        assert waiting.result().kind is OutcomeKind.CANCELLED
+        assert pending.result().kind is OutcomeKind.CANCELLED
     assert refused.kind is OutcomeKind.NOT_CONNECTED
     assert "all 1 sessions are busy" in refused.error
 
@@ -156,8 +148,8 @@ def test_twenty_calls_at_once_over_two_servers_share_two_processes(bench: Bench,
         return outcome.content[0].text, outcome.connect_s is None
 
     with ThreadPoolExecutor(20) as threads:
-        answers = list(threads.map(one, range(20)))
-    assert [text for text, _ in answers] == [f'{{"n": {n}}}' for n in range(20)]
+        results = list(threads.map(one, range(20)))
+    assert [text for text, _ in results] == [f'{{"n": {n}}}' for n in range(20)]
     assert starts.read_text().count("started") == 2
     assert sum(state.calls for state in bench.pool.states()) == 20
 
@@ -171,104 +163,32 @@ def test_calls_that_come_together_share_one_failed_attempt(bench_with: Any, raw:
     assert (tmp_path / "starts").read_text().count("started") < 4
 
 
-def test_states_tell_what_is_known(bench_with: Any, sample: Connection) -> None:
+def test_states_show_what_is_known(bench_with: Any, sample: Connection) -> None:
     vault = SecretVault()
     vault.put("k", "hunter22")
     bench = bench_with(vault=vault)
     connection = Connection("stdio", sample.command, sample.args, env={"KEY": "${secret:k}"})
     assert bench.call(connection, "environment", {"name": "KEY"}).structured == {"result": "hunter22"}
     bench.call(connection, "say", {"text": "my key is hunter22"})
-    eventually(lambda: bench.pool.states()[0].stderr_tail)
+    eventually(lambda: bench.pool.states()[0].stderr_lines)
     state = bench.pool.states()[0]
     assert (state.server, state.transport, state.state, state.calls) == ("server", "stdio", "ready", 2)
     assert (state.protocol_version, state.server_version, state.last_error) == ("2026-07-28", "1.2.3", "")
-    assert state.stderr_tail == ("my key is •••",)
+    assert state.stderr_lines == ("my key is •••",)
     assert state.connect_s is not None
     assert state.pid is not None
     assert running(state.pid)
     assert "hunter22" not in repr((state, bench.pool.vault))
 
 
-def test_closing_one_server_cancels_its_calls_and_spares_others(bench: Bench, raw: Any) -> None:
-    connection = raw()
-    other_pid = bench.call(connection, "pid", server="other").content[0].text
-    pid = int(bench.call(connection, "pid").content[0].text)
-    with ThreadPoolExecutor(1) as threads:
-        waiting = threads.submit(bench.call, connection, "stall", timeout_s=60)
-        eventually(lambda: bench.pool.states()[1].calls == 2)
-        bench.pool.close_server("server")
-        assert waiting.result().kind is OutcomeKind.CANCELLED
-    assert not running(pid)
-    assert states(bench) == {"other": "ready", "server": "idle"}
-    assert bench.call(connection, "pid", server="other").content[0].text == other_pid
-    assert bench.call(connection, "pid").kind is OutcomeKind.OK
-
-
-def test_closing_during_hanging_calls_and_connects_leaves_no_process(bench_with: Any, raw: Any, tmp_path: Path) -> None:
-    bench = bench_with()
-    connection = raw()
-    pid = int(bench.call(connection, "pid").content[0].text)
-    grandchild = int(bench.call(connection, "spawn").content[0].text)
-    muted = raw("--mute", "--starts", str(tmp_path / "starts"))
-    with ThreadPoolExecutor(2) as threads:
-        hanging = threads.submit(bench.call, connection, "stall", timeout_s=60, hints=ToolHints(read_only=True))
-        connecting = threads.submit(bench.call, muted, "echo", server="muted")
-        eventually(lambda: bench.pool.states()[0].calls == 3 and (tmp_path / "starts").exists())
-        assert states(bench) == {"server": "ready", "muted": "connecting"}
-        bench.pool.close()
-        assert hanging.result().kind is OutcomeKind.CANCELLED
-        assert connecting.result().kind is OutcomeKind.CANCELLED
-    assert not running(pid)
-    assert not running(grandchild)
-    assert bench.call(connection, "pid").kind is OutcomeKind.NOT_CONNECTED
-
-
-@pytest.mark.parametrize(("clinging", "kind"), [(False, OutcomeKind.CRASH), (True, OutcomeKind.TIMEOUT)])
-def test_descendants_of_a_server_that_crashed_are_ended(
-    bench: Bench, raw: Any, tmp_path: Path, clinging: bool, kind: OutcomeKind
-) -> None:
-    """A descendant that clings to the output hides the crash: the call ends at its limit, the next one is fine."""
-    connection = raw()
-    grandchild = int(bench.call(connection, "spawn", {"clinging": clinging}).content[0].text)
-    assert running(grandchild)
-    arguments = {"counter": str(tmp_path / "n"), "times": 1}
-    assert bench.call(connection, "crash", arguments, timeout_s=0.5 if clinging else 10).kind is kind
-    assert bench.call(connection, "echo").kind is OutcomeKind.OK
-    eventually(lambda: not running(grandchild))
-
-
-SCRIPT = """
-import sys
-from core.domain.catalog import Connection
-from core.domain.outcome import ToolCall
-from core.mcp_bridge.caller import McpCaller
-from core.mcp_bridge.pool import SessionPool
-connection = Connection("stdio", command="${{python}}", args=("-S", {raw!r}))
-caller = McpCaller(SessionPool())
-print(caller.call(ToolCall("s", "spawn"), None, connection).content[0].text)
-print(caller.call(ToolCall("s", "pid"), None, connection).content[0].text)
-"""
-
-
-def test_a_program_that_ends_without_closing_leaves_no_process() -> None:
-    raw = str(Path(__file__).parent / "servers" / "raw.py")
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT.format(raw=raw)], capture_output=True, text=True, timeout=60, check=True
-    )
-    pids = [int(line) for line in done.stdout.split()]
-    assert len(pids) == 2
-    assert not any(running(pid) for pid in pids)
-    assert done.stderr == ""
-
-
 def test_a_flood_of_progress_is_thinned_out() -> None:
-    inbox, seen, future = Inbox(), [0], Future[str]()
+    inbox, seen, future = ThreadInbox(), [0], Future[str]()
     future.set_result("done")
 
     def see() -> None:
         seen[0] += 1
 
-    for _ in range(3 * MAX_WAITING):
+    for _ in range(3 * MAX_QUEUED):
         inbox.post(see)
     assert inbox.wait_for(future, None) == "done"
-    assert seen == [MAX_WAITING]
+    assert seen == [MAX_QUEUED]

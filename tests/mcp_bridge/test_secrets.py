@@ -13,7 +13,7 @@ ENVIRON = {"TOKEN": "from-environment", "SHORT": "abc", "EMPTY": ""}
 
 
 def test_every_field_and_spelling_is_resolved() -> None:
-    vault = SecretVault()
+    vault = SecretVault(ENVIRON)
     vault.put("id", "typed-in")
     vault.put("srv:1/KEY", "hunter22")
     connection = Connection(
@@ -25,7 +25,7 @@ def test_every_field_and_spelling_is_resolved() -> None:
         url="https://${TOKEN}.example",
         headers={"Authorization": "Bearer ${secret:srv:1/KEY}"},
     )
-    launch = vault.resolve(connection, environ=ENVIRON)
+    launch = vault.resolve(connection)
     assert launch.command == sys.executable
     assert launch.args == ("--token=from-environment", "fallback", "${workspaceFolder}", "$HOME")
     assert launch.cwd == "/typed-in"
@@ -36,32 +36,32 @@ def test_every_field_and_spelling_is_resolved() -> None:
 
 def test_missing_references_are_named_once_and_in_order() -> None:
     connection = Connection("http", url="${env:HOST}/${env:HOST}", headers={"A": "${input:a}${secret:b}${env:TOKEN}"})
-    vault = SecretVault()
-    assert vault.missing(connection, environ=ENVIRON) == ("${env:HOST}", "${input:a}", "${secret:b}")
+    vault = SecretVault(ENVIRON)
+    assert vault.missing(connection) == ("${env:HOST}", "${input:a}", "${secret:b}")
     with pytest.raises(MissingReferenceError, match=r"\$\{env:HOST\}, \$\{input:a\}"):
-        vault.resolve(connection, environ=ENVIRON)
+        vault.resolve(connection)
 
 
 def test_a_value_given_in_the_console_stands_in_for_a_missing_variable() -> None:
-    vault = SecretVault()
+    vault = SecretVault(ENVIRON)
     vault.put("HOST", "given.example")
     vault.put("TOKEN", "not-used")
     connection = Connection("http", url="${env:HOST}/${env:TOKEN}")
-    assert vault.resolve(connection, environ=ENVIRON).url == "given.example/from-environment"
+    assert vault.resolve(connection).url == "given.example/from-environment"
 
 
 def test_secrets_and_used_variables_are_masked_and_old_ones_stay_masked() -> None:
-    vault = SecretVault()
+    vault = SecretVault(ENVIRON)
     vault.put("k", "old-secret")
     vault.put("k", "old-secret-longer")
     vault.put("s", "abc")
-    vault.resolve(Connection("http", url="${env:TOKEN}${env:SHORT}"), environ=ENVIRON)
+    vault.resolve(Connection("http", url="${env:TOKEN}${env:SHORT}"))
     text = "old-secret, old-secret-longer, from-environment, abc"
     assert vault.redact(text) == "•••, •••, •••, abc"
 
 
 def test_nothing_shows_a_value() -> None:
-    vault = SecretVault()
+    vault = SecretVault(ENVIRON)
     vault.put("k", "hunter22")
-    launch = vault.resolve(Connection("http", url="${secret:k}"), environ={})
+    launch = vault.resolve(Connection("http", url="${secret:k}"))
     assert "hunter22" not in f"{vault!r}{vault}{launch!r}{launch}"

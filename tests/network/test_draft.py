@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from core.domain.catalog import Server
-from core.errors import CatalogError
 from core.network import STATES
 from core.network.draft import MOST_STATES, Draft, DraftRule
 from core.network.fluctuating import Fluctuating
@@ -13,6 +12,7 @@ from core.network.high_jitter import HighJitter
 from core.network.ideal import Ideal
 from core.network.outage import Outage
 from core.network.profiles import Profile, Rule, load_profile, shipped_profiles
+from core.shared.errors import CatalogError
 
 SERVERS = [Server("a", category="mail"), Server("b", category="mail"), Server("c"), Server("<b>d")]
 BOTH = (HighJitter(), Outage(base_ms=0))
@@ -35,7 +35,7 @@ def test_a_profile_comes_back_as_it_was(profile: Profile) -> None:
         assert len(set(texts)) == len(texts)  # a list of choices cannot name one twice
 
 
-def test_the_usual_figures_have_the_plain_name() -> None:
+def test_default_parameters_have_the_plain_name() -> None:
     draft = Draft.of(PROFILE)
     assert (draft.default, draft.servers["not-there"]) == (("Ideal 2",), ("Ideal 3",))
     assert draft.random == ("Ideal", "Ideal 4", "Fluctuating")
@@ -61,7 +61,7 @@ def test_chance_follows_the_seed() -> None:
     assert draft.rows(many, 1) == draft.rows(many, 1) != draft.rows(many, 2)
 
 
-def test_one_more_of_a_kind_has_figures_of_its_own() -> None:
+def test_one_more_of_a_kind_has_parameters_of_its_own() -> None:
     draft, name = Draft.of(Profile("p")).another("Ideal")
     assert name == "Ideal 2"
     assert list(draft.states)[:2] == ["Ideal", "Ideal 2"]

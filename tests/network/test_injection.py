@@ -44,7 +44,7 @@ def test_the_kind_of_a_failure_follows_from_seed_server_and_step_alone() -> None
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
-def test_so_many_are_dropped_as_was_asked_for(share: float) -> None:
+def test_the_given_share_is_dropped(share: float) -> None:
     found = faults(0, dropped_share=share).values()
     dropped = sum(fault.kind is FaultKind.DROPPED for fault in found) / len(found)
     assert dropped == pytest.approx(share, abs=0.06 if 0 < share < 1 else 0)

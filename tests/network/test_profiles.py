@@ -5,12 +5,12 @@ import json
 import pytest
 
 from core.domain.catalog import Server
-from core.errors import CatalogError, UnknownNameError
+from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.network.high_jitter import HighJitter
 from core.network.ideal import Ideal
 from core.network.outage import Outage
 from core.network.profiles import Profile, Rule, load_profile, parse_profile, shipped_profiles
-from core.shipped import SHIPPED
+from core.shared.errors import CatalogError, UnknownNameError
 
 CALM, JITTER, DOWN = (Ideal(),), (HighJitter(),), (Outage(),)
 SERVERS = [
@@ -27,7 +27,7 @@ def test_by_hand_comes_before_a_rule_and_a_rule_before_chance() -> None:
     assert (found["m1"], found["m2"], found["w1"]) == (DOWN, JITTER, CALM)
 
 
-def test_the_first_rule_that_is_met_holds_and_its_entries_take_turns_by_name() -> None:
+def test_the_first_rule_that_is_met_applies_and_its_entries_take_turns_by_name() -> None:
     profile = Profile("p", rules=(Rule((DOWN, CALM), category="mail"), Rule((JITTER,), name="m*")))
     found = profile.assign(list(reversed(SERVERS)))
     assert (found["m1"], found["m2"]) == (DOWN, CALM)
@@ -61,7 +61,7 @@ def test_shipped_profiles_fit_the_shipped_catalogs_and_come_back_from_json(name)
     profile = load_profile(name)
     assert (profile.name, profile.about.endswith(".")) == (name, True)
     assert parse_profile(json.loads(json.dumps(profile.to_json()))) == profile
-    testbed = {json.loads(path.read_text(encoding="utf-8"))["name"] for path in SHIPPED["search-15"].files()}
+    testbed = {json.loads(path.read_text(encoding="utf-8"))["name"] for path in SHIPPED_CATALOGS["search-15"].files()}
     assert set(profile.servers) <= testbed
 
 

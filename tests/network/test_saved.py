@@ -5,41 +5,30 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import CatalogError, StoreError, UnknownNameError
 from core.network.outage import Outage
-from core.network.profiles import MOST_BYTES, Profile, load_profile, read_profile, saved_profiles, shipped_profiles
-from core.network.saved import check_profile_name, free_name, remove_profile, save_profile, tidy_name
-from core.paths import networks_folder
+from core.network.profiles import MOST_BYTES, Profile, load_profile, read_profile, shipped_profiles
+from core.network.saved import NetworkProfiles, check_profile_name, tidy_name
+from core.shared.errors import CatalogError, StoreError, UnknownNameError
 
 MINE = Profile("mine", "Über <b>all</b>.", {"a": (Outage(start=0.5),)})
 
 
 def test_a_saved_profile_is_found_by_its_name_and_readable(tmp_path: Path) -> None:
     folder = tmp_path / "not" / "there"
-    assert saved_profiles(folder) == ()
-    path = save_profile(MINE, folder)
-    assert (saved_profiles(folder), load_profile("mine", folder)) == (("mine",), MINE)
+    assert NetworkProfiles(folder).saved() == ()
+    path = NetworkProfiles(folder).save(MINE)
+    assert (NetworkProfiles(folder).saved(), NetworkProfiles(folder).load("mine")) == (("mine",), MINE)
     assert "Über" in path.read_text(encoding="utf-8")
     assert len(path.read_text(encoding="utf-8").splitlines()) > 5
-    save_profile(Profile("mine", "Another."), folder)
-    assert load_profile("mine", folder).about == "Another."
+    NetworkProfiles(folder).save(Profile("mine", "Another."))
+    assert NetworkProfiles(folder).load("mine").about == "Another."
     assert [one.name for one in folder.iterdir()] == ["mine.json"]
-    remove_profile("mine", folder)
-    assert saved_profiles(folder) == ()
+    NetworkProfiles(folder).remove("mine")
+    assert NetworkProfiles(folder).saved() == ()
     with pytest.raises(UnknownNameError, match="'mine'"):
-        remove_profile("mine", folder)
+        NetworkProfiles(folder).remove("mine")
     with pytest.raises(UnknownNameError, match="hybrid"):
-        load_profile("mine", folder)
-
-
-def test_they_lie_beside_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WAYFARE_DB", str(tmp_path / "a.duckdb"))
-    save_profile(MINE)
-    assert (tmp_path / "networks" / "mine.json").is_file()
-    assert (saved_profiles(), load_profile("mine")) == (("mine",), MINE)
-    assert networks_folder(Path("/data/b.duckdb")) == Path("/data/networks").absolute()
-    monkeypatch.setenv("WAYFARE_DB", ":memory:")
-    assert networks_folder().parent != Path.cwd()
+        NetworkProfiles(folder).load("mine")
 
 
 @pytest.mark.parametrize(
@@ -47,43 +36,43 @@ def test_they_lie_beside_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 )
 def test_a_name_that_is_no_file_name_everywhere_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(CatalogError, match="cannot name a network"):
-        save_profile(Profile(name), tmp_path)
+        NetworkProfiles(tmp_path).save(Profile(name))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_shipped_name_is_not_to_be_had(tmp_path: Path) -> None:
     for name in shipped_profiles():
         with pytest.raises(CatalogError, match="shipped"):
-            save_profile(Profile(name), tmp_path)
+            NetworkProfiles(tmp_path).save(Profile(name))
     (tmp_path / "hybrid.json").write_text(Profile("hybrid", "False.").text())
-    assert saved_profiles(tmp_path) == ()
-    assert load_profile("hybrid", tmp_path).about != "False."
+    assert NetworkProfiles(tmp_path).saved() == ()
+    assert NetworkProfiles(tmp_path).load("hybrid").about != "False."
 
 
 def test_what_is_typed_becomes_a_name_that_is_free(tmp_path: Path) -> None:
     check_profile_name(tidy_name(" Monday  MESS "))
-    assert free_name("hybrid", tmp_path) == "my_hybrid"
-    save_profile(Profile("my_hybrid"), tmp_path)
-    assert free_name("hybrid", tmp_path) == "my_hybrid_2"
-    assert free_name("x" * 60, tmp_path) == "my_network"
+    assert NetworkProfiles(tmp_path).free_name("hybrid") == "my_hybrid"
+    NetworkProfiles(tmp_path).save(Profile("my_hybrid"))
+    assert NetworkProfiles(tmp_path).free_name("hybrid") == "my_hybrid_2"
+    assert NetworkProfiles(tmp_path).free_name("x" * 60) == "my_network"
 
 
 def test_a_damaged_file_is_named_and_harms_no_other(tmp_path: Path) -> None:
-    save_profile(MINE, tmp_path)
+    NetworkProfiles(tmp_path).save(MINE)
     (tmp_path / "bad.json").write_text('{"name": "bad"')
     (tmp_path / "folder.json").mkdir()
     (tmp_path / "Not A Name.json").write_text("{}")
-    assert saved_profiles(tmp_path) == ("bad", "mine")
+    assert NetworkProfiles(tmp_path).saved() == ("bad", "mine")
     with pytest.raises(CatalogError, match=r"bad\.json: it cannot be read as a profile"):
-        load_profile("bad", tmp_path)
-    assert load_profile("mine", tmp_path) == MINE
-    remove_profile("bad", tmp_path)
-    assert saved_profiles(tmp_path) == ("mine",)
+        NetworkProfiles(tmp_path).load("bad")
+    assert NetworkProfiles(tmp_path).load("mine") == MINE
+    NetworkProfiles(tmp_path).remove("bad")
+    assert NetworkProfiles(tmp_path).saved() == ("mine",)
 
 
 def test_the_file_says_the_name(tmp_path: Path) -> None:
-    save_profile(MINE, tmp_path).rename(tmp_path / "copied.json")
-    assert load_profile("copied", tmp_path).name == "copied"
+    NetworkProfiles(tmp_path).save(MINE).rename(tmp_path / "copied.json")
+    assert NetworkProfiles(tmp_path).load("copied").name == "copied"
 
 
 @pytest.mark.parametrize(
@@ -110,11 +99,11 @@ def test_hostile_files_are_one_sentence(text: bytes, words: str) -> None:
 def test_a_folder_that_cannot_be_written_is_said_and_keeps_what_was(tmp_path: Path) -> None:
     (tmp_path / "networks").write_text("in the way")
     with pytest.raises(StoreError, match="cannot be saved"):
-        save_profile(MINE, tmp_path / "networks")
-    assert saved_profiles(tmp_path / "networks") == ()
+        NetworkProfiles(tmp_path / "networks").save(MINE)
+    assert NetworkProfiles(tmp_path / "networks").saved() == ()
     (tmp_path / "mine.json").mkdir()
     with pytest.raises(StoreError, match="nothing of it was kept"):
-        save_profile(MINE, tmp_path)
+        NetworkProfiles(tmp_path).save(MINE)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["mine.json", "networks"]
 
 

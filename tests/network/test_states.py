@@ -1,9 +1,8 @@
-"""The network states: their figures, the floor, determinism, and that what was does not depend on what comes."""
+"""The network states: their latencies, the floor, determinism, and that the past does not depend on how many steps follow."""
 
 import numpy as np
 import pytest
 
-from core.errors import ParameterError
 from core.network import STATES
 from core.network.base import latencies_ms
 from core.network.fluctuating import Fluctuating
@@ -13,6 +12,7 @@ from core.network.ideal import Ideal
 from core.network.outage import Outage
 from core.network.packet_loss import PacketLoss
 from core.network.slow_start import SlowStart
+from core.shared.errors import ParameterError
 
 LONG = 100_000
 

@@ -26,7 +26,7 @@ def test_a_servers_trace_follows_from_its_name_and_the_seed_alone() -> None:
     assert not np.array_equal(twins.latency_s[0], twins.latency_s[1])
 
 
-def test_history_ends_at_the_moment_that_is_asked_for() -> None:
+def test_history_ends_at_the_given_step() -> None:
     traces = Traces.of(STATES, 20)
     assert np.array_equal(traces.history_s(7), traces.latency_s[:, :8])
     assert np.array_equal(traces.history_s(7, 3), traces.latency_s[:, 5:8])

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib.util
-import sys
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core.planning.endpoint import LiteLlmEndpoint
 from core.planning.model import ModelPlanner
-
-_spec = importlib.util.spec_from_file_location("planning_endpoints", Path(__file__).with_name("endpoints.py"))
-endpoints = importlib.util.module_from_spec(_spec)
-sys.modules[_spec.name] = endpoints
-_spec.loader.exec_module(endpoints)
+from tests.planning import endpoints
 
 KEY = "sk-wayfare-0123456789-secret"
 

@@ -8,9 +8,9 @@ import traceback
 
 import pytest
 
-from core.errors import PlannerError
 from core.planning.endpoint import LiteLlmEndpoint, Message
 from core.planning.litellm_client import ANSWER_LIMIT_BYTES
+from core.shared.errors import PlannerError
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
 MESSAGE = Message("the rules", "the question", SCHEMA, "thing")

@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from core.errors import PlannerError
 from core.planning.base import Card, SubQuery, ToolRequest
 from core.planning.model import CARDS_SHOWN, QUESTION_CHARACTERS, ModelPlanner
+from core.shared.errors import PlannerError
 
 CARDS = (Card("mail::send", "Send an e-mail.", 0.4), Card("files::list", "List files.", 0.6))
 
@@ -63,7 +63,7 @@ def test_an_answer_cut_off_at_its_limit_is_not_read(endpoint, planner):
     assert planner.usage.failed == 1
 
 
-def test_a_failure_is_not_remembered(endpoint, planner):
+def test_a_failure_is_not_cached(endpoint, planner):
     endpoint.reactions = [endpoint.fail(401), endpoint.answer({"question": "list files"})]
     with pytest.raises(PlannerError, match="refused the key"):
         planner.rewrite("q")
@@ -83,7 +83,7 @@ def test_the_same_question_is_asked_once_and_another_offer_is_another_question(e
 
 def test_memory_is_bounded_and_forgets_what_was_not_used_longest(endpoint, asking):
     endpoint.reactions = [endpoint.answer({"question": "x"})]
-    small = ModelPlanner(asking(), answers_kept=2)
+    small = ModelPlanner(asking(), replies_cached=2)
     for question in ("a", "b", "a", "c", "a", "b"):
         small.rewrite(question)
     assert [json.loads(asked.user.split("<data>\n")[1].split("\n</data>")[0])["question"] for asked in endpoint.asked] == [

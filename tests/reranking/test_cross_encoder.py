@@ -10,6 +10,7 @@ import pytest
 
 from core.reranking import RERANKERS, Documents, RerankerError
 from core.reranking.cross_encoder import VARIABLE, CrossEncoderReranker
+from core.shared.settings import Settings
 
 WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "read", "send", "a", "file", "mail", "the", "list")
 
@@ -60,9 +61,9 @@ def test_the_query_counts(model) -> None:
     assert not np.allclose(one, other)
 
 
-def test_the_environment_names_it(model, monkeypatch) -> None:
-    monkeypatch.setenv(VARIABLE, f" {model} ")
-    reranker = RERANKERS["cross_encoder"](lambda texts: [])
+def test_the_settings_name_it(model) -> None:
+    settings = Settings.from_environment({VARIABLE: f" {model} "})
+    reranker = RERANKERS["cross_encoder"](lambda texts: [], settings.reranker)
     assert reranker.name == model.name
     assert reranker.rerank("read", Documents(("read a file",))).shape == (1,)
 
@@ -71,10 +72,9 @@ def test_nothing_is_nothing(model) -> None:
     assert CrossEncoderReranker(str(model)).rerank("read", Documents(())).shape == (0,)
 
 
-def test_without_a_model_it_says_what_to_set(monkeypatch) -> None:
-    monkeypatch.delenv(VARIABLE, raising=False)
+def test_without_a_model_it_says_what_to_set() -> None:
     with pytest.raises(RerankerError, match=rf"^No cross-encoder is set; give {VARIABLE} a model's folder, or choose"):
-        CrossEncoderReranker().rerank("read", Documents(("read a file",)))
+        CrossEncoderReranker("").rerank("read", Documents(("read a file",)))
 
 
 def test_a_folder_without_a_model_is_named(tmp_path) -> None:

@@ -27,7 +27,7 @@ def tokens(texts):
 @pytest.fixture(params=OFFLINE)
 def reranker(request):
     """Each of them."""
-    return RERANKERS[request.param](tokens)
+    return RERANKERS[request.param](tokens, "")
 
 
 def rerank(reranker, query, *texts):

@@ -5,27 +5,28 @@ from __future__ import annotations
 import pytest
 
 from core.domain.catalog import Catalog, Server, Tool
-from core.domain.decision import Drop
+from core.domain.trace import Drop
 from core.routers.cli_lazy import USAGE, CliLazy, prompt, search_line, usage
 from core.routers.simple_retrieval import SimpleRetrieval
 from core.routers.static_pruning import StaticPruning, curated
-from core.tokens import count_tokens
+from core.shared.tokens import count_tokens
+from tests.routers import worlds
 
 COSINES = {"mail::send": 0.9, "mail::find": 0.6, "files::read": 0.5, "files::list": 0.3, "files::burn": -0.2}
 
 
 @pytest.fixture
-def scene(worlds):
+def context():
     """Five tools; BM25 in this world is ten times the cosine."""
     mail = Server(
         "mail", "Letters. And more.", tools=(worlds.tool("send", description="Sends it."), worlds.tool("find"))
     )
     files = Server("files", "Local files.", tools=tuple(worlds.tool(name) for name in ("read", "list", "burn")))
-    return worlds.scene(worlds.catalog(mail, files, Server("empty")), {}, COSINES, tokens=[100, 200, 300, 400, 500])
+    return worlds.context(worlds.catalog(mail, files, Server("empty")), {}, COSINES, tokens=[100, 200, 300, 400, 500])
 
 
-def decide(kind, scene, **values):
-    return kind().route("x", scene, kind.parameters().replaced(values))
+def decide(kind, context, **values):
+    return kind().route("x", context, kind.parameters().replaced(values))
 
 
 def ids(decision):
@@ -35,25 +36,25 @@ def ids(decision):
 # Simple retrieval
 
 
-def test_the_k_most_similar_come_with_their_schemas_however_little_they_fit(scene):
-    decision = decide(SimpleRetrieval, scene)
+def test_the_k_most_similar_come_with_their_schemas_however_little_they_fit(context):
+    decision = decide(SimpleRetrieval, context)
     assert ids(decision) == ["mail::send", "mail::find", "files::read", "files::list", "files::burn"]
     assert decision.exposure.exposed == 1500
-    assert decide(SimpleRetrieval, scene, n=2).exposure.exposed == 300
+    assert decide(SimpleRetrieval, context, n=2).exposure.exposed == 300
     assert decision.exposure.cached == 0
 
 
-def test_retrieval_knows_no_state(worlds):
+def test_retrieval_knows_no_state():
     tool = worlds.tool("x", preconditions=('is_authenticated(scope="a")',))
-    scene = worlds.scene(worlds.catalog(Server("a", tools=(tool,))), {}, {"a::x": 0.9})
-    assert ids(decide(SimpleRetrieval, scene)) == ["a::x"]
+    context = worlds.context(worlds.catalog(Server("a", tools=(tool,))), {}, {"a::x": 0.9})
+    assert ids(decide(SimpleRetrieval, context)) == ["a::x"]
 
 
 # Static pruning
 
 
-def test_all_kept_definitions_are_exposed_whatever_is_asked(scene):
-    decision = decide(StaticPruning, scene, keep="files::list, files::burn", n=1)
+def test_all_kept_definitions_are_exposed_whatever_is_asked(context):
+    decision = decide(StaticPruning, context, keep="files::list, files::burn", n=1)
     assert ids(decision) == ["files::list"]
     assert decision.exposure.exposed == 900
     assert {decision.tool_at(row).dropped_by for row in (0, 1, 2)} == {Drop.PRUNED}
@@ -61,17 +62,17 @@ def test_all_kept_definitions_are_exposed_whatever_is_asked(scene):
     assert decision.servers.shortlisted.tolist() == [False, True, False]
 
 
-def test_a_list_may_be_written_over_lines_and_name_a_tool_twice(scene):
-    assert ids(decide(StaticPruning, scene, keep="files::list,\nmail::find ,files::list")) == [
+def test_a_list_may_be_written_over_lines_and_name_a_tool_twice(context):
+    assert ids(decide(StaticPruning, context, keep="files::list,\nmail::find ,files::list")) == [
         "mail::find",
         "files::list",
     ]
 
 
-def test_names_that_the_catalog_does_not_have_are_counted(scene):
-    decision = decide(StaticPruning, scene, keep="files::list, files::fly, moon::walk")
+def test_names_that_the_catalog_does_not_have_are_counted(context):
+    decision = decide(StaticPruning, context, keep="files::list, files::fly, moon::walk")
     assert decision.stages[0].note.endswith("2 of the list's names are not in the catalog.")
-    nothing = decide(StaticPruning, scene, keep="none")
+    nothing = decide(StaticPruning, context, keep="none")
     assert nothing.candidates == ()
     assert nothing.reason == "No tool of the catalog is in the list; give `keep` the ids of some."
     assert nothing.exposure.exposed == 0
@@ -86,33 +87,33 @@ def test_the_stand_in_for_a_curator_takes_from_each_server_in_turn():
     assert len(curated(catalog, 30)) == 6
 
 
-def test_the_size_counts_where_no_list_is_given(scene):
-    assert len(decide(StaticPruning, scene, size=2, n=50).candidates) == 2
-    assert len(decide(StaticPruning, scene, size=2, keep=",".join(COSINES), n=50).candidates) == 5
+def test_the_size_counts_where_no_list_is_given(context):
+    assert len(decide(StaticPruning, context, size=2, n=50).candidates) == 2
+    assert len(decide(StaticPruning, context, size=2, keep=",".join(COSINES), n=50).candidates) == 5
 
 
 # CLI lazy discovery
 
 
-def test_only_servers_are_in_the_prompt(scene):
-    text = prompt(scene.catalog)
+def test_only_servers_are_in_the_prompt(context):
+    text = prompt(context.catalog)
     assert text == f"{USAGE}mail: Letters.\nfiles: Local files.\n"
-    assert decide(CliLazy, scene).exposure.cached == count_tokens(text)
+    assert decide(CliLazy, context).exposure.cached == count_tokens(text)
 
 
-def test_a_search_prints_lines_and_the_best_is_described(scene):
-    decision = decide(CliLazy, scene, lines=2)
-    tools = scene.catalog.tools
+def test_a_search_prints_lines_and_the_best_is_described(context):
+    decision = decide(CliLazy, context, lines=2)
+    tools = context.catalog.tools
     printed = sum(count_tokens(f"{search_line(tool)}\n") for tool in tools[:2])
     assert ids(decision) == ["mail::send", "mail::find"]
     assert decision.exposure.exposed == printed + count_tokens(usage(tools[0]))
     assert decision.tool_at(2).dropped_by is Drop.NOT_RETRIEVED
 
 
-def test_a_tool_without_a_word_in_common_stays_unseen(worlds):
+def test_a_tool_without_a_word_in_common_stays_unseen():
     tools = (worlds.tool("x"), worlds.tool("y"))
-    scene = worlds.scene(worlds.catalog(Server("a", tools=tools)), {}, {})
-    decision = decide(CliLazy, scene)
+    context = worlds.context(worlds.catalog(Server("a", tools=tools)), {}, {})
+    decision = decide(CliLazy, context)
     assert decision.candidates == ()
     assert decision.reason == "No tool has a word in common with the sub-task; say it in other words."
     assert decision.exposure.exposed == 0

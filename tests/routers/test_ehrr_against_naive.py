@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core.domain.catalog import Server
 from core.routers.ehrr import Ehrr
-from core.routers.parameters import EhrrParameters
+from tests.routers import naive, worlds
 
 # coarse figures make ties and prices that equal the posted price; fine ones make everything else
 similarity = st.one_of(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), st.floats(0.0, 1.0))
@@ -46,7 +46,7 @@ DEFAULTS = {
 }  # fmt: skip
 
 
-def build(worlds, rows):
+def build(rows):
     """A catalog and both dictionaries of similarities; names run against the order of the rows."""
     made, of_server, of_tool = [], {}, {}
     for place, (conn, call, r, failure, variance, ask, fits, own) in enumerate(rows):
@@ -86,10 +86,10 @@ def compare_tool(got, want):
 
 @settings(deadline=None, derandomize=True, max_examples=300)
 @given(servers, parameters)
-def test_every_number_rank_drop_and_candidate_is_that_of_the_plain_loops(worlds, naive, rows, chosen):
-    catalog, of_server, of_tool = build(worlds, rows)
+def test_every_number_rank_drop_and_candidate_is_that_of_the_plain_loops(rows, chosen):
+    catalog, of_server, of_tool = build(rows)
     p = DEFAULTS | chosen
-    decision = Ehrr().route("x", worlds.scene(catalog, of_server, of_tool), EhrrParameters().replaced(chosen))
+    decision = Ehrr().route("x", worlds.context(catalog, of_server, of_tool), worlds.table_v().replaced(chosen))
     want_servers, want_tools, want_candidates = naive.route(catalog, of_server, of_tool, p)
     assert [decision.tools.ids[row] for row in decision.candidates] == want_candidates
     for row, name in enumerate(decision.servers.names):
@@ -99,16 +99,16 @@ def test_every_number_rank_drop_and_candidate_is_that_of_the_plain_loops(worlds,
 
 
 def test_the_defaults_are_table_five():
-    values = EhrrParameters().values()
+    values = worlds.table_v().values()
     assert {name: values[name] for name in DEFAULTS} == DEFAULTS
     assert [values[name] for name in ("lambda_r", "lambda_var", "lambda_p", "lambda_l")] == [0.15] * 4
 
 
-def test_the_plain_loops_themselves_give_the_tables(worlds, naive):
-    scene = worlds.tables_scene()
+def test_the_plain_loops_themselves_give_the_tables():
+    context = worlds.tables_context()
     of_server = {"s1": 0.75, "s2": 0.85}
     of_tool = {"s1::t11": 0.90, "s1::t12": 0.75, "s1::t13": 0.85, "s2::t21": 0.99}
-    servers, tools, candidates = naive.route(scene.catalog, of_server, of_tool, DEFAULTS)
+    servers, tools, candidates = naive.route(context.catalog, of_server, of_tool, DEFAULTS)
     assert candidates == ["s1::t12", "s1::t13"]
     assert [round(servers[s]["posted"], 4) for s in ("s1", "s2")] == [0.0249, 0.0351]
     assert math.isclose(round(tools["s1::t13"]["utility"], 3), 0.483)

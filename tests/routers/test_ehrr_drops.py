@@ -3,25 +3,25 @@
 import pytest
 
 from core.domain.catalog import Server
-from core.domain.decision import Drop
+from core.domain.trace import Drop
 from core.routers.ehrr import Ehrr
-from core.routers.parameters import EhrrParameters
+from tests.routers import worlds
 
 CHEAP, DEAR, PROHIBITIVE = 0.001, 0.5, 9.0
 
 
 @pytest.fixture
-def routed(worlds):
+def routed():
     def run(*servers, of_server=None, of_tool=None, **parameters):
         catalog = worlds.catalog(*servers)
-        scene = worlds.scene(catalog, of_server or {}, of_tool or {})
-        return Ehrr().route("x", scene, EhrrParameters(**parameters))
+        context = worlds.context(catalog, of_server or {}, of_tool or {})
+        return Ehrr().route("x", context, worlds.table_v(**parameters))
 
     return run
 
 
 @pytest.fixture
-def tool(worlds):
+def tool():
     return worlds.tool
 
 

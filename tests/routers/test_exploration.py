@@ -12,9 +12,10 @@ from core.domain.decision import Decision
 from core.domain.events import OutcomeEvent
 from core.lab.curves import ehrr_parameters, tool_headroom, utility_lines, value_to_win
 from core.routers.ehrr import Ehrr
-from core.routers.parameters import EhrrParameters
+from core.routers.ehrr_parameters import EhrrParameters
 from core.routers.why import why_server, why_tool
-from core.stats.book import StatisticsBook
+from core.stats.projection import StatisticsProjection
+from tests.routers import worlds
 
 WAYS = ["thompson", "optimism"]
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -24,16 +25,16 @@ def outcome(server: str, kind: str) -> OutcomeEvent:
     return OutcomeEvent("1", AT, None, "c", server, "do", kind, 0.5, None, 1, None, False, "", "lab")
 
 
-def learnt(scene, *outcomes: tuple[str, str]):
-    """The scene after some calls."""
-    book = StatisticsBook(scene.catalog)
+def learnt(context, *outcomes: tuple[str, str]):
+    """The routing context after some calls."""
+    projection = StatisticsProjection(context.catalog)
     for server, kind in outcomes:
-        book.observe(outcome(server, kind))
-    return replace(scene, statistics=book.snapshot())
+        projection.observe(outcome(server, kind))
+    return replace(context, statistics=projection.snapshot())
 
 
 @pytest.fixture
-def scene(worlds):
+def context():
     """Four servers that do the same; s0 fits a little better and has failed five times in a row."""
     servers = [
         Server(f"s{row}", conn_s=0.1 * row, call_s=0.4, success=0.9, post_accept_failure=0.05, ask_usd=0.001,
@@ -42,12 +43,12 @@ def scene(worlds):
     ]  # fmt: skip
     catalog = worlds.catalog(*servers)
     fits = {f"s{row}::{tool}": 0.8 - 0.02 * row - (tool == "other") / 4 for row in range(4) for tool in ("do", "other")}
-    made = worlds.scene(catalog, {f"s{row}": 0.8 - 0.02 * row for row in range(4)}, fits)
+    made = worlds.context(catalog, {f"s{row}": 0.8 - 0.02 * row for row in range(4)}, fits)
     return learnt(made, *[("s0", "ok")] * 30, *[("s0", "crash")] * 5, *[("s1", "ok")] * 40)
 
 
-def routed(scene, subtask="x", **parameters) -> Decision:
-    return Ehrr().route(subtask, scene, EhrrParameters(**parameters))
+def routed(context, subtask="x", **parameters) -> Decision:
+    return Ehrr().route(subtask, context, worlds.table_v(**parameters))
 
 
 def columns(decision: Decision):
@@ -63,38 +64,38 @@ def alike(one: Decision, other: Decision) -> bool:
     )
 
 
-def test_off_is_the_default_and_its_other_knobs_then_do_nothing(scene):
-    plain = routed(scene)
+def test_off_is_the_default_and_its_other_knobs_then_do_nothing(context):
+    plain = routed(context)
     assert EhrrParameters().exploration == "none"
     assert EhrrParameters().half_life_s == 0
     assert plain.explored is None
-    assert alike(plain, routed(scene, explore_seed=7, explore_memory=3, optimism=1.0))
+    assert alike(plain, routed(context, explore_seed=7, explore_memory=3, optimism=1.0))
     assert Ehrr().event(plain) == {}
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_the_same_statistics_seed_and_question_decide_the_same(scene, way):
-    one, other = (routed(scene, exploration=way, explore_seed=4) for _ in range(2))
+def test_the_same_statistics_seed_and_question_decide_the_same(context, way):
+    one, other = (routed(context, exploration=way, explore_seed=4) for _ in range(2))
     assert alike(one, other)
     assert one.explored.how == way
 
 
-def test_draws_depend_on_the_seed_and_on_the_version_and_on_nothing_else(scene):
-    def draws(scene, subtask="x", seed=4, **parameters):
-        decision = routed(scene, subtask, exploration="thompson", explore_seed=seed, **parameters)
+def test_draws_depend_on_the_seed_and_on_the_version_and_on_nothing_else(context):
+    def draws(context, subtask="x", seed=4, **parameters):
+        decision = routed(context, subtask, exploration="thompson", explore_seed=seed, **parameters)
         return np.concatenate([decision.servers.success, decision.servers.post_accept_failure, decision.tools.success])
 
-    first = draws(scene)
-    assert np.array_equal(first, draws(scene, "another question", k=1, n=1, alpha_t=1.0))
-    assert not np.array_equal(first, draws(scene, seed=5))
-    newer = replace(scene, statistics=replace(scene.statistics, version=scene.statistics.version + 1))
+    first = draws(context)
+    assert np.array_equal(first, draws(context, "another question", k=1, n=1, alpha_t=1.0))
+    assert not np.array_equal(first, draws(context, seed=5))
+    newer = replace(context, statistics=replace(context.statistics, version=context.statistics.version + 1))
     assert not np.array_equal(first, draws(newer))
 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("billing", ["per_call", "per_attempt"])
-def test_every_shown_number_satisfies_the_equations_with_the_success_shown(scene, way, billing):
-    decision = routed(scene, exploration=way, explore_seed=2, billing=billing, kappa=20.0)
+def test_every_shown_number_satisfies_the_equations_with_the_success_shown(context, way, billing):
+    decision = routed(context, exploration=way, explore_seed=2, billing=billing, kappa=20.0)
     p, s, t = ehrr_parameters(decision), decision.servers, decision.tools
     cost_s = (s.fixed_s + s.call_s) / np.maximum(p.eps, (1 - s.post_accept_failure) * s.success)
     assert s.cost_s == pytest.approx(cost_s)
@@ -108,17 +109,17 @@ def test_every_shown_number_satisfies_the_equations_with_the_success_shown(scene
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_what_if_and_headroom_are_exact_for_what_is_shown(scene, way):
-    decision = routed(scene, exploration=way, explore_seed=2, kappa=20.0)
+def test_what_if_and_headroom_are_exact_for_what_is_shown(context, way):
+    decision = routed(context, exploration=way, explore_seed=2, kappa=20.0)
     lines = utility_lines(decision, "alpha_t")
     shown = decision.tools.utility[[decision.tools.ids.index(name) for name in lines.tools]]
     assert lines.intercept - lines.slope * lines.current == pytest.approx(shown)
-    assert lines.holds.low <= lines.current <= lines.holds.high
+    assert lines.winner_interval.low <= lines.current <= lines.winner_interval.high
     second = decision.tools.ids[decision.candidates[1]]
     wanted = value_to_win(decision, "alpha_t", second)
     if wanted is not None:  # the draws are those of the seed and the version, whatever alpha_t is
         past = wanted + (1e-6 if wanted > lines.current else -1e-6)
-        assert routed(scene, exploration=way, explore_seed=2, kappa=20.0, alpha_t=past).winner.tool == second
+        assert routed(context, exploration=way, explore_seed=2, kappa=20.0, alpha_t=past).winner.tool == second
     winner, runner_up = decision.candidates[:2]
     room = tool_headroom(decision, winner)
     server = decision.tools.server_row[winner]
@@ -132,8 +133,8 @@ def test_what_if_and_headroom_are_exact_for_what_is_shown(scene, way):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_the_decision_says_what_was_gone_by_and_what_the_figures_say(scene, way):
-    plain, explored = routed(scene), routed(scene, exploration=way, explore_seed=2)
+def test_the_decision_says_what_was_gone_by_and_what_the_figures_say(context, way):
+    plain, explored = routed(context), routed(context, exploration=way, explore_seed=2)
     assert np.array_equal(explored.explored.server_estimate, plain.servers.success)
     assert np.array_equal(explored.explored.tool_estimate, plain.tools.success)
     told = json.loads(json.dumps(Ehrr().event(explored), allow_nan=False))
@@ -156,47 +157,47 @@ def test_the_decision_says_what_was_gone_by_and_what_the_figures_say(scene, way)
         assert "Its success was" not in without
 
 
-def test_a_server_that_failed_is_passed_over_without_exploration_and_tried_again_with_it(scene):
-    idle = learnt(scene, *[("s0", "ok")] * 30, *[("s0", "crash")] * 5, *[("s1", "ok")] * 400)
+def test_a_server_that_failed_is_passed_over_without_exploration_and_tried_again_with_it(context):
+    idle = learnt(context, *[("s0", "ok")] * 30, *[("s0", "crash")] * 5, *[("s1", "ok")] * 400)
     for k in (1, 4):  # the server layer alone, and the tool layer alone
-        assert routed(scene, k=k).winner.server == routed(idle, k=k).winner.server == "s1"
+        assert routed(context, k=k).winner.server == routed(idle, k=k).winner.server == "s1"
         assert routed(idle, k=k, exploration="optimism").winner.server == "s0"
         drawn = [routed(idle, k=k, exploration="thompson", explore_seed=seed).winner.server for seed in range(300)]
         assert 0 < drawn.count("s0") < drawn.count("s1")
 
 
-def test_what_was_not_called_for_long_is_drawn_more_widely(scene):
-    def spread(scene, **parameters):
+def test_what_was_not_called_for_long_is_drawn_more_widely(context):
+    def spread(context, **parameters):
         draws = [
-            routed(scene, exploration="thompson", explore_seed=seed, **parameters).servers.success[1]
+            routed(context, exploration="thompson", explore_seed=seed, **parameters).servers.success[1]
             for seed in range(150)
         ]
         return np.std(draws)
 
-    later = replace(scene, statistics=replace(scene.statistics, version=scene.statistics.version + 500))
-    assert spread(later) > 1.5 * spread(scene)
+    later = replace(context, statistics=replace(context.statistics, version=context.statistics.version + 500))
+    assert spread(later) > 1.5 * spread(context)
 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("declared", [0.0, 1.0, float("nan")])
-def test_figures_at_the_ends_and_unusable_ones_do(worlds, way, declared):
+def test_figures_at_the_ends_and_unusable_ones_do(way, declared):
     server = Server(
         "a", success=declared, post_accept_failure=declared, success_variance=declared,
         tools=(worlds.tool("x", success=declared),),
     )  # fmt: skip
-    decision = routed(worlds.scene(worlds.catalog(server), {"a": 0.8}, {"a::x": 0.8}), exploration=way)
+    decision = routed(worlds.context(worlds.catalog(server), {"a": 0.8}, {"a::x": 0.8}), exploration=way)
     assert decision.winner.tool == "a::x"
     assert np.isfinite(decision.tools.utility).all()
     assert (decision.servers.success >= 1e-3).all()
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_an_empty_catalog_has_nothing_to_explore(worlds, way):
-    decision = routed(worlds.scene(worlds.catalog(), {}, {}), exploration=way)
+def test_an_empty_catalog_has_nothing_to_explore(way):
+    decision = routed(worlds.context(worlds.catalog(), {}, {}), exploration=way)
     assert decision.winner is None
     assert Ehrr().event(decision)["success"] == {}
 
 
-def test_without_execution_signals_exploration_ranks_nothing(scene):
-    plain, explored = (routed(scene, execution_signals=False, auction=False, exploration=way) for way in ("none", "thompson"))  # fmt: skip
+def test_without_execution_signals_exploration_ranks_nothing(context):
+    plain, explored = (routed(context, execution_signals=False, auction=False, exploration=way) for way in ("none", "thompson"))  # fmt: skip
     assert plain.candidates == explored.candidates

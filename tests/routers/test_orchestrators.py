@@ -3,14 +3,15 @@
 import pytest
 
 from core.domain.catalog import Server
-from core.index.views import full, profile
+from core.index.text_views import full, profile
 from core.planning.base import SubQuery
 from core.routers.hybrid import Hybrid
 from core.routers.mcp_zero import McpZero
-from core.routers.orchestrating import REFUSED
+from core.routers.orchestrator import REFUSED
 from core.routers.react import React
 from core.routers.toolshed import Toolshed
-from core.tokens import count_tokens
+from core.shared.tokens import count_tokens
+from tests.routers import scripted, worlds
 
 PARTS = {"both": (SubQuery("find"), SubQuery("send", needs=(0,)))}
 FULL = ("tools", "full")
@@ -24,7 +25,7 @@ def orchestrator(request):
 
 
 @pytest.fixture
-def catalog(worlds):
+def catalog():
     """A server that finds and one that sends."""
     tools = {"web": ("search", "crawl"), "mail": ("send", "draft")}
     return worlds.catalog(
@@ -36,7 +37,7 @@ def catalog(worlds):
 
 
 @pytest.fixture
-def scene(catalog, spoken):
+def context(catalog):
     """Whatever is looked up: "find" means the web, "send" means mail, nobody can "fly"."""
     servers = {"find": {"web": 0.8, "mail": 0.3}, "send": {"mail": 0.9, "web": 0.2}, "fly": {"web": 0.05}}
     tools = {
@@ -47,97 +48,101 @@ def scene(catalog, spoken):
     # Hybrid looks "<server>: <tool>" up, and what is not taken apart is asked as one
     texts = {**tools, **{f"{text}: {text}": row for text, row in tools.items()}, "both": tools["find"]}
     places = {PROFILE: servers, ("servers", "summary"): servers, FULL: tools, "own": texts}
-    return spoken.scene(catalog, {**places, "match": tools})
+    return scripted.context(catalog, {**places, "match": tools})
 
 
-def test_each_part_is_looked_up_by_itself_and_gets_its_share(orchestrator, scene, spoken) -> None:
-    decision = orchestrator({"rules": spoken.Planner(parts=PARTS)}).route("both", scene, orchestrator.parameters(n=4))
+def test_each_part_is_looked_up_by_itself_and_gets_its_share(orchestrator, context) -> None:
+    decision = orchestrator({"rules": scripted.Planner(parts=PARTS)}).route(
+        "both", context, orchestrator.parameters(n=4)
+    )
     ids = decision.tools.ids
     assert [(step.subtask, step.needs) for step in decision.steps] == [("find", ()), ("send", (0,))]
     assert [[ids[row] for row in step.candidates] for step in decision.steps] == [
         ["web::search", "web::crawl"],
         ["mail::send", "mail::draft"],
     ]
-    assert set(spoken.names(decision)) == set(ids)
+    assert set(scripted.names(decision)) == set(ids)
 
 
-def test_a_part_gets_a_tool_even_where_there_are_more_parts_than_places(orchestrator, scene, spoken) -> None:
-    decision = orchestrator({"rules": spoken.Planner(parts=PARTS)}).route("both", scene, orchestrator.parameters(n=1))
-    assert sorted(spoken.names(decision)) == ["mail::send", "web::search"]
+def test_a_part_gets_a_tool_even_where_there_are_more_parts_than_places(orchestrator, context) -> None:
+    decision = orchestrator({"rules": scripted.Planner(parts=PARTS)}).route(
+        "both", context, orchestrator.parameters(n=1)
+    )
+    assert sorted(scripted.names(decision)) == ["mail::send", "web::search"]
 
 
-def test_a_tool_that_two_parts_want_is_one_candidate(orchestrator, scene, spoken) -> None:
-    planner = spoken.Planner(parts={"both": (SubQuery("find"), SubQuery("find"))})
-    decision = orchestrator({"rules": planner}).route("both", scene, orchestrator.parameters(n=2))
-    assert spoken.names(decision) == ["web::search"]
+def test_a_tool_that_two_parts_want_is_one_candidate(orchestrator, context) -> None:
+    planner = scripted.Planner(parts={"both": (SubQuery("find"), SubQuery("find"))})
+    decision = orchestrator({"rules": planner}).route("both", context, orchestrator.parameters(n=2))
+    assert scripted.names(decision) == ["web::search"]
     assert [len(step.candidates) for step in decision.steps] == [1, 1]
 
 
-def test_decomposition_can_be_switched_off(orchestrator, scene, spoken) -> None:
+def test_decomposition_can_be_switched_off(orchestrator, context) -> None:
     parameters = orchestrator.parameters(decompose=False)
-    decision = orchestrator({"rules": spoken.Planner(parts=PARTS)}).route("both", scene, parameters)
+    decision = orchestrator({"rules": scripted.Planner(parts=PARTS)}).route("both", context, parameters)
     assert decision.steps == ()
     assert decision.stages[-1].of >= 1
 
 
-def test_a_question_of_one_part_has_no_steps(orchestrator, scene, spoken) -> None:
-    assert orchestrator({"rules": spoken.Planner()}).route("find", scene).steps == ()
+def test_a_question_of_one_part_has_no_steps(orchestrator, context) -> None:
+    assert orchestrator({"rules": scripted.Planner()}).route("find", context).steps == ()
 
 
-def test_what_nothing_can_do_is_rejected_where_it_may_be(orchestrator, scene, spoken) -> None:
+def test_what_nothing_can_do_is_rejected_where_it_may_be(orchestrator, context) -> None:
     """Level 5: {server: "no", tool: "no"}."""
-    planner = {"rules": spoken.Planner(select={"fly": ()})}
-    decision = orchestrator(planner).route("fly", scene, orchestrator.parameters(refuse=True))
+    planner = {"rules": scripted.Planner(select={"fly": ()})}
+    decision = orchestrator(planner).route("fly", context, orchestrator.parameters(refuse=True))
     assert decision.winner is None
     assert decision.reason.startswith(REFUSED)
-    assert "refused" in spoken.dropped(decision).values()
-    assert orchestrator(planner).route("fly", scene).winner is not None  # by default somebody else decides
+    assert "refused" in scripted.dropped(decision).values()
+    assert orchestrator(planner).route("fly", context).winner is not None  # by default somebody else decides
 
 
-def test_one_rejected_part_does_not_reject_the_rest(orchestrator, scene, spoken) -> None:
-    planner = spoken.Planner(parts={"both": (SubQuery("find"), SubQuery("fly"))}, select={"fly": ()})
-    decision = orchestrator({"rules": planner}).route("both", scene, orchestrator.parameters(refuse=True, n=2))
-    assert spoken.names(decision) == ["web::search"]
+def test_one_rejected_part_does_not_reject_the_rest(orchestrator, context) -> None:
+    planner = scripted.Planner(parts={"both": (SubQuery("find"), SubQuery("fly"))}, select={"fly": ()})
+    decision = orchestrator({"rules": planner}).route("both", context, orchestrator.parameters(refuse=True, n=2))
+    assert scripted.names(decision) == ["web::search"]
     assert [len(step.candidates) for step in decision.steps] == [1, 0]
     assert decision.steps[1].reason == "Told to take 0."
 
 
-def test_a_models_choice_comes_first_and_retrieval_fills_up(orchestrator, scene, spoken) -> None:
-    model = spoken.Planner("big", select={"find": ("web::crawl",)})
+def test_a_models_choice_comes_first_and_retrieval_fills_up(orchestrator, context) -> None:
+    model = scripted.Planner("big", select={"find": ("web::crawl",)})
     parameters = orchestrator.parameters(planner="model", n=2)
-    decision = orchestrator({"model": model}).route("find", scene, parameters)
-    assert spoken.names(decision) == ["web::crawl", "web::search"]
+    decision = orchestrator({"model": model}).route("find", context, parameters)
+    assert scripted.names(decision) == ["web::crawl", "web::search"]
     assert decision.planner == "big"
     assert decision.stages[-1].by == "big"
 
 
-def test_rules_judge_the_fit_and_leave_the_order_of_retrieval(orchestrator, scene, spoken) -> None:
-    rules = spoken.Planner(select={"find": ("web::crawl",)})
-    decision = orchestrator({"rules": rules}).route("find", scene, orchestrator.parameters(refuse=True, n=2))
+def test_rules_judge_the_fit_and_leave_the_order_of_retrieval(orchestrator, context) -> None:
+    rules = scripted.Planner(select={"find": ("web::crawl",)})
+    decision = orchestrator({"rules": rules}).route("find", context, orchestrator.parameters(refuse=True, n=2))
     assert decision.winner.tool == "web::search"
 
 
-def test_the_fit_that_is_judged_is_the_cosine_with_name_and_description(orchestrator, scene, spoken) -> None:
+def test_the_fit_that_is_judged_is_the_cosine_with_name_and_description(orchestrator, context) -> None:
     """A planner's limit is calibrated on it, so a router's own score must not take its place."""
 
-    class Judge(spoken.Planner):
+    class Judge(scripted.Planner):
         def select(self, question, cards, count):
             self.scores = {card.id: card.score for card in cards}
             return super().select(question, cards, count)
 
     judge = Judge()
-    orchestrator({"rules": judge}).route("send", scene, orchestrator.parameters(refuse=True))
+    orchestrator({"rules": judge}).route("send", context, orchestrator.parameters(refuse=True))
     assert judge.scores["mail::send"] == 0.8
 
 
-def test_react_looks_only_into_the_servers_that_it_picked(scene, spoken) -> None:
-    decision = React({"rules": spoken.Planner()}).route("find", scene, React.parameters(s=1, n=4))
-    assert spoken.names(decision) == ["web::search", "web::crawl"]
-    assert set(spoken.dropped(decision).values()) == {"not_shortlisted"}
+def test_react_looks_only_into_the_servers_that_it_picked(context) -> None:
+    decision = React({"rules": scripted.Planner()}).route("find", context, React.parameters(s=1, n=4))
+    assert scripted.names(decision) == ["web::search", "web::crawl"]
+    assert set(scripted.dropped(decision).values()) == {"not_shortlisted"}
 
 
-def test_a_model_picks_reacts_servers_by_their_names_and_descriptions(catalog, scene, spoken) -> None:
-    class Reasoning(spoken.Planner):
+def test_a_model_picks_reacts_servers_by_their_names_and_descriptions(catalog, context) -> None:
+    class Reasoning(scripted.Planner):
         def select(self, question, cards, count):
             if {card.id for card in cards} <= {"web", "mail"}:
                 self.read = {card.id: card.text for card in cards}
@@ -145,14 +150,14 @@ def test_a_model_picks_reacts_servers_by_their_names_and_descriptions(catalog, s
             return super().select(question, cards, count)
 
     model = Reasoning("big")
-    decision = React({"model": model}).route("find", scene, React.parameters(planner="model", s=1))
+    decision = React({"model": model}).route("find", context, React.parameters(planner="model", s=1))
     assert model.read == {server.name: profile(server) for server in catalog.servers}
     assert decision.winner.tool == "mail::send"
 
 
-def test_each_of_reacts_cycles_reads_the_tools_of_its_servers(catalog, scene, spoken) -> None:
+def test_each_of_reacts_cycles_reads_the_tools_of_its_servers(catalog, context) -> None:
     """Newly read: the texts of the tools of all servers that some cycle picked, and the definitions to call."""
-    decision = React({"rules": spoken.Planner(parts=PARTS)}).route("both", scene, React.parameters(s=1, n=2))
+    decision = React({"rules": scripted.Planner(parts=PARTS)}).route("both", context, React.parameters(s=1, n=2))
     read = sum(count_tokens(full(tool)) for tool in catalog.tools)
-    assert decision.exposure.exposed == read + 2 * spoken.TOKENS
+    assert decision.exposure.exposed == read + 2 * scripted.TOKENS
     assert decision.exposure.cached == count_tokens("\n".join(profile(server) for server in catalog.servers))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from core.routers.arguments import Said, missing
+from core.routers.arguments import QuestionLiterals, missing_arguments
 
 MAIL = {"type": "string", "format": "email"}
 
 
 def lacking(question, **arguments):
     schema = {"type": "object", "properties": arguments, "required": list(arguments)}
-    return missing(schema, Said.of(question))
+    return missing_arguments(schema, QuestionLiterals.of(question))
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_what_can_be_made_from_any_question_lacks_nothing(schema) -> None:
 
 def test_only_required_arguments_are_asked_for() -> None:
     schema = {"properties": {"to": MAIL, "cc": MAIL}, "required": ["to"]}
-    assert missing(schema, Said.of("mail Bo")) == ("to (an e-mail address)",)
+    assert missing_arguments(schema, QuestionLiterals.of("mail Bo")) == ("to (an e-mail address)",)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_only_required_arguments_are_asked_for() -> None:
     ],
 )  # fmt: skip
 def test_a_schema_that_cannot_be_used_asks_for_nothing(schema) -> None:
-    assert missing(schema, Said.of("close HAR-221")) == ()
+    assert missing_arguments(schema, QuestionLiterals.of("close HAR-221")) == ()
 
 
 @pytest.mark.parametrize(

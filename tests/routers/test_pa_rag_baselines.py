@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from core.domain.catalog import Server
-from core.index.views import full
+from core.index.text_views import full
 from core.planning.base import Complexity, SubQuery
 from core.routers.adaptive_rag import AdaptiveRag
 from core.routers.agentic_rag import AgenticRag
 from core.routers.naive_rag import NaiveRag
+from tests.routers import scripted, worlds
 
 WHOLE = "find the news, mail them to Bo, pay the bill"
 THOUGHTS = (SubQuery("find the news"), SubQuery("mail them to Bo", needs=(0,)), SubQuery("pay the bill"))
@@ -38,7 +39,7 @@ class Recording:
 
 
 @pytest.fixture
-def scene(worlds, spoken):
+def context():
     """Three servers; the whole is as near to the news as its first part, and to nothing else."""
     catalog = worlds.catalog(
         Server("web", tools=(worlds.tool("search", description="Finds."), worlds.tool("crawl"))),
@@ -46,14 +47,14 @@ def scene(worlds, spoken):
         Server("bank", tools=(worlds.tool("pay"),)),
     )
     texts = ALONE | {WHOLE: ALONE["find the news"]}
-    return spoken.scene(catalog, {"match": texts, ("tools", "full"): texts}, tokens=100)
+    return scripted.context(catalog, {"match": texts, ("tools", "full"): texts}, tokens=100)
 
 
 @pytest.fixture
-def planner(spoken):
+def planner():
     """Takes the whole apart, and calls it complex."""
 
-    class Keen(spoken.Planner):
+    class Keen(scripted.Planner):
         def __init__(self):
             super().__init__(parts={WHOLE: THOUGHTS})
             self.judged = []
@@ -66,12 +67,12 @@ def planner(spoken):
 
 
 @pytest.fixture
-def route(scene, planner):
+def route(context, planner):
     """Decide with the hand-made planner, one tool a query unless said; the matcher records."""
-    object.__setattr__(scene, "matcher", Recording(scene.matcher))
+    object.__setattr__(context, "matcher", Recording(context.matcher))
 
     def decide(kind, text, **values):
-        return kind({"rules": planner}).route(text, scene, kind.parameters().replaced({"n": 1} | values))
+        return kind({"rules": planner}).route(text, context, kind.parameters().replaced({"n": 1} | values))
 
     return decide
 
@@ -83,48 +84,48 @@ def stage(decision, name):
 # Naive RAG
 
 
-def test_naive_rag_looks_up_once_and_sees_the_first_intent_only(route, scene, spoken) -> None:
+def test_naive_rag_looks_up_once_and_sees_the_first_intent_only(route, context) -> None:
     decision = route(NaiveRag, WHOLE)
-    assert scene.matcher.looked_up == [WHOLE]
-    assert spoken.names(decision) == ["web::search"]
+    assert context.matcher.looked_up == [WHOLE]
+    assert scripted.names(decision) == ["web::search"]
     assert decision.steps == ()
     assert decision.servers.shortlisted.all()
 
 
-def test_naive_rag_puts_m_tools_of_any_server_before_the_selector(route, spoken) -> None:
+def test_naive_rag_puts_m_tools_of_any_server_before_the_selector(route) -> None:
     decision = route(NaiveRag, "find the news", m=3, n=9)
-    assert spoken.names(decision) == ["web::search", "web::crawl", "mail::send"]
-    assert spoken.dropped(decision) == {"bank::pay": "not_retrieved"}
+    assert scripted.names(decision) == ["web::search", "web::crawl", "mail::send"]
+    assert scripted.dropped(decision) == {"bank::pay": "not_retrieved"}
 
 
 # Agentic RAG
 
 
-def test_the_context_of_a_step_holds_the_steps_before_and_what_they_found(route, scene) -> None:
+def test_the_context_of_a_step_holds_the_steps_before_and_what_they_found(route, context) -> None:
     route(AgenticRag, WHOLE, memory=8)
-    tools = scene.catalog.tools
-    assert scene.matcher.looked_up[0] == "find the news"
-    assert scene.matcher.looked_up[1].splitlines() == ["find the news", full(tools[0]), "mail them to Bo"]
+    tools = context.catalog.tools
+    assert context.matcher.looked_up[0] == "find the news"
+    assert context.matcher.looked_up[1].splitlines() == ["find the news", full(tools[0]), "mail them to Bo"]
 
 
-def test_a_step_that_brings_nothing_new_ends_the_run_early(route, spoken) -> None:
+def test_a_step_that_brings_nothing_new_ends_the_run_early(route) -> None:
     """Contaminated by the first thought the second one takes the same tool again: the third is never come to."""
     decision = route(AgenticRag, WHOLE, memory=8)
-    assert spoken.names(decision) == ["web::search"]
+    assert scripted.names(decision) == ["web::search"]
     assert (stage(decision, "steps").kept, stage(decision, "steps").of) == (2, 3)
     assert stage(decision, "steps").note == "An early end: a step brought no new action."
 
 
-def test_without_memory_each_thought_stands_alone(route, scene, spoken) -> None:
+def test_without_memory_each_thought_stands_alone(route, context) -> None:
     decision = route(AgenticRag, WHOLE, memory=0)
-    assert scene.matcher.looked_up == [thought.text for thought in THOUGHTS]
-    assert sorted(spoken.names(decision)) == ["bank::pay", "mail::send", "web::search"]
+    assert context.matcher.looked_up == [thought.text for thought in THOUGHTS]
+    assert sorted(scripted.names(decision)) == ["bank::pay", "mail::send", "web::search"]
     assert stage(decision, "steps").note == "All were come to."
     assert [step.subtask for step in decision.steps] == [thought.text for thought in THOUGHTS]
 
 
-def test_tools_that_came_up_stay_to_be_chosen_from(route, planner, scene, monkeypatch) -> None:
-    scene.matcher.line = -1
+def test_tools_that_came_up_stay_to_be_chosen_from(route, planner, context, monkeypatch) -> None:
+    context.matcher.line = -1
     offered = []
     select = planner.select
     monkeypatch.setattr(
@@ -140,14 +141,14 @@ def test_tools_that_came_up_stay_to_be_chosen_from(route, planner, scene, monkey
     assert alone[1] == {"web::search", "web::crawl"}
 
 
-def test_memory_reaches_so_many_steps_back(route, scene, planner) -> None:
+def test_memory_reaches_so_many_steps_back(route, context, planner) -> None:
     planner._parts[WHOLE] = tuple(SubQuery(text) for text in ALONE)
     planner._select = {  # so that no step repeats another
         "find the news": ("web::search",),
         "find the news\nweb search: Finds.\nmail them to Bo": ("web::crawl",),
     }
     route(AgenticRag, WHOLE, memory=1)
-    assert scene.matcher.looked_up[2].splitlines()[0] == "mail them to Bo"
+    assert context.matcher.looked_up[2].splitlines()[0] == "mail them to Bo"
 
 
 def test_everything_that_came_up_stays_before_the_model(route) -> None:
@@ -159,7 +160,7 @@ def test_everything_that_came_up_stays_before_the_model(route) -> None:
 # Adaptive RAG
 
 
-def test_adaptive_rag_is_one_of_the_two(route, spoken) -> None:
+def test_adaptive_rag_is_one_of_the_two(route) -> None:
     simple, complex_ = "find the news", WHOLE
     for text, kind in ((simple, NaiveRag), (complex_, AgenticRag)):
         one, other = (

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from core.domain.catalog import Server
-from core.errors import ParameterError
 from core.network.traces import CallHistory
 from core.routers.prag import Prag
 from core.routers.sonar import MODES, Sonar
+from core.shared.errors import ParameterError
+from tests.routers import scripted, worlds
 
 SERVERS, TOOLS = ("bm25", "servers"), ("bm25", "tools")
 
@@ -26,21 +27,21 @@ class Network:
 
 
 @pytest.fixture
-def scene(worlds, spoken):
+def context():
     """a::t fits best, then b::t, then c::t; C is 0.665, 0.245, 0.090."""
     catalog = worlds.catalog(*(Server(name, tools=(worlds.tool("t"),)) for name in "abc"))
-    return spoken.scene(
+    return scripted.context(
         catalog, {SERVERS: {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, TOOLS: {"q": {"a::t": 3.0, "b::t": 2.0, "c::t": 1.0}}}
     )
 
 
-def winner(scene, *ms, **settings):
-    decision = Sonar().route("q", replace(scene, network=Network(*ms)), Sonar.parameters(**settings))
+def winner(context, *ms, **settings):
+    decision = Sonar().route("q", replace(context, network=Network(*ms)), Sonar.parameters(**settings))
     return decision.winner.tool
 
 
-def test_the_score_is_a_c_plus_b_n(scene) -> None:
-    decision = Sonar().route("q", replace(scene, network=Network(20, 450, 1000)), Sonar.parameters(a=0.6))
+def test_the_score_is_a_c_plus_b_n(context) -> None:
+    decision = Sonar().route("q", replace(context, network=Network(20, 450, 1000)), Sonar.parameters(a=0.6))
     total = sum(math.exp(x) for x in (1, 2, 3))
     slow = (1 - 0.25 * 400 / 950) / 3
     expected = [
@@ -52,58 +53,60 @@ def test_the_score_is_a_c_plus_b_n(scene) -> None:
     assert decision.score == "weighted score of expertise and network"
 
 
-def test_a_server_that_is_down_is_left_and_comes_back(scene) -> None:
-    assert winner(scene, 20, 20, 20) == "a::t"
-    assert winner(scene, 1000, 20, 20) == "b::t"
-    assert winner(scene, 1000, 1000, 20) == "c::t"
-    assert winner(scene, 1000, 1000, 1000) == "a::t"  # where all are down expertise is left
+def test_a_server_that_is_down_is_left_and_comes_back(context) -> None:
+    assert winner(context, 20, 20, 20) == "a::t"
+    assert winner(context, 1000, 20, 20) == "b::t"
+    assert winner(context, 1000, 1000, 20) == "c::t"
+    assert winner(context, 1000, 1000, 1000) == "a::t"  # where all are down expertise is left
 
 
-def test_the_three_modes_weigh_quality_against_latency(scene) -> None:
-    assert {mode: winner(scene, 400, 20, 20, mode=mode) for mode in MODES} == {
+def test_the_three_modes_weigh_quality_against_latency(context) -> None:
+    assert {mode: winner(context, 400, 20, 20, mode=mode) for mode in MODES} == {
         "quality": "a::t",
         "balanced": "b::t",
         "latency": "b::t",
     }
     assert MODES["quality"] > 0.5 == MODES["balanced"] > MODES["latency"]
-    assert winner(scene, 120, 20, 20, mode="balanced") == "a::t"
-    assert winner(scene, 120, 20, 20, mode="latency") == "b::t"
+    assert winner(context, 120, 20, 20, mode="balanced") == "a::t"
+    assert winner(context, 120, 20, 20, mode="latency") == "b::t"
 
 
-def test_a_weight_comes_before_the_mode_and_0_is_a_weight(scene) -> None:
-    assert winner(scene, 900, 900, 20, mode="quality", a=0.0) == "c::t"
-    assert winner(scene, 1000, 20, 20, mode="latency", a=1.0) == "a::t"
+def test_a_weight_comes_before_the_mode_and_0_is_a_weight(context) -> None:
+    assert winner(context, 900, 900, 20, mode="quality", a=0.0) == "c::t"
+    assert winner(context, 1000, 20, 20, mode="latency", a=1.0) == "a::t"
     with pytest.raises(ParameterError, match=r"a = 1\.1"):
         Sonar.parameters(a=1.1)
 
 
-def test_with_a_at_1_it_is_prag(scene, spoken) -> None:
-    noisy = replace(scene, network=Network(1000, 500, 20))
-    assert spoken.names(Sonar().route("q", noisy, Sonar.parameters(a=1.0))) == spoken.names(Prag().route("q", noisy))
+def test_with_a_at_1_it_is_prag(context) -> None:
+    noisy = replace(context, network=Network(1000, 500, 20))
+    assert scripted.names(Sonar().route("q", noisy, Sonar.parameters(a=1.0))) == scripted.names(
+        Prag().route("q", noisy)
+    )
 
 
-def test_only_kept_tools_can_win_however_good_their_network(scene) -> None:
-    assert winner(scene, 900, 900, 20, s=2, a=0.0) in {"a::t", "b::t"}
+def test_only_kept_tools_can_win_however_good_their_network(context) -> None:
+    assert winner(context, 900, 900, 20, s=2, a=0.0) in {"a::t", "b::t"}
 
 
-def test_without_a_network_n_is_neutral_and_said_so(scene) -> None:
-    decision = Sonar().route("q", scene)
+def test_without_a_network_n_is_neutral_and_said_so(context) -> None:
+    decision = Sonar().route("q", context)
     assert decision.winner.tool == "a::t"
     stage = next(stage for stage in decision.stages if stage.name == "network")
     assert "No latency is known for 3 of 3 tools" in stage.note
     assert "neutral there (0.5)" in stage.note
 
 
-def test_a_server_without_history_is_neutral_among_others(scene) -> None:
+def test_a_server_without_history_is_neutral_among_others(context) -> None:
     calls = CallHistory(("a", "b", "c"), lambda: [("a", 1.0)])
-    decision = Sonar().route("q", replace(scene, network=calls))
+    decision = Sonar().route("q", replace(context, network=calls))
     assert decision.winner.tool == "b::t"
     assert "2 of 3 tools" in next(stage.note for stage in decision.stages if stage.name == "network")
-    known = Sonar().route("q", replace(scene, network=Network(20, 20, 20)))
+    known = Sonar().route("q", replace(context, network=Network(20, 20, 20)))
     assert "No latency" not in next(stage.note for stage in known.stages if stage.name == "network")
 
 
-def test_the_window_and_the_weights_are_parameters(scene) -> None:
+def test_the_window_and_the_weights_are_parameters(context) -> None:
     asked = []
 
     class Watched(Network):
@@ -112,13 +115,13 @@ def test_the_window_and_the_weights_are_parameters(scene) -> None:
             return super().recent_s(window)
 
     parameters = Sonar.parameters(w=25, w_high=1.0, a=0.0)
-    decision = Sonar().route("q", replace(scene, network=Watched(450, 20, 20)), parameters)
+    decision = Sonar().route("q", replace(context, network=Watched(450, 20, 20)), parameters)
     assert asked == [25]
     assert decision.tools.utility[0] == pytest.approx((1 - 400 / 950) / 3)
 
 
-def test_the_tool_is_predicted_first(scene, spoken) -> None:
-    planner = spoken.Planner(predict={"Who was it?": "q"})
-    decision = Sonar({"rules": planner}).route("Who was it?", scene)
+def test_the_tool_is_predicted_first(context) -> None:
+    planner = scripted.Planner(predict={"Who was it?": "q"})
+    decision = Sonar({"rules": planner}).route("Who was it?", context)
     assert decision.winner.tool == "a::t"
     assert (decision.planner, decision.stages[0].name) == ("toy", "tool prediction")

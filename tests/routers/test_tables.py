@@ -2,13 +2,14 @@
 
 import pytest
 
-from core.domain.decision import Drop
+from core.domain.trace import Drop
 from core.routers.ehrr import Ehrr
+from tests.routers import worlds
 
 
 @pytest.fixture(scope="module")
-def decision(worlds):
-    return Ehrr().route("a sub-task", worlds.tables_scene())
+def decision():
+    return Ehrr().route("a sub-task", worlds.tables_context(), worlds.table_v())
 
 
 def servers(decision):

@@ -9,26 +9,27 @@ import pytest
 
 from core.attention.summaries import pool
 from core.domain.catalog import Server
-from core.domain.decision import Drop
+from core.domain.trace import Drop
 from core.routers.tool_attention import ToolAttention
 from core.routers.why import why_server, why_tool
+from tests.routers import worlds
 
 SEND = ('is_authenticated(scope="mail:write")', 'milestone_reached(name="confirmed")')
 OVERLAPS = {"mail::send": 0.9, "mail::find": 0.6, "files::read": 0.5, "files::list": 0.3, "files::burn": 0.1}
 
 
 @pytest.fixture
-def scene(worlds):
+def context():
     """Five tools of falling overlap; sending needs a scope and a milestone, reading a search before it."""
     mail = Server("mail", tools=(worlds.tool("send", description="Sends.", preconditions=SEND), worlds.tool("find")))
     read = worlds.tool("read", preconditions=('has_prior_tool_output(prefix="find")',))
     files = Server("files", tools=(read, worlds.tool("list"), worlds.tool("burn")))
     catalog = worlds.catalog(mail, files, Server("empty"))
-    return worlds.scene(catalog, {}, OVERLAPS, tokens=[100, 200, 300, 400, 500])
+    return worlds.context(catalog, {}, OVERLAPS, tokens=[100, 200, 300, 400, 500])
 
 
-def decide(scene, **values):
-    return ToolAttention().route("x", scene, ToolAttention.parameters().replaced(values))
+def decide(context, **values):
+    return ToolAttention().route("x", context, ToolAttention.parameters().replaced(values))
 
 
 def ids(decision):
@@ -39,38 +40,38 @@ def dropped(decision):
     return {decision.tools.ids[row]: decision.tool_at(row).dropped_by for row in range(len(decision.tools.ids))}
 
 
-def test_all_that_overlap_enough_are_active_best_first(scene):
-    assert ids(decide(scene)) == ["mail::send", "mail::find", "files::read", "files::list"]
-    assert dropped(decide(scene))["files::burn"] is Drop.BELOW_THRESHOLD
+def test_all_that_overlap_enough_are_active_best_first(context):
+    assert ids(decide(context)) == ["mail::send", "mail::find", "files::read", "files::list"]
+    assert dropped(decide(context))["files::burn"] is Drop.BELOW_THRESHOLD
 
 
 @pytest.mark.parametrize(("theta", "active"), [(0.0, 5), (0.1, 5), (0.3, 4), (0.31, 3), (0.9, 1), (0.95, 0)])
-def test_the_threshold_is_the_least_overlap_that_counts(scene, theta, active):
-    assert len(ids(decide(scene, theta=theta))) == active
+def test_the_threshold_is_the_least_overlap_that_counts(context, theta, active):
+    assert len(ids(decide(context, theta=theta))) == active
 
 
-def test_the_active_set_has_at_most_k(scene):
-    decision = decide(scene, n=2)
+def test_the_active_set_has_at_most_k(context):
+    decision = decide(context, n=2)
     assert ids(decision) == ["mail::send", "mail::find"]
     assert dropped(decision)["files::read"] is Drop.OUTRANKED
     assert decision.exposure.exposed == 300
 
 
-def test_phase_2_is_the_active_definitions_and_phase_1_all_summaries(scene):
-    decision = decide(scene)
+def test_phase_2_is_the_active_definitions_and_phase_1_all_summaries(context):
+    decision = decide(context)
     assert decision.exposure.exposed == 100 + 200 + 300 + 400
-    assert decision.exposure.cached == pool(scene.catalog.tools).tokens > 0
-    assert decide(scene, theta=0.95).exposure == decision.exposure.__class__(0, decision.exposure.cached)
+    assert decision.exposure.cached == pool(context.catalog.tools).tokens > 0
+    assert decide(context, theta=0.95).exposure == decision.exposure.__class__(0, decision.exposure.cached)
 
 
-def test_shorter_summaries_make_a_smaller_phase_1(worlds):
+def test_shorter_summaries_make_a_smaller_phase_1():
     tool = worlds.tool("x", description="One two three four. " * 8)
-    scene = worlds.scene(worlds.catalog(Server("a", tools=(tool,))), {}, {"a::x": 0.9})
-    assert decide(scene, summary_tokens=20).exposure.cached < decide(scene).exposure.cached
+    context = worlds.context(worlds.catalog(Server("a", tools=(tool,))), {}, {"a::x": 0.9})
+    assert decide(context, summary_tokens=20).exposure.cached < decide(context).exposure.cached
 
 
-def test_a_state_that_nobody_gave_holds_everything(scene):
-    assert decide(scene).remarks == {}
+def test_a_state_that_nobody_gave_holds_everything(context):
+    assert decide(context).remarks == {}
 
 
 @pytest.mark.parametrize(
@@ -84,38 +85,38 @@ def test_a_state_that_nobody_gave_holds_everything(scene):
         ({"scopes": "none", "milestones": "none"}, {"mail::send": f"it needs {SEND[0]} and {SEND[1]}"}),
     ],
 )
-def test_the_state_holds_back_what_it_does_not_satisfy_and_each_tool_says_why(scene, state, held_back):
-    decision = decide(scene, **state)
+def test_the_state_holds_back_what_it_does_not_satisfy_and_each_tool_says_why(context, state, held_back):
+    decision = decide(context, **state)
     assert {decision.tools.ids[row]: said for row, said in decision.remarks.items()} == held_back
     assert {tool for tool, drop in dropped(decision).items() if drop is Drop.GATED} == set(held_back)
     for row, said in decision.remarks.items():
         assert why_tool(decision, row).endswith(f"; {said}.")
 
 
-def test_only_what_overlaps_enough_is_asked_for_its_preconditions(scene):
-    decision = decide(scene, theta=0.7, outputs="none")
+def test_only_what_overlaps_enough_is_asked_for_its_preconditions(context):
+    decision = decide(context, theta=0.7, outputs="none")
     assert dropped(decision)["files::read"] is Drop.BELOW_THRESHOLD
     assert decision.remarks == {}
 
 
-def test_a_tool_that_is_held_back_makes_room(scene):
-    assert ids(decide(scene, n=2, scopes="none")) == ["mail::find", "files::read"]
+def test_a_tool_that_is_held_back_makes_room(context):
+    assert ids(decide(context, n=2, scopes="none")) == ["mail::find", "files::read"]
 
 
-def test_without_preconditions_overlap_alone_decides(scene):
-    decision = decide(scene, scopes="none", milestones="none", outputs="none", preconditions=False)
+def test_without_preconditions_overlap_alone_decides(context):
+    decision = decide(context, scopes="none", milestones="none", outputs="none", preconditions=False)
     assert ids(decision)[0] == "mail::send"
     assert decision.stages[2].note == "Not checked."
 
 
-def test_without_lazy_loading_no_definition_is_exposed(scene):
-    decision = decide(scene, lazy_loading=False)
+def test_without_lazy_loading_no_definition_is_exposed(context):
+    decision = decide(context, lazy_loading=False)
     assert decision.exposure.exposed == 0
-    assert ids(decision) == ids(decide(scene))
+    assert ids(decision) == ids(decide(context))
 
 
-def test_the_stages_are_the_algorithms(scene):
-    stages = decide(scene, scopes="none", n=2).stages
+def test_the_stages_are_the_algorithms(context):
+    stages = decide(context, scopes="none", n=2).stages
     assert [(stage.name, stage.kept, stage.of) for stage in stages] == [
         ("summaries", 5, 5), ("threshold", 4, 5), ("preconditions", 3, 4), ("active set", 2, 3),
     ]  # fmt: skip
@@ -126,15 +127,15 @@ def test_the_stages_are_the_algorithms(scene):
     assert stages[3].note == "Top-2 by ISO, (7). Phase 2: 500 tokens of full definitions."
 
 
-def test_a_server_stands_where_its_best_tool_does(scene):
-    decision = decide(scene, theta=0.55)
+def test_a_server_stands_where_its_best_tool_does(context):
+    decision = decide(context, theta=0.55)
     assert decision.servers.utility.tolist() == [0.9, 0.5, 0.0]
     assert decision.servers.shortlisted.tolist() == [True, False, False]
     assert "files ranks 2nd of 3 servers with ISO 0.500" in why_server(decision, 1)
 
 
-def test_where_nothing_overlaps_enough_it_says_what_came_nearest(scene):
-    decision = decide(scene, theta=0.95)
+def test_where_nothing_overlaps_enough_it_says_what_came_nearest(context):
+    decision = decide(context, theta=0.95)
     assert decision.candidates == ()
     assert decision.reason == (
         "No summary reaches the threshold; that of mail::send comes nearest, with ISO 0.900; lower theta."
@@ -143,25 +144,25 @@ def test_where_nothing_overlaps_enough_it_says_what_came_nearest(scene):
     assert "Below the threshold" in why_tool(decision, 0)
 
 
-def test_where_the_state_holds_everything_back_it_says_what_is_missing(scene):
-    decision = decide(scene, theta=0.8, scopes="none")
+def test_where_the_state_holds_everything_back_it_says_what_is_missing(context):
+    decision = decide(context, theta=0.8, scopes="none")
     assert decision.reason == (
         "The agent's state holds back the only tool above the threshold; mail::send: it needs "
         'is_authenticated(scope="mail:write").'
     )
 
 
-def test_an_overlap_below_0_is_shown_as_no_similarity(worlds):
+def test_an_overlap_below_0_is_shown_as_no_similarity():
     tools = (worlds.tool("x"), worlds.tool("y"))
-    scene = worlds.scene(worlds.catalog(Server("a", tools=tools)), {}, {"a::x": -0.4, "a::y": 0.3})
-    decision = decide(scene, theta=0.0)
+    context = worlds.context(worlds.catalog(Server("a", tools=tools)), {}, {"a::x": -0.4, "a::y": 0.3})
+    decision = decide(context, theta=0.0)
     assert decision.tools.similarity.tolist() == [0.0, 0.3]
     assert decision.tools.utility.tolist() == [-0.4, 0.3]
 
 
-def test_its_event_has_what_the_paper_lists(scene):
+def test_its_event_has_what_the_paper_lists(context):
     router = ToolAttention()
-    decision = router.route("x", scene, ToolAttention.parameters(n=2, scopes="none"))
+    decision = router.route("x", context, ToolAttention.parameters(n=2, scopes="none"))
     event = json.loads(json.dumps(router.event(decision), allow_nan=False))
     assert event.pop("latency_ms") == decision.timings_ms["total"]
     assert len(event.pop("query_hash")) == 32
@@ -176,17 +177,17 @@ def test_its_event_has_what_the_paper_lists(scene):
     }
 
 
-def test_equal_questions_have_equal_hashes_and_no_event_holds_the_question(scene):
+def test_equal_questions_have_equal_hashes_and_no_event_holds_the_question(context):
     router = ToolAttention()
-    events = [router.event(router.route(text, scene)) for text in ("secret plan", "secret plan", "other")]
+    events = [router.event(router.route(text, context)) for text in ("secret plan", "secret plan", "other")]
     assert events[0]["query_hash"] == events[1]["query_hash"] != events[2]["query_hash"]
     assert "secret" not in json.dumps(events[0])
 
 
-def test_a_decision_is_linear_in_tools_and_holds_no_python_per_tool_below_the_threshold(worlds):
+def test_a_decision_is_linear_in_tools_and_holds_no_python_per_tool_below_the_threshold():
     """Preconditions are looked at only where the threshold was reached: broken ones elsewhere do no harm."""
     tools = tuple(worlds.tool(f"t{n}", preconditions=("broken",)) for n in range(50))
-    scene = worlds.scene(worlds.catalog(Server("a", tools=tools)), {}, {"a::t7": 0.5})
-    decision = decide(scene)
+    context = worlds.context(worlds.catalog(Server("a", tools=tools)), {}, {"a::t7": 0.5})
+    decision = decide(context)
     assert list(decision.remarks) == [7]
     assert np.count_nonzero(decision.tools.dropped == list(Drop).index(Drop.BELOW_THRESHOLD)) == 49

@@ -7,12 +7,13 @@ from core.index.enriched import enriched
 from core.planning.base import ToolRequest
 from core.routers.hybrid import Hybrid
 from core.routers.toolshed import Toolshed
+from tests.routers import scripted, worlds
 
 OFF = {"reranker": "none", "decompose": False}
 
 
 @pytest.fixture
-def catalog(worlds):
+def catalog():
     """Two servers; the descriptions are what a reranker reads."""
     texts = {"a": ("Send a letter", "Read a letter", "Fold paper"), "b": ("Paint a wall", "Read a wall", "Wash")}
     return worlds.catalog(
@@ -21,9 +22,9 @@ def catalog(worlds):
 
 
 @pytest.fixture
-def scene(catalog, spoken):
+def context(catalog):
     """The question's rewriting finds a, its variation finds b."""
-    return spoken.scene(
+    return scripted.context(
         catalog,
         {
             "own": {
@@ -36,69 +37,69 @@ def scene(catalog, spoken):
 
 
 @pytest.fixture
-def planner(spoken):
+def planner():
     """Rewrites, varies and makes a request."""
-    return spoken.Planner(
+    return scripted.Planner(
         rewrite={"please q": "rewritten"}, expand={"rewritten": ("varied", "rewritten", "unheard of")},
         request={"please q": ToolRequest("mail", "send")},
     )  # fmt: skip
 
 
-def shed(planner, scene, **settings):
-    return Toolshed({"rules": planner}).route("please q", scene, Toolshed.parameters(**{**OFF, **settings}))
+def shed(planner, context, **settings):
+    return Toolshed({"rules": planner}).route("please q", context, Toolshed.parameters(**{**OFF, **settings}))
 
 
-def test_each_wording_brings_up_its_best_and_doubles_are_merged_by_the_best_score(planner, scene, spoken) -> None:
-    decision = shed(planner, scene, k=2, variations=1, n=6)
-    assert spoken.names(decision) == ["b::t1", "a::t0", "a::t1"]
+def test_each_wording_brings_up_its_best_and_doubles_are_merged_by_the_best_score(planner, context) -> None:
+    decision = shed(planner, context, k=2, variations=1, n=6)
+    assert scripted.names(decision) == ["b::t1", "a::t0", "a::t1"]
     scores = dict(zip(decision.tools.ids, decision.tools.utility, strict=True))
     assert (scores["b::t1"], scores["a::t0"]) == (0.7, 0.6)
 
 
-def test_without_variations_the_rewriting_alone_is_looked_up(planner, scene, spoken) -> None:
-    assert spoken.names(shed(planner, scene, k=2, variations=0, n=6)) == ["a::t0", "a::t1"]
+def test_without_variations_the_rewriting_alone_is_looked_up(planner, context) -> None:
+    assert scripted.names(shed(planner, context, k=2, variations=0, n=6)) == ["a::t0", "a::t1"]
 
 
-def test_a_wording_that_says_the_same_is_looked_up_once(planner, scene) -> None:
-    notes = [stage.note for stage in shed(planner, scene, variations=3).stages]
+def test_a_wording_that_says_the_same_is_looked_up_once(planner, context) -> None:
+    notes = [stage.note for stage in shed(planner, context, variations=3).stages]
     assert any(note.startswith("3 wordings") for note in notes)  # four were made, one of them twice
 
 
-def test_what_is_below_the_threshold_does_not_come_up(planner, scene, spoken) -> None:
-    assert spoken.names(shed(planner, scene, threshold=0.55, n=6)) == ["b::t1", "a::t0"]
+def test_what_is_below_the_threshold_does_not_come_up(planner, context) -> None:
+    assert scripted.names(shed(planner, context, threshold=0.55, n=6)) == ["b::t1", "a::t0"]
 
 
-def test_the_enriched_documents_are_what_is_looked_up(planner, scene, catalog) -> None:
-    shed(planner, scene)
-    assert scene.matcher.own == {tuple(enriched(tool) for tool in catalog.tools)}
+def test_the_enriched_documents_are_what_is_looked_up(planner, context, catalog) -> None:
+    shed(planner, context)
+    assert context.matcher.own == {tuple(enriched(tool) for tool in catalog.tools)}
 
 
-def test_there_is_no_hierarchy(planner, scene) -> None:
-    decision = shed(planner, scene)
+def test_there_is_no_hierarchy(planner, context) -> None:
+    decision = shed(planner, context)
     assert decision.servers.shortlisted.all()
 
 
-def test_a_server_stands_where_its_best_tool_does(planner, scene) -> None:
-    assert shed(planner, scene).servers.utility.tolist() == [0.6, 0.7]
+def test_a_server_stands_where_its_best_tool_does(planner, context) -> None:
+    assert shed(planner, context).servers.utility.tolist() == [0.6, 0.7]
 
 
-def test_only_the_best_are_reranked(planner, catalog, spoken) -> None:
+def test_only_the_best_are_reranked(planner, catalog) -> None:
     found = {"b::t0": 0.9, "a::t0": 0.8, "a::t1": 0.7}
-    scene = spoken.scene(catalog, {"own": {"read a letter": found}})
+    context = scripted.context(catalog, {"own": {"read a letter": found}})
     toolshed = Toolshed({"rules": planner})
 
     def best(top: int) -> list[str]:
         settings = {"reranker": "lexical", "rerank_share": 1.0, "k": 3, "rerank_top_k": top}
-        return spoken.names(toolshed.route("read a letter", scene, Toolshed.parameters(**settings)))
+        return scripted.names(toolshed.route("read a letter", context, Toolshed.parameters(**settings)))
 
     assert best(3)[0] == "a::t1"  # it has the question's words
     assert best(2) == ["a::t0", "b::t0", "a::t1"]
 
 
-def test_hybrid_looks_the_request_up_flat(planner, scene, spoken) -> None:
+def test_hybrid_looks_the_request_up_flat(planner, context) -> None:
     hybrid = Hybrid({"rules": planner})
-    decision = hybrid.route("please q", scene, Hybrid.parameters(**OFF))
+    decision = hybrid.route("please q", context, Hybrid.parameters(**OFF))
     assert decision.winner.tool == "a::t2"
     assert decision.servers.shortlisted.all()
-    hinted = hybrid.route("please q", scene, Hybrid.parameters(**OFF), server_hint="somewhere")
+    hinted = hybrid.route("please q", context, Hybrid.parameters(**OFF), server_hint="somewhere")
     assert hinted.tools.utility.max() == 0  # "somewhere: send" is in no table

@@ -3,24 +3,25 @@
 import pytest
 
 from core.domain.catalog import Server
-from core.errors import PlannerError
 from core.routers.prag import Prag
 from core.routers.rag_bm25 import RagBm25
 from core.routers.rerank_rag import RerankRag
+from core.shared.errors import PlannerError
+from tests.routers import scripted, worlds
 
 SERVERS, TOOLS = ("bm25", "servers"), ("bm25", "tools")
 
 
 @pytest.fixture
-def catalog(worlds):
+def catalog():
     """Three servers of three tools."""
     return worlds.catalog(*(Server(name, tools=tuple(worlds.tool(f"t{n}") for n in range(3))) for name in "abc"))
 
 
 @pytest.fixture
-def scene(catalog, spoken):
+def context(catalog):
     """The best tool of all is on c, the server that fits least."""
-    return spoken.scene(
+    return scripted.context(
         catalog,
         {
             SERVERS: {"q": {"a": 3.0, "b": 2.0, "c": 1.0}},
@@ -29,21 +30,21 @@ def scene(catalog, spoken):
     )
 
 
-def test_s_servers_are_kept_and_only_their_tools_are_looked_at(scene, spoken) -> None:
-    decision = RagBm25().route("q", scene, RagBm25.parameters(s=2, t=3, n=3))
-    assert spoken.names(decision) == ["a::t1", "b::t0", "b::t2"]
-    gone = spoken.dropped(decision)
+def test_s_servers_are_kept_and_only_their_tools_are_looked_at(context) -> None:
+    decision = RagBm25().route("q", context, RagBm25.parameters(s=2, t=3, n=3))
+    assert scripted.names(decision) == ["a::t1", "b::t0", "b::t2"]
+    gone = scripted.dropped(decision)
     assert {gone[tool] for tool in ("c::t0", "c::t1", "c::t2")} == {"not_shortlisted"}
     assert gone["a::t0"] == "not_retrieved"  # the fourth of them, where t is 3
 
 
-def test_with_all_servers_the_best_tool_wins(scene, spoken) -> None:
-    assert spoken.names(RagBm25().route("q", scene, RagBm25.parameters(s=3, t=1, n=3))) == ["c::t0"]
+def test_with_all_servers_the_best_tool_wins(context) -> None:
+    assert scripted.names(RagBm25().route("q", context, RagBm25.parameters(s=3, t=1, n=3))) == ["c::t0"]
 
 
 @pytest.mark.parametrize(("s", "t"), [(1, 2), (2, 4), (3, 6)])
-def test_the_stages_count_what_the_settings_keep(scene, s, t) -> None:
-    stages = RagBm25().route("q", scene, RagBm25.parameters(s=s, t=t, n=1)).stages
+def test_the_stages_count_what_the_settings_keep(context, s, t) -> None:
+    stages = RagBm25().route("q", context, RagBm25.parameters(s=s, t=t, n=1)).stages
     assert [(stage.name, stage.kept, stage.of) for stage in stages] == [
         ("server filter", s, 3),
         ("tool filter", min(t, 3 * s), 3 * s),
@@ -56,27 +57,27 @@ def test_the_defaults_are_the_papers_first_setting() -> None:
     assert (parameters.s, parameters.t) == (3, 6)
 
 
-def test_where_no_word_is_in_common_the_similarity_of_meaning_decides(catalog, spoken) -> None:
-    scene = spoken.scene(catalog, {"match": {"q": {"b": 0.9, "b::t1": 0.8}}})
-    assert spoken.names(RagBm25().route("q", scene, RagBm25.parameters(s=1, n=1))) == ["b::t1"]
+def test_where_no_word_is_in_common_the_similarity_of_meaning_decides(catalog) -> None:
+    context = scripted.context(catalog, {"match": {"q": {"b": 0.9, "b::t1": 0.8}}})
+    assert scripted.names(RagBm25().route("q", context, RagBm25.parameters(s=1, n=1))) == ["b::t1"]
 
 
-def test_a_model_translates_and_rules_do_not(scene, spoken) -> None:
-    model = spoken.Planner("polyglot", rewrite={"q auf Deutsch": "q"})
+def test_a_model_translates_and_rules_do_not(context) -> None:
+    model = scripted.Planner("polyglot", rewrite={"q auf Deutsch": "q"})
     asked = RagBm25({"rules": model, "model": model})
-    plain = asked.route("q auf Deutsch", scene)
+    plain = asked.route("q auf Deutsch", context)
     assert (plain.planner, plain.stages[0].name) == ("none", "server filter")
-    decision = asked.route("q auf Deutsch", scene, RagBm25.parameters(planner="model", s=1, n=1))
-    assert spoken.names(decision) == ["a::t1"]
+    decision = asked.route("q auf Deutsch", context, RagBm25.parameters(planner="model", s=1, n=1))
+    assert scripted.names(decision) == ["a::t1"]
     assert (decision.planner, decision.stages[0].name, decision.stages[0].by) == ("polyglot", "translation", "polyglot")
 
 
-def test_a_planner_that_is_not_there_is_said(scene) -> None:
+def test_a_planner_that_is_not_there_is_said(context) -> None:
     with pytest.raises(PlannerError, match="WAYFARE_LLM_MODEL"):
-        RagBm25().route("q", scene, RagBm25.parameters(planner="model"))
+        RagBm25().route("q", context, RagBm25.parameters(planner="model"))
 
 
-def test_prediction_keeps_a_surface_word_from_misleading(worlds, spoken) -> None:
+def test_prediction_keeps_a_surface_word_from_misleading() -> None:
     """The paper's example, section IV-A: "company" brings up a search of people instead of a web search."""
     question, predicted = "Who founded the first luxury goods company?", "a websearch tool"
     servers = [Server("linkedin", tools=(worlds.tool("search"),)), Server("exa", tools=(worlds.tool("websearch"),))]
@@ -84,10 +85,10 @@ def test_prediction_keeps_a_surface_word_from_misleading(worlds, spoken) -> None
         SERVERS: {question: {"linkedin": 2.1}, predicted: {"exa": 3.0}},
         TOOLS: {question: {"linkedin::search": 1.7}, predicted: {"exa::websearch": 4.0}},
     }
-    scene = spoken.scene(worlds.catalog(*servers), tables)
-    planner = {"rules": spoken.Planner(predict={question: predicted})}
-    assert RagBm25(planner).route(question, scene).winner.tool == "linkedin::search"
-    decision = Prag(planner).route(question, scene)
+    context = scripted.context(worlds.catalog(*servers), tables)
+    planner = {"rules": scripted.Planner(predict={question: predicted})}
+    assert RagBm25(planner).route(question, context).winner.tool == "linkedin::search"
+    decision = Prag(planner).route(question, context)
     assert decision.winner.tool == "exa::websearch"
     assert decision.planner == "toy"
     assert decision.stages[0].name == "tool prediction"
@@ -95,7 +96,7 @@ def test_prediction_keeps_a_surface_word_from_misleading(worlds, spoken) -> None
 
 
 @pytest.fixture
-def described(worlds, spoken):
+def described():
     """BM25 prefers a::long; the words of the question are those of a::short. b::exact is on a server that is not kept."""
     tools = {"long": "A very long text about files", "short": "Read a file", "other": "Draw a map"}
     first = Server("a", tools=tuple(worlds.tool(name, description=text) for name, text in tools.items()))
@@ -104,25 +105,25 @@ def described(worlds, spoken):
         SERVERS: {"read a file": {"a": 5.0, "b": 1.0}},
         TOOLS: {"read a file": {"a::long": 4.0, "a::short": 3.0, "a::other": 1.0, "b::exact": 9.0}},
     }
-    return spoken.scene(worlds.catalog(first, second), tables)
+    return scripted.context(worlds.catalog(first, second), tables)
 
 
-def reranked(scene, **settings):
-    return RerankRag().route("read a file", scene, RerankRag.parameters(s=1, t=2, **settings))
+def reranked(context, **settings):
+    return RerankRag().route("read a file", context, RerankRag.parameters(s=1, t=2, **settings))
 
 
-def test_the_reranker_decides_among_the_kept_tools_and_only_there(described, spoken) -> None:
+def test_the_reranker_decides_among_the_kept_tools_and_only_there(described) -> None:
     decision = reranked(described, reranker="lexical")
-    assert spoken.names(decision) == ["a::short", "a::long"]
-    gone = spoken.dropped(decision)
+    assert scripted.names(decision) == ["a::short", "a::long"]
+    gone = scripted.dropped(decision)
     assert (gone["a::other"], gone["b::exact"]) == ("not_retrieved", "not_shortlisted")
     assert [stage.by for stage in decision.stages if stage.name == "reranking"] == ["lexical"]
 
 
 @pytest.mark.parametrize("settings", [{"reranker": "none"}, {"reranker": "lexical", "rerank_share": 0.0}])
-def test_without_a_reranker_or_a_share_it_is_rag(described, spoken, settings) -> None:
+def test_without_a_reranker_or_a_share_it_is_rag(described, settings) -> None:
     plain = RagBm25().route("read a file", described, RagBm25.parameters(s=1, t=2))
-    assert spoken.names(reranked(described, **settings)) == spoken.names(plain) == ["a::long", "a::short"]
+    assert scripted.names(reranked(described, **settings)) == scripted.names(plain) == ["a::long", "a::short"]
 
 
 def test_no_stage_says_that_nobody_reranked(described) -> None:

@@ -4,19 +4,19 @@ import pytest
 
 from core.domain.catalog import Server
 from core.routers.ehrr import Ehrr
-from core.routers.parameters import EhrrParameters
 from core.routers.why import why_server, why_tool
+from tests.routers import worlds
 
 
 @pytest.fixture(scope="module")
-def decision(worlds):
-    return Ehrr().route("x", worlds.tables_scene())
+def decision():
+    return Ehrr().route("x", worlds.tables_context(), worlds.table_v())
 
 
 @pytest.fixture(scope="module")
-def one_server(worlds):
+def one_server():
     """The same with one server on the short-list and one candidate."""
-    return Ehrr().route("x", worlds.tables_scene(), EhrrParameters(k=1, n=1))
+    return Ehrr().route("x", worlds.tables_context(), worlds.table_v(k=1, n=1))
 
 
 def test_an_accepting_server_says_what_it_was_offered_and_what_it_asks(decision):
@@ -56,20 +56,22 @@ def test_an_outranked_tool_says_its_place_and_the_last_candidate(one_server):
     )
 
 
-def test_without_the_auction_a_server_says_so(worlds):
-    decision = Ehrr().route("x", worlds.tables_scene(), EhrrParameters(auction=False))
+def test_without_the_auction_a_server_says_so():
+    decision = Ehrr().route("x", worlds.tables_context(), worlds.table_v(auction=False))
     assert why_server(decision, 1) == "s2 ranks 2nd with utility 0.517 and is on the short-list; no auction was held."
 
 
-def test_a_server_without_an_ask_says_so(worlds):
-    scene = worlds.scene(worlds.catalog(Server("free", tools=(worlds.tool("a"),))), {"free": 0.5}, {})
-    assert why_server(Ehrr().route("x", scene), 0).endswith("it accepts, because it advertises no ask price.")
+def test_a_server_without_an_ask_says_so():
+    context = worlds.context(worlds.catalog(Server("free", tools=(worlds.tool("a"),))), {"free": 0.5}, {})
+    assert why_server(Ehrr().route("x", context, worlds.table_v()), 0).endswith(
+        "it accepts, because it advertises no ask price."
+    )
 
 
 @pytest.mark.parametrize(
     ("place", "word"), [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (21, "21st")]
 )
-def test_places_are_said_in_english(worlds, place, word):
+def test_places_are_said_in_english(place, word):
     servers = [Server(f"s{i:03}", tools=(worlds.tool("a"),)) for i in range(1, 22)]
-    decision = Ehrr().route("x", worlds.scene(worlds.catalog(*servers), {}, {}), EhrrParameters(k=100))
+    decision = Ehrr().route("x", worlds.context(worlds.catalog(*servers), {}, {}), worlds.table_v(k=100))
     assert f" ranks {word} " in why_server(decision, place - 1)

@@ -1,7 +1,4 @@
-"""Hand-made worlds for the tests of routers: a matcher with fixed similarities and a scene around a catalog.
-
-Reached through the fixture `worlds` (see conftest.py): with importlib imports a test cannot import a file beside it.
-"""
+"""Catalogs for the tests of routers: a matcher with fixed similarities, and a routing context around a catalog."""
 
 from __future__ import annotations
 
@@ -10,8 +7,17 @@ from dataclasses import replace
 import numpy as np
 
 from core.domain.catalog import Catalog, Server, Tool
-from core.routers.base import Match, Scene
-from core.stats.book import StatisticsBook
+from core.domain.fit import Fit
+from core.routers.context import Match, RoutingContext
+from core.routers.ehrr_parameters import EhrrParameters
+from core.routers.presets import applied
+from core.stats.projection import StatisticsProjection
+
+
+def fixed_fit(match: Match) -> Fit:
+    """Similarities that are probabilities of fit as they stand."""
+    nothing = 1.0 - float(match.tools.max(initial=0.0))
+    return Fit(match.tools, match.servers, nothing, match.tools, {"fixed": match.tools.astype(np.float32)})
 
 
 class FixedMatcher:
@@ -30,6 +36,14 @@ class FixedMatcher:
         self.asked.append((subtask, server_hint))
         self.read.append(subtask)
         return self.answer
+
+    def fit(self, text, hint):
+        self.asked.append((text, hint))
+        self.read.append(text)
+        return fixed_fit(self.answer), self.answer.embed_ms
+
+    def likeness(self, rows):
+        return np.eye(len(rows))
 
     def embed(self, text):
         self.read.append(text)
@@ -52,6 +66,11 @@ class FixedMatcher:
         return self.answer.tools if layer == "tools" else self.answer.servers
 
 
+def table_v(**values) -> EhrrParameters:
+    """EHRR's parameters as its Table V has them, with some values set."""
+    return applied(EhrrParameters, "paper", values)
+
+
 def catalog(*servers: Server, name: str = "hand-made") -> Catalog:
     """A catalog of servers; each tool is told its server."""
     return Catalog(name, tuple(replace(s, tools=tuple(replace(t, server=s.name) for t in s.tools)) for s in servers))
@@ -62,14 +81,16 @@ def tool(name: str, **figures) -> Tool:
     return Tool("", name, **figures)
 
 
-def scene(of: Catalog, servers: dict[str, float], tools: dict[str, float], *, overrides=(), tokens=None) -> Scene:
-    """The scene of a catalog with fixed similarities, statistics as declared, and 10 tokens a tool unless said."""
+def context(
+    of: Catalog, servers: dict[str, float], tools: dict[str, float], *, overrides=(), tokens=None
+) -> RoutingContext:
+    """The routing context of a catalog with fixed similarities, statistics as declared, and 10 tokens a tool unless said."""
     counts = np.array([10] * len(of.tools) if tokens is None else tokens, dtype=np.int64)
-    book = StatisticsBook(of, overrides=overrides)
-    return Scene.of(of, book.snapshot(), FixedMatcher(of, servers, tools), counts)
+    projection = StatisticsProjection(of, overrides=overrides)
+    return RoutingContext.of(of, projection.snapshot(), FixedMatcher(of, servers, tools), counts)
 
 
-def tables_scene() -> Scene:
+def tables_context() -> RoutingContext:
     """Tables I and II of the paper as a catalog. r~ of s1 is made of r = 0.80 and a standard deviation of 0.091."""
     s1 = Server(
         "s1", "first", ask_usd=0.010, conn_s=0.3, call_s=0.9, success=0.80, success_variance=0.091**2,
@@ -84,7 +105,7 @@ def tables_scene() -> Scene:
         "s2", "second", ask_usd=0.050, conn_s=0.6, call_s=0.6, success=0.45, post_accept_failure=0.20,
         tools=(tool("t21", latency_s=0.1, success=1.0, price_usd=0.0),),
     )  # fmt: skip
-    return scene(
+    return context(
         catalog(s1, s2),
         {"s1": 0.75, "s2": 0.85},
         {"s1::t11": 0.90, "s1::t12": 0.75, "s1::t13": 0.85, "s2::t21": 0.99},

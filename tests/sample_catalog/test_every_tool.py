@@ -1,21 +1,33 @@
-"""Each of the sample's tools is called once over real MCP: the runnable servers as they are, the others as virtual ones."""
+"""Each of the sample's tools is called once over real MCP: the runnable servers as they are, the others as virtual ones.
+
+A virtual server takes a second to start as a process and is the same program for every server, so all but a few run in this process.
+"""
 
 import random
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from core.domain.catalog import Connection, Server, Tool
 from core.domain.outcome import Outcome, OutcomeKind, ToolCall
-from core.library import sample
+from core.importers.read_shipped import sample
 from core.mcp_bridge.caller import McpCaller
 from core.mcp_bridge.pool import SessionPool
+from core.mcp_bridge.secrets import Launch
+from core.mcp_bridge.transports import open_target
 from core.virtual.launch import virtual_connection
-from core.virtual.values import value_for
+from core.virtual.schema_values import value_for
+from core.virtual.serving import Behaviour, virtual_server
 
 from .examples import EXAMPLES
 
 AT_ONCE = 4
+AS_PROCESSES = (
+    2  # virtual servers that are started as the console starts them; tests/virtual/test_processes.py says what differs
+)
+IN_PROCESS = "in-process:"  # the command of a server that is opened in this process
+BEHAVIOUR = Behaviour(profile="steady", seed=1, speed=0.0)
 MEANT_TO_FAIL = {"gremlin::break_promise", "gremlin::hang", "gremlin::freeze", "gremlin::crash", "gremlin::fail_politely",
                  "gremlin::fail_unexpectedly", "gremlin::fail_sometimes"}  # fmt: skip
 
@@ -38,15 +50,28 @@ def call_all(caller: McpCaller, server: Server, connection: Connection) -> dict[
     return outcomes
 
 
-def test_every_tool_answers_over_mcp(tmp_path: Path) -> None:
-    catalog, pool = sample(), SessionPool()
+def test_every_tool_responds_over_mcp(tmp_path: Path) -> None:
+    catalog = sample()
+    virtual = [s.name for s in catalog.servers if s.connection is None]
+
+    async def never(_: object) -> None:
+        raise AssertionError("a steady server drops no connection")
+
+    def target(launch: Launch, *rest: Any) -> Any:
+        if launch.command != IN_PROCESS:
+            return open_target(launch, *rest)
+        return virtual_server(catalog.servers[catalog.server_row[launch.args[0]]], BEHAVIOUR, never).mcp
+
+    pool = SessionPool(open_target=target)
     caller = McpCaller(pool)
 
     def run(server: Server) -> dict[str, Outcome]:
-        if server.connection is None:
-            connection = virtual_connection(server, profile="steady", seed=1, speed=0.0, folder=tmp_path)
-        else:
+        if server.connection is not None:
             connection = replace(server.connection, env={"WAYFARE_SANDBOX": str(tmp_path / "sandbox")})
+        elif server.name in virtual[:AS_PROCESSES]:
+            connection = virtual_connection(server, tmp_path, profile="steady", seed=1, speed=0.0)
+        else:
+            connection = Connection("stdio", command=IN_PROCESS, args=(server.name,))
         found = call_all(caller, server, connection)
         pool.close_server(server.name)
         return found
@@ -62,7 +87,6 @@ def test_every_tool_answers_over_mcp(tmp_path: Path) -> None:
         tool: o.error for tool, o in outcomes.items() if o.kind is not OutcomeKind.OK and tool not in MEANT_TO_FAIL
     }
     assert wrong == {}
-    virtual = {s.name for s in catalog.servers if s.connection is None}
     for tool, outcome in outcomes.items():
         simulated = tool.partition("::")[0] in virtual
         assert outcome.simulated is simulated, tool

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from core.schemas import schema_fault
+from core.shared.json_schema import schema_fault
 from sample_catalog import SERVERS_DIR, build
 from sample_catalog.profiles import PROFILES, tool_economics
 
@@ -41,10 +41,12 @@ def test_drift_is_named(wanted: dict[str, str], tmp_path: Path) -> None:
     assert "gremlin.json is missing" in found
 
 
-def test_the_command_answers_one_on_drift(
+def test_the_command_exits_with_one_on_drift(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    stale: list[str] = []  # what test_vectors finds for itself, in seconds
     monkeypatch.setattr(build, "SERVERS_DIR", tmp_path)
+    monkeypatch.setattr(build.vectors, "drift", lambda: stale)
     monkeypatch.setattr("sys.argv", ["build", "--check"])
     assert build.main() == 1
     assert "Quillwork.json is missing" in capsys.readouterr().err
@@ -52,6 +54,9 @@ def test_the_command_answers_one_on_drift(
     assert build.main() == 0
     monkeypatch.setattr("sys.argv", ["build", "--check"])
     assert build.main() == 0
+    stale.append("vectors of another text")
+    assert build.main() == 1
+    assert "vectors of another text" in capsys.readouterr().err
 
 
 def test_there_are_81_servers_with_at_least_810_tools_in_at_least_20_categories() -> None:
@@ -100,9 +105,9 @@ def test_the_world_is_not_tidy() -> None:
 
 
 def test_prices_belong_to_tools_and_not_to_their_order() -> None:
-    figures = {"call_s": 1.0, "success": 0.9}
-    assert tool_economics("a::x", **figures) == tool_economics("a::x", **figures)
-    assert tool_economics("a::x", **figures) != tool_economics("a::y", **figures)
+    economics = {"call_s": 1.0, "success": 0.9}
+    assert tool_economics("a::x", **economics) == tool_economics("a::x", **economics)
+    assert tool_economics("a::x", **economics) != tool_economics("a::y", **economics)
 
 
 def _posted_price(server: dict[str, Any], similarity: float) -> float:

@@ -56,32 +56,23 @@ def test_state_outlives_the_process(tmp_path: Path) -> None:
     assert [note["title"] for note in asyncio.run(run("list_notes"))["result"]] == ["remember"]
 
 
-def test_a_crash_is_a_lost_connection(tmp_path: Path) -> None:
-    async def run() -> int:
-        async with Client(process("gremlin", tmp_path), read_timeout_seconds=60) as client:
-            await client.list_tools()
-            with pytest.raises(MCPError) as caught:
-                await client.call_tool("crash", {})
-            return caught.value.code
-
-    assert asyncio.run(run()) == CONNECTION_CLOSED
-
-
-def test_a_hang_is_a_timeout_and_the_server_lives_on(tmp_path: Path) -> None:
+def test_a_hang_is_a_timeout_the_server_lives_on_and_a_crash_is_a_lost_connection(tmp_path: Path) -> None:
     steps: list[tuple[float, float | None]] = []
 
     async def note(progress: float, total: float | None, _message: str | None) -> None:
         steps.append((progress, total))
 
-    async def run() -> tuple[int, str]:
+    async def run() -> tuple[int, str, int]:
         async with Client(process("gremlin", tmp_path), read_timeout_seconds=60) as client:
             await client.list_tools()
-            with pytest.raises(MCPError) as caught:
+            with pytest.raises(MCPError) as hung:
                 await client.call_tool("hang", {}, read_timeout_seconds=0.3)
             alive = await client.call_tool("report_progress", {"steps": 3, "pause_s": 0}, progress_callback=note)
-            return caught.value.code, alive.structured_content["result"]
+            with pytest.raises(MCPError) as crashed:
+                await client.call_tool("crash", {})
+            return hung.value.code, alive.structured_content["result"], crashed.value.code
 
-    assert asyncio.run(run()) == (REQUEST_TIMEOUT, "3 steps done")
+    assert asyncio.run(run()) == (REQUEST_TIMEOUT, "3 steps done", CONNECTION_CLOSED)
     assert steps == [(1, 3), (2, 3), (3, 3)]
 
 

@@ -9,7 +9,8 @@ import pytest
 from core.domain.catalog import words
 from core.domain.task import Step, Task
 from core.embedding.onnx import onnx_source
-from core.library import sample
+from core.importers.read_shipped import sample
+from core.shared.settings import Settings
 from sample_catalog.check import (
     EqualSets,
     main,
@@ -41,7 +42,11 @@ def test_there_are_at_least_60_equal_sets_and_the_tasks_ask_for_most() -> None:
 
 def test_every_pair_that_looks_alike_was_judged() -> None:
     """ETOM: pairs among each tool's ten nearest that are alike, here of different servers."""
-    vectors = onnx_source().open().encode([f"{words(t.name)}: {t.description}" for t in CATALOG.tools])
+    vectors = (
+        onnx_source(Settings.from_environment().models_folder)
+        .open()
+        .encode([f"{words(t.name)}: {t.description}" for t in CATALOG.tools])
+    )
     cosines = vectors @ vectors.T
     np.fill_diagonal(cosines, -1)
     nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :NEIGHBOURS]

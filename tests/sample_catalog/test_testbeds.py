@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from core.domain.catalog import Catalog, Server, Tool
+from core.domain.definitions import definition_tokens
 from core.domain.task import Task
 from core.importers import read_tasks
+from core.importers.read_shipped import shipped
 from core.index.lexical import LexicalIndex
-from core.index.views import full, profile
-from core.library import shipped
-from core.planning.wording import predict_tool
-from core.schemas import schema_fault
-from core.tokens import definition_tokens
+from core.index.text_views import full, profile
+from core.planning.rewriting import predict_tool
+from core.shared.json_schema import schema_fault
 from sample_catalog import build
 from sample_catalog.check import EqualSets, servers, task_problems
 from sample_catalog.testbeds import (
@@ -76,7 +76,7 @@ def test_the_same_sheets_give_the_same_files() -> None:
     assert build.drift(build.texts(search_15()), SEARCH_DIR) == []
 
 
-def test_a_sheet_that_is_too_small_or_too_large_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sheet_that_is_too_small_or_too_large_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     sheet = attention.read_sheet("web")
     monkeypatch.setattr(attention, "read_sheet", lambda name: {**sheet, "count": 9})
     with pytest.raises(ValueError, match="web has 10 tools and should have 9"):
@@ -128,8 +128,8 @@ def test_the_five_have_one_backend() -> None:
             (t.input_schema, t.output_schema, t.hints, t.price_usd, t.latency_s, t.success, t.tier, t.tier_reason)
             for t in server.tools
         ]
-        figures = (server.ask_usd, server.conn_s, server.call_s, server.success, server.success_variance)
-        return tools, figures, server.post_accept_failure
+        economics = (server.ask_usd, server.conn_s, server.call_s, server.success, server.success_variance)
+        return tools, economics, server.post_accept_failure
 
     assert all(backend(server) == backend(SEARCHERS[0]) for server in SEARCHERS)
 
@@ -191,7 +191,7 @@ def _ends_last(task: Task) -> bool:
     return all(need < place for place, step in enumerate(task.plan) for need in step.needs)
 
 
-def test_140_questions_are_for_the_five_search_servers_alike() -> None:
+def test_140_tasks_are_for_the_five_search_servers_alike() -> None:
     _, tasks = TASKS["search-15.tasks"]
     assert len(tasks) >= 140
     assert all(servers(task.relevant) == {server.name for server in SEARCHERS} for task in tasks)

@@ -6,13 +6,13 @@ import pytest
 
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.statistics import Source
-from core.stats.book import StatisticsBook
+from core.stats.projection import StatisticsProjection
 
 UNUSABLE = [math.nan, math.inf, -math.inf, -0.5]
 
 
 def snapshot(*servers, overrides=()):
-    return StatisticsBook(Catalog("c", servers), overrides=overrides).snapshot()
+    return StatisticsProjection(Catalog("c", servers), overrides=overrides).snapshot()
 
 
 def priced(name, *prices, ask=None):
@@ -138,5 +138,5 @@ def test_an_edit_of_what_the_catalog_no_longer_has_is_passed_over(edit):
 
 def test_an_edit_leaves_the_next_book_of_the_same_catalog_alone(edit):
     catalog = Catalog("c", (priced("a", 0.01),))
-    StatisticsBook(catalog, overrides=[edit("a", "t0", 0.9)]).snapshot()
-    assert StatisticsBook(catalog).snapshot().tools.price_usd.tolist() == [0.01]
+    StatisticsProjection(catalog, overrides=[edit("a", "t0", 0.9)]).snapshot()
+    assert StatisticsProjection(catalog).snapshot().tools.price_usd.tolist() == [0.01]

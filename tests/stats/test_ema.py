@@ -12,7 +12,7 @@ from core.stats.ema import Rates, Running, ema
 promise = settings(deadline=None, derandomize=True, max_examples=60)
 probability = st.floats(0.0, 1.0)
 rate = st.floats(0.01, 0.99)
-START = Running(success=0.9, variance=0.01, failure=0.02, call_s=1.0, conn_s=0.3)
+START = Running(success=0.9, success_variance=0.01, post_accept_failure=0.02, call_s=1.0, conn_s=0.3)
 
 
 def every_path(start, smoothing, p, steps):
@@ -55,8 +55,8 @@ def test_corollary_3_the_long_run_variance_is_that_of_an_effective_sample(smooth
 def test_one_call_by_hand():
     after = START.after(y=True, latency_s=3.0, fail=False, connect_s=0.5, rates=Rates(0.1, 0.2, 0.3, 0.4))
     assert after.success == pytest.approx(0.9 * 0.9 + 0.1)
-    assert after.variance == pytest.approx(0.8 * 0.01 + 0.2 * (1 - 0.9) ** 2)
-    assert after.failure == pytest.approx(0.7 * 0.02)
+    assert after.success_variance == pytest.approx(0.8 * 0.01 + 0.2 * (1 - 0.9) ** 2)
+    assert after.post_accept_failure == pytest.approx(0.7 * 0.02)
     assert after.call_s == pytest.approx(0.6 * 1.0 + 0.4 * 3.0)
     assert after.conn_s == pytest.approx(0.6 * 0.3 + 0.4 * 0.5)
     assert (after.calls, after.connects) == (1, 1)
@@ -65,8 +65,8 @@ def test_one_call_by_hand():
 def test_the_variance_uses_the_mean_before_the_update():
     after = START.after(y=False, latency_s=1.0, fail=False, connect_s=None, rates=Rates(0.5, 0.5, 0.5, 0.5))
     with_old_mean, with_new_mean = 0.5 * 0.01 + 0.5 * 0.9**2, 0.5 * 0.01 + 0.5 * 0.45**2
-    assert after.variance == pytest.approx(with_old_mean)
-    assert after.variance != pytest.approx(with_new_mean)
+    assert after.success_variance == pytest.approx(with_old_mean)
+    assert after.success_variance != pytest.approx(with_new_mean)
 
 
 def test_without_a_new_connection_the_connection_time_stays():
@@ -87,5 +87,5 @@ def test_success_and_failure_stay_probabilities_and_the_variance_never_leaves_ze
     for y, fail, latency_s in calls:
         running = running.after(y=y, latency_s=latency_s, fail=fail, connect_s=None, rates=rates)
         assert 0 <= running.success <= 1
-        assert 0 <= running.failure <= 1
-        assert 0 <= running.variance <= 1
+        assert 0 <= running.post_accept_failure <= 1
+        assert 0 <= running.success_variance <= 1

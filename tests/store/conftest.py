@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from core.domain.events import DecisionEvent, OutcomeEvent, Override, ParameterEvent, StatisticsEvent
+from core.domain.feedback import Label
 from core.store import Store
 
 T0 = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
@@ -51,6 +52,7 @@ DECISION = DecisionEvent(
 OUTCOME = OutcomeEvent("o", T0, None, "demo", "files", "read", "ok", 0.5, None, 1, 0.002, False, "", "console")
 STATISTICS = StatisticsEvent(T0, "o0", "demo", "files", "read", 0.9, 0.01, 0.05, 1.2, 0.3, 0.95, 0.5, 7, 3)
 PARAMETER = ParameterEvent(T0, "ehrr", "k", "5", "6", "console")
+LABEL = Label("l", T0, "demo", "read a file", "", "files::read", True, "ann", "console", None)
 OVERRIDE = Override("demo", "files", "read", "price_usd", 0.004, T0)
 
 
@@ -63,6 +65,7 @@ def make() -> SimpleNamespace:
         statistics=maker(STATISTICS),
         parameter=maker(PARAMETER),
         override=maker(OVERRIDE),
+        label=maker(LABEL),
     )
 
 

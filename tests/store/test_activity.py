@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from core.errors import StoreError
+from core.shared.errors import StoreError
 from core.store import ActivityFilter, Store
 
 HOUR = timedelta(hours=1)

@@ -15,13 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.domain.catalog import Catalog, Connection, Server, Tool, ToolHints
-from core.errors import StoreError, UnknownNameError
+from core.shared.errors import StoreError, UnknownNameError
 from core.store import Store
 from core.store.documents import from_json, to_json
 
 texts = st.text(st.characters(codec="utf-8"), max_size=12)
 anything = st.text(max_size=12)  # lone surrogates too: inside the document JSON escapes them
-figures = st.none() | st.floats(allow_nan=False, allow_infinity=False)
+numbers = st.none() | st.floats(allow_nan=False, allow_infinity=False)
 flags = st.none() | st.booleans()
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | anything,
@@ -38,7 +38,7 @@ tools = st.builds(
     schemas,
     schemas,
     hints,
-    *[figures] * 3,
+    *[numbers] * 3,
     *[anything] * 2,
     st.lists(anything, max_size=3).map(tuple),
 )
@@ -56,7 +56,7 @@ servers = st.builds(
     Server,
     *[anything] * 4,
     st.lists(tools, max_size=3).map(tuple),
-    *[figures] * 6,
+    *[numbers] * 6,
     st.none() | connections,
     st.booleans(),
 )
@@ -153,7 +153,7 @@ def test_a_name_that_is_not_unicode_is_refused(store: Store) -> None:
         store.catalogs.save_catalog(Catalog("\ud800"), "")
 
 
-def test_a_document_of_another_shape_is_told(store: Store) -> None:
+def test_a_document_of_another_shape_is_an_error(store: Store) -> None:
     with store._database.transaction() as connection:
         connection.execute(
             """INSERT INTO catalogs VALUES ('odd', '', 0, 0, now(), '{"name": "odd", "servers": [{}]}')"""
@@ -162,7 +162,7 @@ def test_a_document_of_another_shape_is_told(store: Store) -> None:
         store.catalogs.load_catalog("odd")
 
 
-def test_the_latest_edit_of_each_figure_is_in_force(store: Store, make: SimpleNamespace) -> None:
+def test_the_latest_edit_of_each_price_is_in_force(store: Store, make: SimpleNamespace) -> None:
     edit = make.override
     first, second, ask, other = edit(value=1.0), edit(value=2.0), edit(tool="", field="ask_usd"), edit(tool="list")
     for override in (first, second, ask, other, edit(catalog="other", value=9.0)):

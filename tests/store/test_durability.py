@@ -16,7 +16,7 @@ import pytest
 from pyarrow import parquet
 
 from core.domain.catalog import Catalog, Server
-from core.errors import StoreError
+from core.shared.errors import StoreError
 from core.store import Store
 
 WRITER = """

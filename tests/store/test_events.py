@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from core.domain.events import DecisionEvent, OutcomeEvent
 from core.domain.outcome import OutcomeKind
-from core.errors import StoreError
+from core.shared.errors import StoreError
 from core.store import Store
 from core.store.events import Events
 from core.store.log import Log, entry
@@ -139,7 +139,7 @@ def test_background_and_direct_writes_keep_their_order(tmp_path: Path, make: Sim
         assert store.activity.latest_sequence() == 61
 
 
-def test_a_failed_background_write_loses_no_other_and_is_told_once(store: Store, make: SimpleNamespace) -> None:
+def test_a_failed_background_write_loses_no_other_and_is_raised_once(store: Store, make: SimpleNamespace) -> None:
     taken = make.outcome()
     store.events.append(taken)
     good, also = make.outcome(), make.outcome()
@@ -153,7 +153,7 @@ def test_a_failed_background_write_loses_no_other_and_is_told_once(store: Store,
     assert list(store.events.outcomes("demo")) == [taken, good, also]
 
 
-def test_close_tells_what_was_lost_and_still_closes(tmp_path: Path, make: SimpleNamespace) -> None:
+def test_close_reports_what_was_lost_and_still_closes(tmp_path: Path, make: SimpleNamespace) -> None:
     store = Store(tmp_path / "db")
     store.events.append_later(event := make.outcome())
     store.events.append_later(event)

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from pyarrow import parquet
 
-from core.errors import StoreError
+from core.shared.errors import StoreError
 from core.store import Store
 from core.store.log import TABLES
 
@@ -37,7 +37,7 @@ def test_csv_comes_back_with_formulas_disarmed(store: Store, make: SimpleNamespa
     assert not [cell for cell in cells if cell[:1] in "=+@\t\r\n" and cell]
 
 
-def test_csv_tells_missing_from_empty(store: Store, make: SimpleNamespace) -> None:
+def test_csv_distinguishes_missing_from_empty(store: Store, make: SimpleNamespace) -> None:
     store.events.append(make.outcome(decision_id=None, error=""))
     line = store.activity.export("outcomes", "csv").decode().splitlines()[1]
     assert ",,".join(('"', '"')) not in line

@@ -9,11 +9,11 @@ from types import SimpleNamespace
 import duckdb
 import pytest
 
-from core.errors import StoreError
+from core.shared.errors import StoreError
 from core.store import Store
 from core.store.connection import Database
 from core.store.log import TABLES, Log, entry, schema
-from core.store.migrations import Migration, shipped
+from core.store.migrations import Migration, all_migrations
 
 
 def recorded(path: Path) -> list[tuple[int, str]]:
@@ -22,7 +22,7 @@ def recorded(path: Path) -> list[tuple[int, str]]:
 
 
 def test_numbers_have_no_gap() -> None:
-    assert [migration.number for migration in shipped()] == list(range(1, len(shipped()) + 1))
+    assert [migration.number for migration in all_migrations()] == list(range(1, len(all_migrations()) + 1))
 
 
 def test_fresh_and_again(tmp_path: Path) -> None:
@@ -30,12 +30,12 @@ def test_fresh_and_again(tmp_path: Path) -> None:
     Store(path).close()
     first = recorded(path)
     Store(path).close()
-    assert recorded(path) == first == [(migration.number, migration.checksum) for migration in shipped()]
+    assert recorded(path) == first == [(migration.number, migration.checksum) for migration in all_migrations()]
 
 
 def test_upgrade_from_001_keeps_the_events(tmp_path: Path, make: SimpleNamespace) -> None:
     path = tmp_path / "db"
-    old = Database(path, shipped()[:1])
+    old = Database(path, all_migrations()[:1])
     with old.transaction() as connection:
         values = [1, *entry(make.outcome(id="kept")).values[:-1]]  # what 004 adds was not there
         connection.execute(f"INSERT INTO outcomes VALUES ({', '.join('?' * len(values))})", values)
@@ -43,7 +43,7 @@ def test_upgrade_from_001_keeps_the_events(tmp_path: Path, make: SimpleNamespace
     with Store(path) as store:
         assert [(event.id, event.injected) for event in store.events.outcomes("demo")] == [("kept", "")]
         store.set_setting("a", 1)
-    assert len(recorded(path)) == len(shipped())
+    assert len(recorded(path)) == len(all_migrations())
 
 
 def test_an_altered_migration_is_refused(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_an_altered_migration_is_refused(tmp_path: Path) -> None:
 
 def test_a_newer_store_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "db"
-    Database(path, [*shipped(), Migration(999, "999_future.sql", "CREATE TABLE future (x INTEGER)")]).close()
+    Database(path, [*all_migrations(), Migration(999, "999_future.sql", "CREATE TABLE future (x INTEGER)")]).close()
     before = recorded(path)
     with pytest.raises(StoreError, match=r"newer version of Wayfare \(schema 999_future.sql\); update .*--db"):
         Store(path)
@@ -67,7 +67,7 @@ def test_a_broken_migration_leaves_nothing_of_itself(tmp_path: Path) -> None:
     path = tmp_path / "db"
     broken = Migration(2, "002_broken.sql", "CREATE TABLE half (x INTEGER); CREATE TABLE half (x INTEGER);")
     with pytest.raises(StoreError, match="cannot be opened"):
-        Database(path, [shipped()[0], broken])
+        Database(path, [all_migrations()[0], broken])
     with duckdb.connect(str(path)) as raw:
         tables = {name for (name,) in raw.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
     assert "half" not in tables

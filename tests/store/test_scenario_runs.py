@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from core.domain.scenario_run import SIMULATED, Conditions, KeptRun, RunSteps, run_id
-from core.errors import StoreError, UnknownNameError
+from core.shared.errors import StoreError, UnknownNameError
 from core.store import Store
 from core.store.connection import Database
-from core.store.migrations import Migration, shipped
+from core.store.migrations import Migration, all_migrations
 from tests.store.conftest import T0
 
 HOSTILE = "=1+1 '); DROP TABLE scenario_runs; -- <b>\u202e\n名"
@@ -93,7 +93,7 @@ def test_a_run_of_no_steps(store: Store) -> None:
 @pytest.mark.parametrize(
     "damage", ["ok = [true]", "server = [7, 0, 0]", "tool = [-2, 0, 0]", "ok = [true, NULL, true]", "servers = []"]
 )
-def test_damaged_steps_are_told_and_the_rest_is_listed(store: Store, damage: str) -> None:
+def test_damaged_steps_are_an_error_and_the_rest_is_listed(store: Store, damage: str) -> None:
     runs = store.scenario_runs
     runs.save([(run(), STEPS), (run("two"), STEPS)])
     with store._database.transaction() as connection:
@@ -130,7 +130,7 @@ def test_the_id_follows_from_every_input() -> None:
 
 
 def test_a_store_that_had_a_later_step_first_gets_the_one_before_it(tmp_path: Path) -> None:
-    steps = [migration for migration in shipped() if migration.number != 4]
+    steps = [migration for migration in all_migrations() if migration.number != 4]
     with_gap = Database(tmp_path / "db", steps)
     with_gap.close()
     four = Migration(4, "004_between.sql", "CREATE TABLE between_two (x INTEGER)")

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.errors import StoreError
+from core.shared.errors import StoreError
 from core.store import Store
 
 

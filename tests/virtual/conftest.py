@@ -12,7 +12,7 @@ import pytest
 from mcp import Client, MCPError
 
 from core.domain.catalog import Server, Tool, ToolHints
-from core.virtual.fate import Ending, Fate, Fates
+from core.virtual.failure_model import Ending, FailureModel, PlannedCall
 from core.virtual.profiles import PROFILES
 from core.virtual.server import Context, VirtualServer
 
@@ -47,28 +47,28 @@ WEATHER = Server(
 )
 
 
-class Scripted(Fates):
-    """Fates as a test wants them, the last one for ever."""
+class Scripted(FailureModel):
+    """FailureModel as a test wants them, the last one for ever."""
 
-    def __init__(self, *fates: Fate) -> None:
+    def __init__(self, *failures: PlannedCall) -> None:
         super().__init__(WEATHER, PROFILES["steady"], rng=random.Random(0))
-        self._fates = list(fates)
+        self._failures = list(failures)
 
-    def next(self, tool: Tool) -> Fate:
-        return self._fates.pop(0) if len(self._fates) > 1 else self._fates[0]
+    def next(self, tool: Tool) -> PlannedCall:
+        return self._failures.pop(0) if len(self._failures) > 1 else self._failures[0]
 
 
-FINE = Fate(0.0, Ending.ANSWER)
+FINE = PlannedCall(0.0, Ending.RESULT)
 
 
 class Bench:
     """A virtual server over the in-memory transport; `waits` and `dropped` are what it asked for."""
 
-    def __init__(self, server: Server = WEATHER, *fates: Fate, seed: int = 0) -> None:
+    def __init__(self, server: Server = WEATHER, *failures: PlannedCall, seed: int = 0) -> None:
         self.waits: list[float] = []
         self.dropped: list[str] = []
         self.virtual = VirtualServer(
-            server, Scripted(*(fates or (FINE,))), drop=self._drop, sleep=self._sleep, seed=seed
+            server, Scripted(*(failures or (FINE,))), drop=self._drop, sleep=self._sleep, seed=seed
         )
 
     def ask(self, work: Callable[[Client], Awaitable[Any]], *, mode: str = "auto") -> Any:

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from core.domain.catalog import Connection, Server, Tool
-from core.errors import WayfareError
 from core.importers import read_document
-from core.library import sample
+from core.importers.read_shipped import sample
 from core.mcp_bridge.secrets import SecretVault
+from core.shared.errors import WayfareError
 from core.virtual.document import plain_server
 from core.virtual.launch import virtual_connection
 from tests.virtual.conftest import WEATHER
@@ -26,30 +26,29 @@ def test_what_is_written_is_read_back_as_it_was() -> None:
 
 def test_nothing_of_the_connection_is_written(tmp_path: Path) -> None:
     hidden = Connection("stdio", command="secret-command", env={"KEY": "${secret:hunter2}"})
-    virtual_connection(replace(WEATHER, connection=hidden), folder=tmp_path)
+    virtual_connection(replace(WEATHER, connection=hidden), tmp_path)
     (file,) = tmp_path.iterdir()
     assert "secret" not in file.read_text()
 
 
 def test_the_same_server_has_the_same_file_and_another_one_another(tmp_path: Path) -> None:
-    first, again = (virtual_connection(WEATHER, folder=tmp_path) for _ in range(2))
+    first, again = (virtual_connection(WEATHER, tmp_path) for _ in range(2))
     assert first == again
-    other = virtual_connection(replace(WEATHER, call_s=9.0), folder=tmp_path)
+    other = virtual_connection(replace(WEATHER, call_s=9.0), tmp_path)
     assert other.args[3] != first.args[3]
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".json", ".json"]
 
 
-def test_the_cache_is_where_the_environment_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WAYFARE_CACHE", str(tmp_path))
-    connection = virtual_connection(WEATHER, profile="flaky", seed=7, speed=0.5)
-    assert Path(connection.args[3]).parent == tmp_path / "virtual"
+def test_the_connection_starts_a_process_on_the_written_file(tmp_path: Path) -> None:
+    connection = virtual_connection(WEATHER, tmp_path, profile="flaky", seed=7, speed=0.5)
+    assert Path(connection.args[3]).parent == tmp_path
     assert connection.args[4:] == ("--profile", "flaky", "--speed", "0.5", "--seed", "7")
     assert SecretVault().missing(connection) == ()
 
 
 @pytest.mark.parametrize("name", ["--http", "${env:HOME}", "a b;c", "ü\ud800", "../x"])
 def test_a_strangers_name_is_no_argument(tmp_path: Path, name: str) -> None:
-    connection = virtual_connection(Server(name, tools=(Tool(name, "do"),)), folder=tmp_path)
+    connection = virtual_connection(Server(name, tools=(Tool(name, "do"),)), tmp_path)
     assert name not in connection.args
     assert Path(connection.args[3]).parent == tmp_path
     (server,) = (
@@ -63,4 +62,4 @@ def test_a_strangers_name_is_no_argument(tmp_path: Path, name: str) -> None:
 def test_a_cache_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "virtual").write_text("a file")
     with pytest.raises(WayfareError, match="set WAYFARE_CACHE"):
-        virtual_connection(WEATHER, folder=tmp_path / "virtual")
+        virtual_connection(WEATHER, tmp_path / "virtual")

@@ -1,4 +1,4 @@
-"""Copies of servers: other names, words and figures; tools, schemas and parameters as they were."""
+"""Copies of servers: other names, words and numbers; tools, schemas and parameters as they were."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.domain.catalog import Catalog, Connection, Server, Tool
-from core.errors import CatalogError, UnknownNameError
-from core.library import sample
+from core.importers.read_shipped import sample
+from core.shared.errors import CatalogError, UnknownNameError
 from core.virtual.multiply import MOST_COPIES, Recipe, copies, multiplied
+from core.virtual.paraphrase import MOST_WORDINGS, wordings
 from core.virtual.synonyms import SYNONYMS, VERB_SYNONYMS, VERBS
-from core.virtual.wording import MOST_WORDINGS, wordings
 
 SAMPLE = sample()
 SERVERS = pytest.mark.parametrize("server", SAMPLE.servers, ids=[server.name for server in SAMPLE.servers])
@@ -50,7 +50,7 @@ def test_the_same_recipe_makes_the_same_copies() -> None:
 
 @given(seed=st.integers(0, 999), spread=st.floats(1, 20))
 @settings(max_examples=40, deadline=None)
-def test_figures_stay_within_their_spread(seed: int, spread: float) -> None:
+def test_numbers_stay_within_their_spread(seed: int, spread: float) -> None:
     server = Server("a", conn_s=0.5, call_s=2.0, ask_usd=0.01, success=0.9, post_accept_failure=0.1, success_variance=0.01,
         tools=(Tool("a", "t", latency_s=4.0, price_usd=0.02, success=0.8), Tool("a", "u")))  # fmt: skip
     (copy,) = copies(server, Recipe(1, seed, spread))
@@ -76,7 +76,7 @@ def test_figures_stay_within_their_spread(seed: int, spread: float) -> None:
         assert (copy.call_s, copy.success, tool.price_usd) == (2.0, 0.9, 0.02)
 
 
-def test_a_spread_of_one_keeps_every_figure() -> None:
+def test_a_spread_of_one_keeps_every_number() -> None:
     server = SAMPLE.servers[3]
     for copy in copies(server, Recipe(2, spread=1.0)):
         assert (copy.conn_s, copy.call_s, copy.success) == (server.conn_s, server.call_s, server.success)

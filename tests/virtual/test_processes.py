@@ -18,9 +18,10 @@ from core.domain.outcome import CallMode, Outcome, OutcomeKind, ToolCall
 from core.mcp_bridge.caller import McpCaller
 from core.mcp_bridge.discovery import discover
 from core.mcp_bridge.pool import SessionPool
+from core.virtual.__main__ import main
 from core.virtual.document import plain_server
 from core.virtual.launch import virtual_connection
-from tests.virtual.conftest import WEATHER
+from tests.virtual.conftest import WEATHER, Bench
 
 LINE = re.compile(r"Virtual server weather \((?P<profile>\w+)\) on (?P<url>http://127\.0\.0\.1:\d+/mcp)")
 Call = Callable[..., Outcome]
@@ -82,7 +83,7 @@ def web(file: Path) -> Iterator[Callable[..., str]]:
 
 
 def steady(server: Server, folder: Path, **options: Any) -> Connection:
-    return virtual_connection(server, folder=folder, speed=0, **{"profile": "steady", **options})
+    return virtual_connection(server, folder, speed=0, **{"profile": "steady", **options})
 
 
 def test_many_tools_over_one_session(call: Call, tmp_path: Path) -> None:
@@ -109,17 +110,18 @@ def test_a_folder_named_core_in_the_working_directory_is_not_ours(
     assert call(steady(Server("lone", tools=(Tool("lone", "do"),)), tmp_path), "do", name="lone").kind is OutcomeKind.OK
 
 
-def test_a_seed_holds_in_another_process(call: Call, pool: SessionPool, tmp_path: Path) -> None:
-    answers = []
-    for seed in (4, 4, 5):
-        answers.append(call(steady(WEATHER, tmp_path, seed=seed), "search_places", {"city": "Oslo"}).content)
-        pool.close_server("weather")
-    assert answers[0] == answers[1] != answers[2]
+def test_a_seed_repeats_in_another_process(call: Call, tmp_path: Path) -> None:
+    arguments = {"city": "Oslo"}
+    theirs = call(steady(WEATHER, tmp_path, seed=4), "search_places", arguments, name="seeded").content
+    ours = [
+        [block.text for block in Bench(WEATHER, seed=seed).call("search_places", arguments).content] for seed in (4, 5)
+    ]
+    assert ours[0] == [block.text for block in theirs] != ours[1]
 
 
 def test_a_crash_harms_only_its_call(call: Call, tmp_path: Path) -> None:
     fragile = Server("fragile", tools=(Tool("fragile", "do"),), post_accept_failure=1.0)
-    connection, healthy = virtual_connection(fragile, folder=tmp_path, speed=0), steady(WEATHER, tmp_path)
+    connection, healthy = virtual_connection(fragile, tmp_path, speed=0), steady(WEATHER, tmp_path)
     for _ in range(2):  # the next call opens a new session, and loses it as well
         assert call(healthy, "bare").kind is OutcomeKind.OK
         crashed = call(connection, "do", name="fragile")
@@ -131,7 +133,7 @@ def test_a_crash_harms_only_its_call(call: Call, tmp_path: Path) -> None:
 
 def test_a_hang_ends_at_the_limit(call: Call, tmp_path: Path) -> None:
     connection = virtual_connection(
-        Server("calm", tools=(Tool("calm", "do"),)), profile="outages", seed=2, folder=tmp_path, speed=0
+        Server("calm", tools=(Tool("calm", "do"),)), tmp_path, profile="outages", seed=2, speed=0
     )
     kinds = [call(connection, "do", name="calm", timeout_s=0.3).kind for _ in range(23)]
     first = kinds.index(OutcomeKind.TIMEOUT)
@@ -152,26 +154,24 @@ def test_over_http_with_everything_in_its_place(call: Call, pool: SessionPool, w
     ]
 
 
-def test_over_http_a_crash_drops_one_connection(call: Call, web: Callable[..., str]) -> None:
-    url = web("--profile", "crashing", "--seed", "3", "--speed", "0")
-    outcomes = [call(Connection("http", url=url), "bare") for _ in range(12)]
+def test_over_http_a_crash_drops_one_connection_and_leaves_the_calls_beside_it(
+    call: Call, pool: SessionPool, web: Callable[..., str]
+) -> None:
+    connection = Connection("http", url=web("--profile", "crashing", "--seed", "3", "--speed", "0"))
+    outcomes = [call(connection, "bare") for _ in range(12)]
     assert {OutcomeKind.OK, OutcomeKind.CRASH} <= {outcome.kind for outcome in outcomes}
     assert all(outcome.simulated for outcome in outcomes)
-
-
-def test_over_http_a_drop_leaves_the_calls_beside_it(pool: SessionPool, web: Callable[..., str]) -> None:
-    connection = Connection("http", url=web("--profile", "crashing", "--seed", "3", "--speed", "0"))
-    outcomes: list[Outcome] = []
+    beside: list[Outcome] = []
 
     def one() -> None:
-        outcomes.append(McpCaller(pool).call(ToolCall("weather", "bare", {}, 60), None, connection))
+        beside.append(McpCaller(pool).call(ToolCall("weather", "bare", {}, 60), None, connection))
 
     threads = [threading.Thread(target=one) for _ in range(12)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    kinds = [outcome.kind for outcome in outcomes]
+    kinds = [outcome.kind for outcome in beside]
     assert kinds.count(OutcomeKind.OK) >= 5
     assert OutcomeKind.TIMEOUT not in kinds
 
@@ -193,20 +193,32 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         (("nobody",), "There is no server 'nobody'; name one of: weather, mail."),
         ((), "Which server? Name one of: weather, mail."),
         (("weather", "--profile", "odd"), "invalid choice: 'odd'"),
-        (("weather", "--http", "70000"), "Cannot listen on 127.0.0.1:70000"),
     ],
 )
-def test_wrong_use_is_one_sentence(file: Path, options: tuple[str, ...], words: str) -> None:
-    done = run(str(file), *options)
+def test_wrong_use_is_one_sentence(
+    file: Path, options: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        code = main([str(file), *options])
+    except SystemExit as left:  # argparse's way
+        code = left.code
+    out, err = capsys.readouterr()
+    assert (code, out) == (2, "")
+    assert words in err
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "words"),
+    [
+        ("gone.json", (), "cannot be read"),
+        ("world.json", ("weather", "--http", "70000"), "Cannot listen on 127.0.0.1:70000"),
+    ],
+)
+def test_wrong_use_ends_the_process_with_two(file: Path, name: str, options: tuple[str, ...], words: str) -> None:
+    done = run(str(file.with_name(name)), *options)
     assert (done.returncode, done.stdout) == (2, "")
     assert words in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_a_file_that_is_none(tmp_path: Path) -> None:
-    done = run(str(tmp_path / "gone.json"))
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "cannot be read" in done.stderr
 
 
 def test_it_ends_when_its_client_leaves(file: Path) -> None:

@@ -11,10 +11,10 @@ from mcp import MCPError
 
 from core.domain.catalog import Server, Tool
 from core.domain.outcome import SIMULATED_MARK
-from core.library import sample
-from core.mcp_bridge.wire import tool_from_wire
+from core.importers.read_shipped import sample
+from core.mcp_bridge.codec import decode_tool
 from core.virtual import SENTENCE
-from core.virtual.fate import Ending, Fate
+from core.virtual.failure_model import Ending, PlannedCall
 from tests.virtual.conftest import WEATHER, Bench
 
 Make = Callable[..., Bench]
@@ -39,7 +39,7 @@ def test_what_a_client_learns_is_what_the_sample_says(bench: Make, name: str) ->
     catalog = sample()
     server = catalog.servers[catalog.server_row[name]]
     for tool, wire in zip(server.tools, bench(server).ask(listed), strict=True):
-        again = tool_from_wire(server.name, wire)
+        again = decode_tool(server.name, wire)
         assert again.definition() == {**tool.definition(), "inputSchema": dict(tool.input_schema or {"type": "object"})}
         assert (again.output_schema, again.hints, again.title) == (tool.output_schema, tool.hints, tool.title)
 
@@ -70,7 +70,7 @@ def test_both_eras_get_the_result_with_its_mark(bench: Make, mode: str) -> None:
     assert json.loads(text) == result.structured_content
 
 
-def test_a_tool_that_promises_nothing_answers_in_text(bench: Make) -> None:
+def test_a_tool_without_an_output_schema_returns_text(bench: Make) -> None:
     result = bench().call("search_places", {"city": "Oslo"})
     assert result.structured_content is None
     places = json.loads(result.content[1].text)["places"]
@@ -95,8 +95,8 @@ def test_bad_calls_are_tool_errors_with_a_sentence_and_the_mark(
     assert result.meta[SIMULATED_MARK] is True
 
 
-def test_it_waits_as_long_as_its_fate_says(bench: Make) -> None:
-    made = bench(WEATHER, Fate(1.5, Ending.ANSWER), Fate(0.25, Ending.ERROR))
+def test_it_waits_as_long_as_planned(bench: Make) -> None:
+    made = bench(WEATHER, PlannedCall(1.5, Ending.RESULT), PlannedCall(0.25, Ending.ERROR))
     assert not made.call("bare").is_error
     failed = made.call("bare")
     assert failed.is_error
@@ -106,17 +106,17 @@ def test_it_waits_as_long_as_its_fate_says(bench: Make) -> None:
 
 
 def test_bad_arguments_come_before_a_drawn_failure(bench: Make) -> None:
-    result = bench(WEATHER, Fate(0.0, Ending.ERROR)).call("get_forecast")
+    result = bench(WEATHER, PlannedCall(0.0, Ending.ERROR)).call("get_forecast")
     assert "city is required" in result.content[0].text
 
 
-def test_a_hang_is_never_answered(bench: Make) -> None:
+def test_a_hang_never_returns(bench: Make) -> None:
     with pytest.raises(MCPError, match="Timed out"):
-        bench(WEATHER, Fate(0.0, Ending.HANG)).call("bare", read_timeout_seconds=0.05)
+        bench(WEATHER, PlannedCall(0.0, Ending.HANG)).call("bare", read_timeout_seconds=0.05)
 
 
 def test_a_drop_asks_for_it(bench: Make) -> None:
-    made = bench(WEATHER, Fate(0.0, Ending.DROP))
+    made = bench(WEATHER, PlannedCall(0.0, Ending.DROP))
     with pytest.raises(MCPError):
         made.call("bare")
     assert made.dropped == ["tools/call"]

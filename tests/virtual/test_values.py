@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.schemas import admitted_by
-from core.virtual.flattening import merged
-from core.virtual.patterns import matching_text
-from core.virtual.texts import FORMATS
-from core.virtual.values import NoValueError, value_for
+from core.shared.json_schema import admitted_by
+from core.virtual.regex_samples import matching_text
+from core.virtual.schema_flattening import merged
+from core.virtual.schema_texts import FORMATS
+from core.virtual.schema_values import NoValueError, value_for
 
 TREE = {"$ref": "#/$defs/tree", "$defs": {"tree": {
     "type": "object", "required": ["name", "kids"], "additionalProperties": False,
@@ -139,7 +139,7 @@ def test_records_repeat_arguments_but_not_their_ids() -> None:
 
 
 @pytest.mark.parametrize("limit", ["limit", "max_results", "maxResults", "count", "per_page", "pageSize", "top_k"])
-def test_a_list_is_no_longer_than_was_asked_for(limit: str) -> None:
+def test_a_list_is_no_longer_than_its_limit(limit: str) -> None:
     schema = {"type": "object", "required": ["hits", "total"], "properties": {
         "hits": {"type": "array", "items": {"type": "string"}}, "total": {"type": "integer"},
     }}  # fmt: skip
@@ -147,7 +147,7 @@ def test_a_list_is_no_longer_than_was_asked_for(limit: str) -> None:
     assert len(value["hits"]) == value["total"] == 1
 
 
-def test_texts_are_about_what_was_asked() -> None:
+def test_texts_are_about_the_query() -> None:
     schema = {
         "type": "object",
         "required": ["title", "summary"],

@@ -1,4 +1,4 @@
-"""A bare stdio server whose one tool answers with numbers that JSON does not have and text that is no Unicode."""
+"""A bare stdio server whose one tool returns numbers that JSON does not have and text that is no Unicode."""
 
 import json
 import sys

@@ -1,0 +1,180 @@
+"""The composition root: settings in, services out. Nothing else chooses an encoder or builds a connection pool.
+
+>>> with open_app(Settings(db=":memory:")) as app:
+...     sorted(info.name for info in app.catalogs.infos())
+['attention-120', 'sample', 'search-15']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.embedding.cached import CachedEncoder
+from core.embedding.onnx import onnx_source
+from core.embedding.packaged_vectors import PackagedVectors
+from core.execution.base import ToolCaller
+from core.mcp_bridge.lazy_pool import LazyPool
+from core.mcp_bridge.secrets import SecretVault
+from core.network.saved import NetworkProfiles
+from core.planning.environment import planners
+from core.services.attention import AttentionService
+from core.services.calibrations import CalibrationService
+from core.services.calls import CallService
+from core.services.catalog_editor import CatalogEditor
+from core.services.catalog_map import CatalogMaps
+from core.services.catalogs import CatalogService
+from core.services.decision_log import DecisionLog
+from core.services.feedback import FeedbackService
+from core.services.lab import LabService
+from core.services.learnt_models import LearntModels
+from core.services.lint_reports import LintReports
+from core.services.routing import RoutingService
+from core.services.scenarios import ScenarioService
+from core.shared.errors import WayfareError
+from core.shared.progress import LatestStep, Report, silent
+from core.shared.settings import Settings
+from core.store import Store
+from sample_catalog import VECTORS
+
+CLOSING_LIMIT_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """The services over one store. Thread-safe. Close it, or use it as a context manager.
+
+    `startup` knows what a first start is doing, `encoders` are those that a decision needs.
+    """
+
+    settings: Settings
+    startup: LatestStep
+    encoders: tuple[CachedEncoder, ...]
+    store: Store
+    vault: SecretVault
+    catalogs: CatalogService
+    catalog_editor: CatalogEditor
+    maps: CatalogMaps
+    lint_reports: LintReports
+    routing: RoutingService
+    feedback: FeedbackService
+    calibrations: CalibrationService
+    calls: CallService
+    scenarios: ScenarioService
+    lab: LabService
+    attention: AttentionService
+    networks: NetworkProfiles
+    pool: LazyPool
+
+    def warm(self, catalog: str) -> None:
+        """Get ready for a first decision and a first call. What fails here is said when it is needed."""
+        try:
+            self.catalogs.prepare(catalog)
+            for encoder in self.encoders:
+                encoder.encode_query("warm up")
+        except WayfareError:
+            return
+        self.pool.get()
+
+    def is_ready(self, catalog: str) -> bool:
+        """Whether a decision on this catalog is made at once: nothing is left to be embedded or opened."""
+        return self.catalogs.is_prepared(catalog) and all(encoder.is_open for encoder in self.encoders)
+
+    def make_ready(self, catalog: str) -> None:
+        """Embed and open what a decision needs. Raises WayfareError."""
+        self.catalogs.prepare(catalog)
+        for encoder in self.encoders:
+            encoder.encoder()
+
+    def close(self) -> None:
+        """End sessions and calls, commit what is queued."""
+        self.calls.close()
+        self.pool.close()  # what is still under way ends as cancelled
+        self.calls.wait(CLOSING_LIMIT_S)
+        self.store.close()
+
+    def __enter__(self) -> App:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+def open_app(settings: Settings | None = None, *, report: Report = silent) -> App:
+    """An app over the store that the settings name (None: those of the environment), with the default encoder.
+
+    `report` is told what a first start has to do. Raises StoreError, StoreBusyError.
+    """
+    chosen = Settings.from_environment() if settings is None else settings
+    return build_app(Store(chosen.db), chosen, report=report)
+
+
+def build_app(
+    store: Store,
+    settings: Settings | None = None,
+    *,
+    encoder: CachedEncoder | None = None,
+    caller: Callable[[], ToolCaller] | None = None,
+    report: Report = silent,
+) -> App:
+    """The same over a store that is open already; closing the app closes it. Tests give an encoder and a caller."""
+    chosen = Settings.from_environment() if settings is None else settings
+    startup = LatestStep(report)
+    embedding = _encoder(store, chosen, startup) if encoder is None else encoder
+    tuned = _encoder(store, chosen, startup, tuned=True) if encoder is None else encoder
+    vault = SecretVault(chosen.environment)
+    pool = LazyPool(vault)
+    networks = NetworkProfiles(chosen.networks_folder)
+    known_planners = planners(chosen.environment)
+    learnt = LearntModels(store, tuned)
+    catalogs = CatalogService(
+        store, embedding, tuned=tuned, learnt=learnt, cross_encoder=chosen.reranker, now=chosen.now
+    )
+    maps = CatalogMaps(catalogs, embedding, store.vectors)
+    lint_reports = LintReports(catalogs)
+    routing = RoutingService(catalogs, DecisionLog(store), known_planners)
+    feedback = FeedbackService(store, catalogs, learnt, now=chosen.now)
+    calls = CallService(
+        store,
+        catalogs,
+        caller or pool.caller,
+        rng=np.random.default_rng(chosen.seed),
+        virtual_folder=chosen.virtual_folder,
+    )
+    return App(
+        settings=chosen,
+        startup=startup,
+        encoders=(embedding, tuned),
+        store=store,
+        vault=vault,
+        catalogs=catalogs,
+        catalog_editor=CatalogEditor(catalogs, vault, pool.get),
+        maps=maps,
+        lint_reports=lint_reports,
+        routing=routing,
+        feedback=feedback,
+        calibrations=CalibrationService(store, catalogs, learnt, routing, feedback, now=chosen.now),
+        calls=calls,
+        scenarios=ScenarioService(
+            catalogs,
+            known_planners,
+            store.scenario_runs,
+            networks=networks,
+            virtual_folder=chosen.virtual_folder,
+            vault=vault,
+            record=store.events.append_later,
+            now=chosen.now,
+        ),
+        lab=LabService(routing, catalogs, calls),
+        attention=AttentionService(catalogs, pool.get, virtual_folder=chosen.virtual_folder),
+        networks=networks,
+        pool=pool,
+    )
+
+
+def _encoder(store: Store, settings: Settings, report: Report, *, tuned: bool = False) -> CachedEncoder:
+    """The encoder of the papers' forms, or the one tuned for relevance; vectors of the shipped catalogs come with Wayfare."""
+    source = onnx_source(settings.models_folder, tuned=tuned, difference=settings.encoder_difference, report=report)
+    return CachedEncoder(source, PackagedVectors(store.vectors, VECTORS, report), report=report)

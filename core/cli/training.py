@@ -1,0 +1,180 @@
+"""`wayfare train-encoder`: tune the encoder to tool retrieval, on the catalogs that ship and on one's own."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from core.app import App, Settings, open_app
+from core.cli.options import db_option, json_option, print_json, print_table, printable
+from core.shared.errors import CatalogError, ParameterError
+from core.shared.progress import Step
+
+if TYPE_CHECKING:  # torch is loaded when a training begins, not when the command is asked for help
+    from core.embedding.sentence import SentenceEncoder
+    from core.tuning.judging import Judgement
+    from core.tuning.pairs import LabelledCatalog
+
+FORM = "CATALOG=TASKS"
+
+
+@click.command("train-encoder")
+@click.option("--out", type=click.Path(path_type=Path), help="The file to write (default: beside the store).")
+@click.option("--seed", type=click.IntRange(min=0), default=11, show_default=True, help="What is drawn at random.")
+@click.option("--train", metavar="CATALOG[=TASKS]", multiple=True, help="Train on this as well; may be repeated.")
+@click.option("--judge", metavar=FORM, multiple=True, help="Measure the gain on these tasks; may be repeated.")
+@click.option("--steps", type=click.IntRange(min=1), help="Stop after so many steps: a trial, not a training.")
+@db_option
+@json_option
+def train_encoder(
+    out: Path | None,
+    seed: int,
+    train: tuple[str, ...],
+    judge: tuple[str, ...],
+    steps: int | None,
+    db: Path | None,
+    as_json: bool,
+) -> None:
+    """Tune the encoder that estimates fit; about 15 minutes on two cores.
+
+    Trains on the catalogs that ship and on those given with --train, and writes a file of less than 2 MB. It is used where
+    WAYFARE_ENCODER_DIFFERENCE names it. Judge it by tasks that it is not trained on.
+
+    Example: wayfare train-encoder --train mine.json=labelled.jsonl --judge other.json=tasks.jsonl
+    """
+    settings = Settings.from_environment(db=db)
+    file = _writable(out or settings.tuned_encoder)
+    more, judged = _labelled(train, judge, settings)
+    started = time.perf_counter()
+    encoder, catalogs = _train(file, more, seed=seed, steps=steps or 0)
+    elapsed_s = time.perf_counter() - started
+    judgements = _judgements(file, encoder, catalogs, judged)
+    if as_json:
+        _print_document(file, elapsed_s, judgements)
+    else:
+        _print_judgements(judgements)
+        click.echo(f"{file}, {file.stat().st_size / 1e6:.1f} MB, made in {elapsed_s:,.0f} s.")
+        click.echo("It is a trial of a few steps: train without --steps before you use it." if steps else _use(file))
+
+
+def _train(
+    file: Path, more: Sequence[LabelledCatalog], *, seed: int, steps: int
+) -> tuple[SentenceEncoder, list[LabelledCatalog]]:
+    """Train and write the file; the encoder, which is the frozen one again, and every catalog that was trained on."""
+    from core.embedding.difference import low_rank, save
+    from core.embedding.model import model_folder
+    from core.embedding.sentence import SentenceEncoder
+    from core.tuning.settings import TuningSettings
+    from core.tuning.sources import shipped_catalogs
+    from core.tuning.training import tune
+
+    options, folder, catalogs = TuningSettings(seed=seed, steps=steps), model_folder(), [*shipped_catalogs(), *more]
+    encoder = SentenceEncoder(folder)
+    change = tune(encoder.transformer, catalogs, options, _tell)
+    arrays = low_rank(change.scaled(options.share), options.rank)
+    save(file, arrays, {"base": folder.key, "catalogs": [catalog.name for catalog in catalogs], **asdict(options)})
+    return encoder, catalogs
+
+
+def _labelled(
+    train: Sequence[str], judge: Sequence[str], settings: Settings
+) -> tuple[list[LabelledCatalog], list[LabelledCatalog]]:
+    """What the options name, read before anything slow begins; the store is closed again."""
+    if not train and not judge:
+        return [], []
+    with open_app(settings) as app:
+        return [_read(app, text, tasks_needed=False) for text in train], [_read(app, text) for text in judge]
+
+
+def _read(app: App, text: str, *, tasks_needed: bool = True) -> LabelledCatalog:
+    from core.tuning.judging import queries_of
+    from core.tuning.sources import labelled_catalog
+
+    name, _, tasks = text.partition("=")
+    if not name or (tasks_needed and not tasks):
+        raise ParameterError(f"{text!r} is not {FORM}; write for example mine.json=labelled.jsonl.")
+    found = labelled_catalog(app.catalogs.open(name), app.lab.read_tasks(Path(tasks)) if tasks else ())
+    if tasks_needed and not queries_of(found):
+        raise CatalogError(f"{tasks}: no task names a tool of {name}; give tasks that were labelled with it.")
+    return replace(found, name=Path(tasks).name) if tasks_needed else found
+
+
+def _judgements(
+    file: Path, frozen: SentenceEncoder, trained: Sequence[LabelledCatalog], judged: Sequence[LabelledCatalog]
+) -> list[Judgement]:
+    """Each judged catalog with the frozen encoder and with the one that `file` makes of it."""
+    if not judged:
+        return []
+    from core.embedding.difference import tuned_folder
+    from core.embedding.model import model_folder
+    from core.embedding.sentence import SentenceEncoder
+    from core.tuning.judging import Trained, judge
+
+    tuned, known = SentenceEncoder(tuned_folder(model_folder(), file)), Trained.on(trained)
+    found: list[Judgement] = []
+    for place, catalog in enumerate(judged):
+        _tell(Step(f"Judging by {printable(catalog.name)}", place + 1, len(judged)))
+        found += judge(catalog, frozen.encode, tuned.encode, known)
+    return found
+
+
+def _use(file: Path) -> str:
+    return f"To use it, set WAYFARE_ENCODER_DIFFERENCE={file}"
+
+
+def _print_document(file: Path, elapsed_s: float, judgements: Sequence[Judgement]) -> None:
+    from core.tuning.judging import conclusion
+
+    document = {"file": str(file), "elapsed_s": elapsed_s, "judged": [asdict(item) for item in judgements]}
+    print_json(document | {"conclusion": conclusion(judgements)})
+
+
+def _print_judgements(judgements: Sequence[Judgement]) -> None:
+    from core.tuning.judging import conclusion
+
+    if judgements:
+        print_table(
+            ("tasks", "trained on", "queries", "view", "MRR frozen", "tuned", "gain", "95 %", "hit@1", "hit@3"),
+            [_row(judgement) for judgement in judgements],
+        )
+        click.echo()
+    click.echo(conclusion(judgements))
+
+
+def _row(judgement: Judgement) -> tuple[str, ...]:
+    before, after = judgement.frozen, judgement.tuned
+    return (
+        judgement.name,
+        "no" if judgement.left_out else "yes",
+        str(judgement.queries),
+        judgement.view,
+        f"{before.mrr:.3f}",
+        f"{after.mrr:.3f}",
+        f"{after.mrr - before.mrr:+.3f}",
+        f"{judgement.low:+.3f} .. {judgement.high:+.3f}",
+        f"{before.hit_1:.3f} -> {after.hit_1:.3f}",
+        f"{before.hit_3:.3f} -> {after.hit_3:.3f}",
+    )
+
+
+def _tell(step: Step | None) -> None:
+    if step is not None:
+        click.echo(str(step), err=True)
+
+
+def _writable(file: Path) -> Path:
+    """The file, absolute, in a folder that is there. Raises ParameterError where it cannot be written."""
+    whole = file.expanduser().absolute()
+    try:
+        whole.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise ParameterError(f"--out {file}: its folder cannot be made ({problem.strerror}); give another.") from None
+    if whole.is_dir() or not os.access(whole.parent, os.W_OK):
+        raise ParameterError(f"--out {file} cannot be written; give a file in a folder of your own.")
+    return whole

@@ -1,0 +1,164 @@
+"""What people say of decisions, and what was learnt from it: labels, and calibrations fitted to them.
+
+A label says that a tool was right or wrong for a sub-task. Nothing is changed or removed: a label is taken back by an entry
+that names it. "Should have been X" is two labels: right for X, wrong for the tool that was shown.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, cast
+
+from core.domain.catalog import Catalog
+from core.domain.scenario_run import fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class By:
+    """Who says or switches something, as far as that is known, and the way it came (console, cli, file, agent)."""
+
+    visitor: str = ""
+    origin: str = "console"
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """One judgement of one tool (`server::tool`) for one sub-task.
+
+    `visitor` and `origin` are those of `By`. `retracts` is the id of the label that this entry takes back, which it otherwise
+    repeats; empty for a label itself.
+    """
+
+    id: str
+    at: datetime
+    catalog: str
+    subtask: str
+    server_hint: str
+    tool: str
+    right: bool
+    visitor: str
+    origin: str
+    decision_id: str | None
+    note: str = ""
+    retracts: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Worked:
+    """A real call that ended well, made on a decision: weak evidence that the tool fits the sub-task."""
+
+    outcome_id: str
+    subtask: str
+    server_hint: str
+    tool: str
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledQuery:
+    """One sub-task with what labels say of it; `group` is shared by sub-tasks of one question, which belong together."""
+
+    subtask: str
+    server_hint: str
+    right: tuple[str, ...]
+    wrong: tuple[str, ...] = ()
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A named fit to one catalog's labels: `values_json` is what it sets (`core.relevance.learnt_values`), `report_json` the
+    measures on held-back folds before and after, with intervals. `labels` is how many sub-tasks it was fitted to."""
+
+    id: str
+    at: datetime
+    catalog: str
+    name: str
+    values_json: str
+    report_json: str
+    labels: int
+    catalog_fingerprint: str
+    origin: str
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """The measures; empty where their text is damaged."""
+        try:
+            found: object = json.loads(self.report_json)
+        except ValueError:
+            return {}
+        return cast(dict[str, Any], found) if isinstance(found, dict) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationSwitch:
+    """One step in the history of what is in force: `calibration` is the id that was switched on, "" for what Wayfare comes
+    with, None where the last step was undone."""
+
+    at: datetime
+    catalog: str
+    calibration: str | None
+    visitor: str
+    origin: str
+
+
+def in_force(labels: Iterable[Label]) -> tuple[Label, ...]:
+    """Labels that count, oldest first: not taken back, and of each visitor, sub-task and tool the last one. Saying the same
+    again adds nothing."""
+    listed = list(labels)
+    gone = {label.retracts for label in listed if label.retracts}
+    last: dict[tuple[str, ...], Label] = {}
+    for label in listed:
+        if not label.retracts and label.id not in gone:
+            key = (label.visitor, label.origin, label.subtask, label.server_hint, label.tool)
+            last.pop(key, None)
+            last[key] = label
+    return tuple(last.values())
+
+
+def steps_to_undo(switches: Iterable[CalibrationSwitch]) -> list[str]:
+    """The ids that were switched on and not undone, oldest first; "" stands for what Wayfare comes with."""
+    stack: list[str] = []
+    for switch in switches:
+        if switch.calibration is not None:
+            stack.append(switch.calibration)
+        elif stack:
+            stack.pop()
+    return stack
+
+
+def switched_on(switches: Iterable[CalibrationSwitch]) -> str:
+    """The id of the calibration in force after these steps, "" where there is none; an undo goes one step back.
+
+    >>> from datetime import UTC
+    >>> steps = [CalibrationSwitch(datetime.now(UTC), "demo", step, "", "cli") for step in ("a", "b", None)]
+    >>> switched_on(steps), switched_on(steps[:2]), switched_on([*steps, steps[-1]])
+    ('a', 'b', '')
+    """
+    stack = steps_to_undo(switches)
+    return stack[-1] if stack else ""
+
+
+def labelled_queries(labels: Sequence[Label]) -> tuple[LabelledQuery, ...]:
+    """Labels in force, one entry for each sub-task and hint, in order of their first label. A tool that more visitors call
+    right than wrong is right; one that as many call wrong is neither."""
+    votes: dict[tuple[str, str], dict[str, int]] = {}
+    for label in labels:
+        tools = votes.setdefault((label.subtask, label.server_hint), {})
+        tools[label.tool] = tools.get(label.tool, 0) + (1 if label.right else -1)
+    return tuple(
+        LabelledQuery(
+            subtask,
+            hint,
+            tuple(tool for tool, vote in tools.items() if vote > 0),
+            tuple(tool for tool, vote in tools.items() if vote < 0),
+        )
+        for (subtask, hint), tools in votes.items()
+    )
+
+
+def catalog_fingerprint(catalog: Catalog) -> str:
+    """Names and descriptions of a catalog's tools in 16 hexadecimal digits: whether a fit was made to these very texts."""
+    return fingerprint([[tool.id, tool.description] for tool in catalog.tools])

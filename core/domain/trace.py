@@ -1,0 +1,175 @@
+"""What a decision knows of every server and every tool: columns over the catalog, and the rows that are read from them.
+
+Each figure is declared once and has two forms: a column over all servers (S,) or tools (T,) in a trace, so that a loser keeps
+its numbers, and a plain value in a row, made when somebody looks at one. What is expected of a call (`ServerEstimates`,
+`ToolEstimates`) is the part of a trace that comes from the statistics alone, before any router has ranked anything.
+
+To add a figure, declare it in `ServerColumns` or `ToolColumns` (or in the estimates): the row has it too.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from functools import cache
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Number = TypeVar("Number")  # a column of floats, or one of them
+Price = TypeVar("Price")  # a column of USD per call where NaN means that there is none, or one price or None
+Flag = TypeVar("Flag")  # a column of booleans, or one of them
+Place = TypeVar("Place")  # a column of whole numbers, or one of them
+
+
+class Drop(StrEnum):
+    """The stage at which a tool was dropped."""
+
+    NOT_SHORTLISTED = "not_shortlisted"
+    REJECTED = "rejected"
+    NOT_AFFORDABLE = "not_affordable"
+    OUTRANKED = "outranked"
+    PRUNED = "pruned"  # not in a curated list
+    BELOW_THRESHOLD = "below_threshold"
+    GATED = "gated"  # a precondition on the agent's state does not hold
+    NOT_RETRIEVED = "not_retrieved"  # its server was searched, the tool was not among the best
+    REFUSED = "refused"  # the router judged that no tool can do the sub-task
+    NOT_WORTH = "not_worth"  # a try of it is expected to cost more than it brings
+
+
+DROPS = tuple(Drop)
+KEPT = -1  # code in ToolTrace.dropped of a tool that is a candidate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerEstimates(Generic[Number]):
+    """What a call to a server is expected to take, EHRR (2): overhead before it and the call itself in s, conservative
+    success r~ and post-accept failure in [0, 1], and the expected time to success C_i in s."""
+
+    fixed_s: Number
+    call_s: Number
+    success: Number
+    post_accept_failure: Number
+    cost_s: Number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerColumns(ServerEstimates[Number], Generic[Number, Price, Flag, Place]):
+    """A server in a decision: similarity in [0, 1], utility U_i (or the router's own score), prices in USD per call.
+
+    `rank` counts from 1 by utility. `accepted` is False for a server that no price was offered to.
+    """
+
+    similarity: Number
+    utility: Number
+    posted_price_usd: Price
+    ask_usd: Price
+    rank: Place
+    shortlisted: Flag
+    accepted: Flag
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerRow(ServerColumns[float, float | None, bool, int]):
+    """One server of a decision."""
+
+    server: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerTrace(ServerColumns[Array, Array, NDArray[np.bool_], NDArray[np.int64]]):
+    """All servers of a decision, shape (S,) each."""
+
+    names: tuple[str, ...]
+
+    def row(self, row: int) -> ServerRow:
+        """One server. Its posted price is None where it is not on the short-list, for nothing was offered to it."""
+        values = _values(self, ServerColumns, row)
+        if not values["shortlisted"]:
+            values["posted_price_usd"] = None
+        return ServerRow(server=self.names[row], **values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolEstimates(Generic[Number, Price]):
+    """What a call of a tool is expected to take and cost: latency in s, the chance (1 - pfail) r that one attempt succeeds,
+    the two terms of C_ij in s, EHRR (6), and the price in USD per call."""
+
+    latency_s: Number
+    success: Number
+    time_cost_s: Number
+    money_cost_s: Number
+    price_usd: Price
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolColumns(ToolEstimates[Number, Price], Generic[Number, Price, Flag]):
+    """A tool in a decision: similarity in [0, 1], utility by EHRR (7) (or the router's own score), and whether its price is
+    at most the posted price of its server."""
+
+    similarity: Number
+    utility: Number
+    affordable: Flag
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRow(ToolColumns[float, float | None, bool]):
+    """One tool of a decision. `rank` is None where it was not in the race, `dropped_by` where it is a candidate."""
+
+    tool: str
+    server: str
+    rank: int | None
+    dropped_by: Drop | None
+    tokens: int
+
+    @property
+    def cost_s(self) -> float:
+        """C_ij, EHRR (6)."""
+        return self.time_cost_s + self.money_cost_s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolTrace(ToolColumns[Array, Array, NDArray[np.bool_]]):
+    """All tools of a decision, shape (T,) each. `server_row` is the row of a tool's server.
+
+    `rank` counts from 1 among affordable tools on accepted servers, 0 elsewhere; `dropped` holds an index into `DROPS`, or
+    `KEPT`.
+    """
+
+    ids: tuple[str, ...]
+    server_row: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    dropped: NDArray[np.int8]
+
+    def row(self, row: int, *, server: str, tokens: int) -> ToolRow:
+        """One tool, with the name of its server and the tokens of its definition."""
+        dropped = int(self.dropped[row])
+        return ToolRow(
+            tool=self.ids[row],
+            server=server,
+            rank=int(self.rank[row]) or None,
+            dropped_by=None if dropped == KEPT else DROPS[dropped],
+            tokens=tokens,
+            **_values(self, ToolColumns, row),
+        )
+
+
+def columns(record: ServerEstimates[Array] | ToolEstimates[Array, Array]) -> dict[str, Any]:
+    """The columns of estimates by name, to make a trace of: `ServerTrace(**columns(estimates), names=...)`."""
+    return {name: getattr(record, name) for name in _names(type(record))}
+
+
+def _values(trace: ServerTrace | ToolTrace, declared: type, row: int) -> dict[str, Any]:
+    return {name: _value(name, getattr(trace, name)[row].item()) for name in _names(declared)}
+
+
+def _value(name: str, value: Any) -> Any:
+    return None if name.endswith("_usd") and not math.isfinite(value) else value
+
+
+@cache
+def _names(declared: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(declared))

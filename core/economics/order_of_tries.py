@@ -1,0 +1,196 @@
+"""The order in which tools are worth trying: the one of largest expected value (ours; spec, section 7.7).
+
+An agent tries candidates until one works. A try of tool j succeeds where the tool fits (chance p_fit) and delivers
+(chance s_j = r~_j (1 - pfail_j)):
+
+    P_j   = p_fit_j * s_j                                 chance that the try solves the sub-task
+    c_j   = money_j + (1 - P_j) * w_j                     what the try costs, USD: price and time, and w where it was wrong
+    value = sum over tries of [chance that it comes to this try] * (P_j V - c_j)
+
+For independent tries the best order is by P_j / c_j, as long as P_j V > c_j (optimal search; Weitzman 1979 is the general
+case). Tries are not independent: rival tools (one equal function set) fit together or not at all, so that after one of them
+failed the others are less likely to fit; a failure of its server says nothing of the rivals. With f_g, the chance that
+set g fits, and q_j = p_fit_j / f_g, the chance that all tries of a set T_g fail is
+
+    1 - f_g + f_g * prod over T_g of (1 - q_j s_j)
+
+and sets are independent of each other. The search below is exact.
+
+>>> tries = Tries(p_fit=np.array([0.8, 0.8, 0.3]), delivery=np.array([0.9, 0.9, 1.0]),
+...     money_usd=np.full(3, 0.001), wrong_usd=np.full(3, 0.002), rivals=np.array([0, 0, 1]))
+>>> best_order(tries, worth_usd=0.10, most=3).rows       # the rival of the first one comes last
+(0, 2, 1)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.economics.time_to_success import Array
+
+LARGEST_SEARCH = 6
+POOL, POOL_OF_LONG_ORDERS = 12, 8  # tools that are searched over, by their value alone; fewer beyond three tries
+NEXT_LOOKED_AT = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Tries:
+    """What is known of N tools that may be tried. Shapes: (N,) each. `money_usd` is price and time of one try in USD,
+    `wrong_usd` (w) what one costs on top where it does not solve the sub-task; `rivals` numbers each tool's equal set."""
+
+    p_fit: Array
+    delivery: Array
+    money_usd: Array
+    wrong_usd: Array
+    rivals: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Tools in the order of their tries. Per try: `chance` that it solves the sub-task once it comes to it, its
+    `cost_usd`, and the chance that it is `reached`. `value_usd` is the expected value of the whole order."""
+
+    rows: tuple[int, ...]
+    chance: tuple[float, ...]
+    cost_usd: tuple[float, ...]
+    reached: tuple[float, ...]
+    value_usd: float
+
+    @property
+    def success(self) -> float:
+        """The chance that one of the tries solves the sub-task."""
+        return math.fsum(r * p for r, p in zip(self.reached, self.chance, strict=True))
+
+
+def best_order(tries: Tries, *, worth_usd: float, most: int) -> Order:
+    """The order of at most `most` tries with the largest expected value, empty where no try is worth its cost.
+
+    `worth_usd` (V) is what a solved sub-task is worth, infinity for at any price: then the largest chance of success
+    counts, and among those the least cost.
+    Raises ValueError where a number is negative or `most` is not from 1 to 6.
+    """
+    _check(tries, worth_usd, most)
+    search = _Search(tries, worth_usd, most)
+    search.extend((), 1.0, {}, (0.0, 0.0))
+    return evaluated(tries, search.best, worth_usd=worth_usd)
+
+
+def evaluated(tries: Tries, rows: Sequence[int], *, worth_usd: float) -> Order:
+    """An order as it is expected to go, whoever chose it. With an infinite worth its value is minus its cost."""
+    fits = _set_fit(tries, rows)
+    chance, cost, reached = list[float](), list[float](), list[float]()
+    survival, failed, value = 1.0, dict[int, float](), 0.0
+    worth = 0.0 if math.isinf(worth_usd) else worth_usd
+    for row in rows:
+        p, failed_after = _try(tries, fits, failed, row)
+        price = float(tries.money_usd[row]) + (1 - p) * float(tries.wrong_usd[row])
+        chance.append(p)
+        cost.append(price)
+        reached.append(survival)
+        value += survival * (p * worth - price)
+        survival *= 1 - p
+        failed = failed_after
+    return Order(tuple(int(row) for row in rows), tuple(chance), tuple(cost), tuple(reached), value)
+
+
+def worth_of_next(tries: Tries, order: Order) -> tuple[int, float] | None:
+    """The tool that becomes worth a further try first, and from which V on in USD; None where no other may succeed."""
+    alone = tries.p_fit * tries.delivery
+    price = np.divide(
+        tries.money_usd + (1 - alone) * tries.wrong_usd, alone, out=np.full_like(alone, np.inf), where=alone > 0
+    )
+    near = [int(row) for row in np.argsort(price, kind="stable")[: NEXT_LOOKED_AT + len(order.rows)]]
+    fits = _set_fit(tries, [*near, *order.rows])
+    failed = dict[int, float]()
+    for row in order.rows:
+        _, failed = _try(tries, fits, failed, row)
+    best: tuple[int, float] | None = None
+    for row in near:
+        if row in order.rows or alone[row] <= 0:
+            continue
+        p, _ = _try(tries, fits, failed, row)
+        if p <= 0:
+            continue
+        worth = (float(tries.money_usd[row]) + (1 - p) * float(tries.wrong_usd[row])) / p
+        if best is None or worth < best[1]:
+            best = row, worth
+    return best
+
+
+class _Search:
+    """Depth first over orders, cut by a bound: after failures no try has a better chance, or costs less, than alone."""
+
+    def __init__(self, tries: Tries, worth_usd: float, most: int) -> None:
+        self._tries = tries
+        self._worth = worth_usd
+        self._most = most
+        alone = tries.p_fit * tries.delivery
+        gain = alone if math.isinf(worth_usd) else alone * worth_usd - tries.money_usd - (1 - alone) * tries.wrong_usd
+        order = np.lexsort((np.arange(len(gain)), tries.money_usd, -gain))
+        size = POOL if most <= 3 else POOL_OF_LONG_ORDERS
+        self._pool = [int(row) for row in order[:size] if gain[row] > 0]
+        self._fits = _set_fit(tries, self._pool)
+        self._gain = {row: float(gain[row]) for row in self._pool}
+        self.best: tuple[int, ...] = ()
+        self._best = (0.0, 0.0)
+
+    def extend(
+        self, rows: tuple[int, ...], survival: float, failed: dict[int, float], score: tuple[float, float]
+    ) -> None:
+        """Try every further tool after `rows`. A score is (value, 0), or (success, minus cost) where V is infinite."""
+        ranked = round(score[0], 12), score[1]  # equal but for rounding is equal: then the cost decides
+        if ranked > self._best:
+            self.best, self._best = rows, ranked
+        if len(rows) == self._most:
+            return
+        left = [row for row in self._pool if row not in rows]
+        room = math.fsum(self._gain[row] for row in left[: self._most - len(rows)])
+        bound = score[0] + survival * room
+        if bound < self._best[0] - 1e-12:
+            return
+        for row in left:
+            p, failed_after = _try(self._tries, self._fits, failed, row)
+            cost = float(self._tries.money_usd[row]) + (1 - p) * float(self._tries.wrong_usd[row])
+            if math.isinf(self._worth):
+                after = score[0] + survival * p, score[1] - survival * cost
+            elif p * self._worth <= cost:
+                continue
+            else:
+                after = score[0] + survival * (p * self._worth - cost), 0.0
+            self.extend((*rows, row), survival * (1 - p), failed_after, after)
+
+
+def _try(tries: Tries, fits: dict[int, float], failed: dict[int, float], row: int) -> tuple[float, dict[int, float]]:
+    """The chance that this try succeeds after those that failed; and what is known once it failed, too.
+
+    `failed` holds of each set the product of (1 - q_j s_j) over its failed tries.
+    """
+    group = int(tries.rivals[row])
+    fit = fits[group]
+    if fit <= 0:
+        return 0.0, failed
+    product = failed.get(group, 1.0)
+    still = fit * product / (1 - fit + fit * product) if fit < 1 or product > 0 else 1.0
+    q = float(tries.p_fit[row]) / fit * float(tries.delivery[row])
+    return still * q, {**failed, group: product * (1 - q)}
+
+
+def _set_fit(tries: Tries, rows: Sequence[int]) -> dict[int, float]:
+    """The chance that each set of these rows fits: that of its likeliest tool."""
+    groups = {int(tries.rivals[row]) for row in rows}
+    return {group: float(tries.p_fit[tries.rivals == group].max()) for group in groups}
+
+
+def _check(tries: Tries, worth_usd: float, most: int) -> None:
+    for name, numbers in (("p_fit", tries.p_fit), ("delivery", tries.delivery)):
+        if not ((numbers >= 0) & (numbers <= 1)).all():
+            raise ValueError(f"{name} must lie in [0, 1]")
+    if not (tries.money_usd >= 0).all() or not (tries.wrong_usd >= 0).all() or not worth_usd >= 0:
+        raise ValueError("money, worth and the cost of a wrong try must be at least 0")
+    if not 1 <= most <= LARGEST_SEARCH:
+        raise ValueError(f"between 1 and {LARGEST_SEARCH} tries can be planned, not {most}")

@@ -1,0 +1,50 @@
+"""The catalogs that come with Wayfare: their names are reserved, and they cannot be removed. Nothing slow is imported here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import sample_catalog
+from core.importers.checks import name_fault
+from core.shared.errors import CatalogError
+from sample_catalog import testbeds
+
+SAMPLE = "sample"
+
+
+@dataclass(frozen=True, slots=True)
+class ShippedCatalog:
+    """A catalog that comes with Wayfare: what it is, and the files of its servers."""
+
+    about: str
+    files: Callable[[], list[Path]]
+
+
+SHIPPED_CATALOGS = {
+    SAMPLE: ShippedCatalog("shipped with Wayfare", lambda: sorted(sample_catalog.SERVERS_DIR.glob("*.json"))),
+    "attention-120": ShippedCatalog("shipped with Wayfare: the testbed of Tool Attention", testbeds.attention_files),
+    "search-15": ShippedCatalog("shipped with Wayfare: the web-search testbed of NetMCP", testbeds.search_files),
+}
+
+
+@cache
+def shipped_size(name: str) -> tuple[int, int]:
+    """Servers and tools of a catalog that comes with Wayfare, counted without reading it in full.
+
+    >>> shipped_size("attention-120")
+    (6, 120)
+    """
+    documents = [json.loads(path.read_text(encoding="utf-8")) for path in SHIPPED_CATALOGS[name].files()]
+    return len(documents), sum(len(document["tools"]) for document in documents)
+
+
+def check_name(name: str) -> None:
+    """Raises CatalogError where a catalog cannot be kept under this name."""
+    if name in SHIPPED_CATALOGS:
+        raise CatalogError(f"The name {name!r} belongs to a shipped catalog; choose another with --name.")
+    if fault := name_fault(name):
+        raise CatalogError(f"The catalog's name {fault}; choose another with --name.")

@@ -1,0 +1,172 @@
+"""What routing is for: sub-tasks that get solved, and what that takes. Algorithm 1 of EHRR played without a model.
+
+For each labelled task the router decides once, and its candidates are tried in their order, at most `ROUNDS` of them. A tool
+that is not among the task's right ones is an invalid tool call: it takes its time and its price and solves nothing. A right
+one succeeds by its declared reliability, r_ij (1 - pfail_i), drawn for every seed. A route call whose tried candidates hold no
+right tool (or that has none at all) is an invalid route call: an agent would have to route again.
+
+    value = V * solved - price - time / kappa              per task, USD; kappa in s per USD
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.domain.decision import Decision
+from core.domain.task import Task
+from core.routers.context import RoutingContext
+
+ROUNDS = 3
+VALUE_USD = 0.10
+Floats = NDArray[np.float64]
+LiveCall = Callable[[int], tuple[bool, float] | None]  # a tool's row -> went well, seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A mean over seeds with the 95 % interval of that mean over seeds (normal)."""
+
+    mean: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: Floats) -> Interval:
+        """Of one value per seed; nothing finite gives NaN."""
+        known = values[np.isfinite(values)]
+        if not len(known):
+            return cls(float("nan"), float("nan"), float("nan"))
+        half = 1.96 * float(known.std(ddof=1)) / np.sqrt(len(known)) if len(known) > 1 else 0.0
+        return cls(float(known.mean()), float(known.mean() - half), float(known.mean() + half))
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionRun:
+    """One router over all tasks that something can do. Means per task over seeds; per solved sub-task where it says so."""
+
+    router: str
+    n: int
+    success_rate: Interval
+    usd_per_solved: Interval
+    s_per_solved: Interval
+    tokens_per_solved: Interval
+    invalid_route_calls: Interval
+    invalid_tool_calls: Interval
+    invalid_calls: Interval
+    value: Interval
+    usd_per_task: Interval
+    unpriced_tries: float
+
+    def to_json(self) -> dict[str, object]:
+        """What `bench --execute --json` adds to a run; each with its interval under `intervals`."""
+        names = (
+            "success_rate", "usd_per_solved", "s_per_solved", "tokens_per_solved", "invalid_route_calls",
+            "invalid_tool_calls", "invalid_calls", "value", "usd_per_task",
+        )  # fmt: skip
+        found: dict[str, Interval] = {name: getattr(self, name) for name in names}
+        finite = {name: one for name, one in found.items() if np.isfinite(one.mean)}
+        return {
+            **{name: (one.mean if name in finite else None) for name, one in found.items()},
+            "unpriced_tries": self.unpriced_tries,
+            "intervals": {name: [one.low, one.high] for name, one in finite.items()},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """What one task's tries gave, per seed (seeds,): solved, USD, s, invalid tool calls; and what does not vary."""
+
+    solved: NDArray[np.bool_]
+    usd: Floats
+    time_s: Floats
+    invalid_tools: Floats
+    invalid_route: float
+    tokens: float
+    unpriced: int
+
+
+def execute(
+    router: str,
+    tasks: Sequence[Task],
+    route: Callable[[Task], Decision],
+    context: RoutingContext,
+    *,
+    seeds: int = 20,
+    value_usd: float = VALUE_USD,
+    s_per_usd: float,
+    rounds: int = ROUNDS,
+    live: LiveCall | None = None,
+) -> ExecutionRun:
+    """Play every task that something can do; `context` holds the declared figures that outcomes are drawn from.
+
+    The draws of a task belong to it and to its tools: two routers that try the same tool have the same luck.
+    `live` really calls a tool (its row) and says whether it went well and how many seconds it took; None for a tool that may
+    not be called, whose outcome is drawn. Raises ValueError where no task has a right tool.
+    """
+    played = [_played(task, route(task), context, seeds, rounds, live) for task in tasks if task.relevant]
+    if not played:
+        raise ValueError("no task names a tool that can do it")
+    solved = np.stack([one.solved for one in played]).astype(np.float64)  # (tasks, seeds)
+    usd = np.stack([one.usd for one in played])
+    time_s = np.stack([one.time_s for one in played])
+    invalid_tools = np.stack([one.invalid_tools for one in played])
+    invalid_route = np.broadcast_to(np.array([[one.invalid_route] for one in played]), solved.shape)
+    tokens = np.broadcast_to(np.array([[one.tokens] for one in played]), solved.shape)
+    count = solved.sum(axis=0)
+    per_solved = np.divide(1.0, count, out=np.full(seeds, np.nan), where=count > 0)
+    return ExecutionRun(
+        router=router,
+        n=len(played),
+        success_rate=Interval.of(solved.mean(axis=0)),
+        usd_per_solved=Interval.of(usd.sum(axis=0) * per_solved),
+        s_per_solved=Interval.of(time_s.sum(axis=0) * per_solved),
+        tokens_per_solved=Interval.of(tokens.sum(axis=0) * per_solved),
+        invalid_route_calls=Interval.of(invalid_route.mean(axis=0)),
+        invalid_tool_calls=Interval.of(invalid_tools.mean(axis=0)),
+        invalid_calls=Interval.of((invalid_route + invalid_tools).mean(axis=0)),
+        value=Interval.of((value_usd * solved - usd - time_s / s_per_usd).mean(axis=0)),
+        usd_per_task=Interval.of(usd.mean(axis=0)),
+        unpriced_tries=float(sum(one.unpriced for one in played)) / len(played),
+    )
+
+
+def _played(
+    task: Task, decision: Decision, context: RoutingContext, seeds: int, rounds: int, live: LiveCall | None
+) -> _Tried:
+    servers, tools = context.statistics.servers, context.statistics.tools
+    tried = decision.candidates[:rounds]
+    solved = np.zeros(seeds, dtype=np.bool_)
+    usd, time_s, invalid = np.zeros(seeds), np.zeros(seeds), np.zeros(seeds)
+    connected: set[int] = set()
+    unpriced = 0
+    for row in tried:
+        going = ~solved
+        server = int(context.tool_server[row])
+        price = float(tools.price_usd[row])
+        if np.isnan(price):
+            price, unpriced = 0.0, unpriced + 1
+        usd += going * price
+        measured = live(int(row)) if live is not None else None
+        declared_s = float(tools.latency_s[row]) + (0.0 if server in connected else float(servers.conn_s[server]))
+        time_s += going * (declared_s if measured is None else measured[1])
+        connected.add(server)
+        if context.tool_ids[row] in task.relevant and measured is not None:
+            solved |= going & measured[0]
+        elif context.tool_ids[row] in task.relevant:
+            chance = float(tools.success[row]) * (1.0 - float(servers.post_accept_failure[server]))
+            solved |= going & (_luck(task, context.tool_ids[row], seeds) < chance)
+        else:
+            invalid += going
+    found = any(context.tool_ids[row] in task.relevant for row in tried)
+    exposure = decision.exposure
+    return _Tried(solved, usd, time_s, invalid, float(not found), float(exposure.exposed + exposure.cached), unpriced)
+
+
+def _luck(task: Task, tool: str, seeds: int) -> Floats:
+    """Uniform draws of one task's tool, one a seed; the same whichever router tries it."""
+    return np.random.default_rng(zlib.crc32(f"{task.id}/{task.subtask}/{tool}".encode())).random(seeds)

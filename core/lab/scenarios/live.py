@@ -1,0 +1,129 @@
+"""NetMCP's live mode: the tool that a router names is really called over MCP, with the world's network injected.
+
+The pool, its limits and its connections are those of every other call. A virtual server does not wait for its tool's time,
+so that the measured time is the network's:
+
+    network = measured time of the call alone, without connecting; at least 1000 ms where no answer came (an outage)
+
+A crash that a virtual server plays by the catalog's figures is the tool's failure, as in the simulation, and no outage.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from core.domain.catalog import Connection, Server, Tool
+from core.domain.events import OutcomeEvent
+from core.domain.outcome import CallMode, Outcome, OutcomeKind, ToolCall
+from core.lab.scenarios.simulation import CallResult, World
+from core.mcp_bridge.caller import McpCaller
+from core.mcp_bridge.pool import PoolConfig, SessionPool
+from core.mcp_bridge.secrets import SecretVault
+from core.network.injection import FaultKind, Injection
+from core.network.traces import OUTAGE_S
+from core.virtual.launch import virtual_connection
+from core.virtual.schema_values import NoValueError, value_for
+
+ORIGIN = "scenario"
+
+
+class LiveCalls:
+    """The `Call` of a live scenario: one router's, with connections of its own. A context manager; leaving ends them.
+
+    Virtual servers are started from files in `virtual_folder`. `limit_s` bounds a call. Between two calls a step of the network
+    passes on the pool's clock, without waiting. Each outcome goes to `record`. Setting `cancel` ends the call under way.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        virtual_folder: Path,
+        *,
+        seed: int = 0,
+        limit_s: float = OUTAGE_S,
+        vault: SecretVault | None = None,
+        record: Callable[[OutcomeEvent], None] = lambda _: None,
+        cancel: threading.Event | None = None,
+    ) -> None:
+        self._injection = Injection(world.traces, seed=seed, give_up_s=limit_s)
+        self._passed_s = 0.0
+        config = PoolConfig(probe_s=limit_s)
+        self._pool = SessionPool(vault, config, injection=self._injection, clock=self._clock)
+        self._caller = McpCaller(self._pool)
+        self._limit_s = limit_s
+        self._record = record
+        self._virtual_folder = virtual_folder
+        self._cancel = cancel
+        self._connections: dict[str, Connection] = {}
+
+    def __call__(self, world: World, step: int, server: int, tool: int) -> CallResult:
+        """Call a tool at a step."""
+        catalog = world.context.catalog
+        of_server, called = catalog.servers[server], catalog.tools[tool]
+        self._injection.at = world.lead_in + step
+        self._passed_s += world.traces.step_s
+        simulated = not may_be_called(of_server, called)
+        call = ToolCall(of_server.name, called.name, example_arguments(called), self._limit_s, catalog.name)
+        connection = self._virtual(of_server) if simulated else of_server.connection
+        outcome = self._caller.call(call, called, connection, cancel=self._cancel)
+        if simulated:
+            outcome = replace(outcome, mode=CallMode.VIRTUAL)
+        price = float(world.context.statistics.tools.price_usd[tool])
+        outcome = replace(outcome, id=uuid.uuid4().hex, price_usd=outcome.kind.charged_usd(price))
+        self._record(OutcomeEvent.of(outcome, ORIGIN))
+        return CallResult(outcome.kind, self._network_s(outcome), not simulated, outcome.injected)
+
+    def _network_s(self, outcome: Outcome) -> float:
+        if not outcome.kind.post_accept_failure:
+            return outcome.latency_s
+        fault = self._injection.fault(outcome.call.server)
+        reached = fault is None or fault.kind is FaultKind.DELAYED
+        if outcome.simulated and outcome.kind is OutcomeKind.CRASH and reached:
+            return outcome.latency_s
+        return max(outcome.latency_s, OUTAGE_S)
+
+    def _virtual(self, server: Server) -> Connection:
+        if server.name not in self._connections:
+            self._connections[server.name] = virtual_connection(server, self._virtual_folder, speed=0.0)
+        return self._connections[server.name]
+
+    def _clock(self) -> float:
+        return time.perf_counter() + self._passed_s
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._pool.close()
+
+
+def may_be_called(server: Server, tool: Tool) -> bool:
+    """Whether the server itself is called: not a virtual one, and not a tool that may change something, for its arguments
+    are made up. All others are simulated by a virtual server.
+
+    >>> may_be_called(Server("a", connection=Connection("stdio", command="a")), Tool("a", "t"))
+    False
+    """
+    return server.connection is not None and not server.virtual and tool.hints.read_only is True
+
+
+def example_arguments(tool: Tool) -> dict[str, Any]:
+    """Arguments that the tool's schema admits, always the same; none where the schema admits nothing.
+
+    >>> example_arguments(Tool("a", "t", input_schema={"properties": {"n": {"type": "integer", "enum": [7]}}, "required": ["n"]}))
+    {'n': 7}
+    """
+    try:
+        return value_for({"type": "object", **(tool.input_schema or {})}, random.Random(tool.id))  # noqa: S311
+    except NoValueError:
+        return {}

@@ -1,0 +1,205 @@
+"""NetMCP's measures over a run (section III-A), and what it cost. In a live run latencies are measured ones.
+
+    SSR = share of queries that went to a server with a tool that can do them       EE = mean expertise C of the chosen tools
+    AL  = mean network latency of the calls, ms     SL = mean time of a selection, ms     FR = share of calls at >= 1000 ms
+
+C is SONAR's (5) for the setting's s and t and the predicted text, whichever router chose: the same measure for all routers. A tool
+that BM25 did not keep counts as one more beside those that it kept.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.domain.outcome import OutcomeKind
+from core.domain.params import Value
+from core.domain.scenario_run import LIVE, SIMULATED
+from core.lab.scenarios.simulation import Step, World
+from core.network.traces import OUTAGE_S
+from core.routers.context import Query
+from core.routers.ranked_result import Floats
+from core.routers.sonar import expertise
+from core.routers.two_stage import TwoStageParameters, retrieve
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """s servers and t tools are kept, as in s3t6.
+
+    >>> Setting(3, 6).name
+    's3t6'
+    """
+
+    s: int
+    t: int
+
+    @property
+    def name(self) -> str:
+        """As NetMCP writes it."""
+        return f"s{self.s}t{self.t}"
+
+
+SETTINGS = (Setting(3, 6), Setting(4, 8), Setting(5, 10), Setting(6, 12))
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioRun:
+    """One router under one setting. Columns are by step, (N,): rows of servers and tools (-1: nowhere), s, USD.
+
+    `cost_usd` is the sum of what the calls cost, `utility` the mean of the chosen tools, None where none is ranked by.
+    `injected` (N,) says of a live run what the network did to each call.
+    """
+
+    router: str
+    setting: str
+    parameters: dict[str, Value]
+    ssr: float
+    ee: float
+    al_ms: float
+    sl_ms: float
+    fr: float
+    cost_usd: float
+    utility: float | None
+    at: NDArray[np.int64]
+    task: NDArray[np.int64]
+    server: NDArray[np.int64]
+    tool: NDArray[np.int64]
+    network_s: Floats
+    price_usd: Floats
+    ok: NDArray[np.bool_]
+    injected: tuple[str, ...] = ()
+    mode: str = SIMULATED
+
+    def to_json(self) -> dict[str, object]:
+        """One entry of `wayfare scenario --json`; cost and utility where a router ranks by utility, mode where it is live."""
+        measures: dict[str, object] = {
+            "router": self.router,
+            "setting": self.setting,
+            "ssr": round(self.ssr, 4),
+            "ee": round(self.ee, 4),
+            "al_ms": round(self.al_ms, 3),
+            "sl_ms": round(self.sl_ms, 3),
+            "fr": round(self.fr, 4),
+        }
+        if self.mode == LIVE:
+            measures["mode"] = LIVE
+        if self.utility is None:
+            return measures
+        return measures | {"cost_usd": round(self.cost_usd, 6), "utility": round(self.utility, 4)}
+
+
+def measured(
+    world: World, router: str, setting: Setting, parameters: dict[str, Value], steps: Iterable[Step]
+) -> ScenarioRun:
+    """A run's measures. No decision is kept."""
+    judge = Judge(world, setting)
+    columns = _Columns()
+    right, skill, select_ms = 0, 0.0, 0.0
+    utilities: list[float] = []
+    for step in steps:
+        columns.add(step)
+        select_ms += step.select_ms
+        if step.tool >= 0:
+            right += step.server in judge.right(step.task)
+            skill += judge.expertise(step.task, step.tool)
+            if step.decision.economic:
+                utilities.append(float(step.decision.tools.utility[step.tool]))
+    count = max(1, len(columns.at))
+    network_s = np.array(columns.network_s, dtype=np.float64)
+    called_s = network_s[~np.isnan(network_s)]
+    return ScenarioRun(
+        router=router,
+        setting=setting.name,
+        parameters=parameters,
+        ssr=right / count,
+        ee=skill / count,
+        al_ms=float(called_s.mean() * 1e3) if len(called_s) else 0.0,
+        sl_ms=select_ms / count,
+        fr=float(np.mean(called_s >= OUTAGE_S)) if len(called_s) else 0.0,
+        cost_usd=math.fsum(columns.price_usd),
+        utility=statistics.fmean(utilities) if utilities else None,
+        at=np.array(columns.at, dtype=np.int64),
+        task=np.array(columns.task, dtype=np.int64),
+        server=np.array(columns.server, dtype=np.int64),
+        tool=np.array(columns.tool, dtype=np.int64),
+        network_s=network_s,
+        price_usd=np.array(columns.price_usd, dtype=np.float64),
+        ok=np.array(columns.ok, dtype=np.bool_),
+        injected=tuple(columns.injected),
+    )
+
+
+class _Columns:
+    def __init__(self) -> None:
+        self.at: list[int] = []
+        self.task: list[int] = []
+        self.server: list[int] = []
+        self.tool: list[int] = []
+        self.network_s: list[float] = []
+        self.price_usd: list[float] = []
+        self.ok: list[bool] = []
+        self.injected: list[str] = []
+
+    def add(self, step: Step) -> None:
+        self.at.append(step.at)
+        self.task.append(step.task)
+        self.server.append(step.server)
+        self.tool.append(step.tool)
+        self.network_s.append(step.network_s)
+        self.price_usd.append(step.price_usd)
+        self.ok.append(step.kind is OutcomeKind.OK)
+        self.injected.append(step.injected)
+
+
+class Judge:
+    """Whether the server of a choice is right, and the expertise C of its tool."""
+
+    def __init__(self, world: World, setting: Setting) -> None:
+        self._world = world
+        self._parameters = TwoStageParameters(s=setting.s, t=setting.t)
+        self._right: dict[int, frozenset[int]] = {}
+        self._scores: dict[int, tuple[Floats, Floats, float]] = {}
+        self._known: dict[tuple[int, int], float] = {}
+
+    def right(self, task: int) -> frozenset[int]:
+        """Rows of the servers with a tool that can do a task."""
+        if task not in self._right:
+            row = self._world.context.catalog.server_row
+            names = (tool.partition("::")[0] for tool in self._world.tasks[task].relevant)
+            self._right[task] = frozenset(row[name] for name in names if name in row)
+        return self._right[task]
+
+    def expertise(self, task: int, tool: int) -> float:
+        """C of a tool for a task, in [0, 1]."""
+        if (task, tool) not in self._known:
+            self._known[task, tool] = self._expertise(task, tool)
+        return self._known[task, tool]
+
+    def _expertise(self, task: int, tool: int) -> float:
+        if task not in self._scores:
+            self._scores[task] = self._scored(task)
+        kept, scores, total = self._scores[task]
+        if kept[tool] > 0:
+            return float(kept[tool])
+        raised = float(np.exp(scores[tool]))
+        return raised / (total + raised)
+
+    def _scored(self, task: int) -> tuple[Floats, Floats, float]:
+        world, text = self._world, self._world.text(self._world.tasks[task])
+        planner = world.planners["rules"]
+        query = Query(text, "", world.context.matcher, planner)
+        found = retrieve(query, world.context, planner.predict_tool(text), self._parameters)
+        return expertise(found.tools, found.kept), found.tools, float(np.exp(found.tools[found.kept]).sum())
+
+
+def parameters_under(setting: Setting, knobs: Sequence[str]) -> dict[str, int]:
+    """A setting as a router's own parameters: s and t, and EHRR's short-list k for s."""
+    if "s" in knobs and "t" in knobs:
+        return {"s": setting.s, "t": setting.t}
+    return {"k": setting.s} if "alpha_s" in knobs else {}

@@ -1,0 +1,211 @@
+"""NetMCP's experiment: a router, a network, one query a step. As a simulation nothing is called.
+
+At step k the router sees the network's history up to and with step k and, if it learns, its statistics; the tool that it names
+is called. In the simulation the latency is the trace's at step k, and the outcome is drawn from the catalog's declared
+probabilities; a live run gives a function that makes the call and returns what it measured.
+
+    latency >= 1000 ms: an outage, y = 0, fail = 1      else a crash with pfail, else success with r, else the tool's own error
+    call time = the tool's declared time + network latency, connection time = the server's declared one + network latency
+
+Before the first step every server is watched for `lead_in` steps: SONAR's history and EHRR's statistics (8) start equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.domain.decision import Decision
+from core.domain.events import OutcomeEvent
+from core.domain.outcome import OutcomeKind
+from core.domain.params import Parameters
+from core.domain.scenario_run import Conditions
+from core.domain.task import Task
+from core.lab.scenarios.lookup_cache import CachedMatcher, LookupCache, cached_planner
+from core.network.traces import OUTAGE_S, Traces, TraceView
+from core.planning.base import Planner
+from core.routers import ROUTERS
+from core.routers.context import RoutingContext
+from core.routers.parameters import LearningParameters
+from core.stats.projection import StatisticsProjection, known
+
+START = datetime(2026, 1, 5, tzinfo=UTC)  # a Monday; only differences of times matter
+LEAD_IN = 30
+STEPS = 2130  # with the lead-in the six hours of a trace
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One query: the position in the traces, the decision, where it went (rows, -1: nowhere) and its outcome.
+
+    `injected` says what an injected network did to a real call.
+    """
+
+    at: int
+    task: int
+    decision: Decision
+    server: int
+    tool: int
+    kind: OutcomeKind | None
+    network_s: float
+    price_usd: float
+    select_ms: float
+    injected: str = ""
+
+
+@dataclass(frozen=True)
+class World:
+    """What all routers of a scenario share: a catalog's routing context, the traces, the queries in their order, random draws.
+
+    `order` (N,) are positions of tasks; `draws` (N, 2) uniform numbers, the same for every router. `conditions` identify the world
+    where its runs are stored.
+    """
+
+    context: RoutingContext
+    traces: Traces
+    tasks: Sequence[Task]
+    order: NDArray[np.int64]
+    draws: NDArray[np.float64]
+    lead_in: int
+    cache: LookupCache
+    planners: Mapping[str, Planner]
+    raw_questions: bool = False
+    conditions: Conditions | None = None
+
+    @classmethod
+    def of(
+        cls,
+        context: RoutingContext,
+        traces: Traces,
+        tasks: Sequence[Task],
+        planners: Mapping[str, Planner],
+        *,
+        seed: int = 0,
+        lead_in: int = LEAD_IN,
+        predicted: str = "",
+        raw_questions: bool = False,
+    ) -> World:
+        """The world of one seed: as many steps as the traces have after the lead-in; all tasks come before one comes again."""
+        steps = max(0, traces.steps - lead_in)
+        rng = np.random.default_rng([seed, 2])
+        rounds = -(-steps // max(1, len(tasks)))
+        order = np.concatenate([rng.permutation(len(tasks)) for _ in range(rounds)] or [np.empty(0, dtype=np.int64)])
+        cache = LookupCache()
+        return cls(
+            replace(context, matcher=CachedMatcher(context.matcher, cache)),
+            traces,
+            tasks,
+            order[:steps],
+            rng.random((steps, 2)),
+            lead_in,
+            cache,
+            {name: cached_planner(planner, cache, predicted) for name, planner in planners.items()},
+            raw_questions,
+        )
+
+    def text(self, task: Task) -> str:
+        """What is asked: the sub-task that a model writes, or the question as a person put it."""
+        return (task.question if self.raw_questions else "") or task.subtask
+
+
+class CallResult(NamedTuple):
+    """What a call gave. `network_s` is the time in the network; `with_tool_time` says that it includes the tool's own time."""
+
+    kind: OutcomeKind
+    network_s: float
+    with_tool_time: bool = False
+    injected: str = ""
+
+
+Call = Callable[[World, int, int, int], CallResult]  # world, step, row of the server, row of the tool
+
+
+def walk(world: World, router: str, parameters: Parameters, call: Call | None = None) -> Iterator[Step]:
+    """One router through the world, step by step. Without a `call` every call is simulated: see `drawn`."""
+    context, traces, projection = world.context, world.traces, _projection(world, parameters)
+    view = TraceView(traces)
+    context = replace(context, network=view)
+    decider = ROUTERS[router](world.planners)
+    for step, task_row in enumerate(map(int, world.order)):
+        task = world.tasks[task_row]
+        view.at = world.lead_in + step
+        if projection is not None:
+            context = replace(context, statistics=projection.snapshot(_time_of(view.at, traces)))
+        saved = world.cache.saved_ms
+        decision = decider.route(world.text(task), context, parameters, server_hint=task.server_hint)
+        select_ms = decision.timings_ms["total"] + world.cache.saved_ms - saved
+        if not decision.candidates:
+            yield Step(view.at, task_row, decision, -1, -1, None, np.nan, 0.0, select_ms)
+            continue
+        tool = decision.candidates[0]
+        server = int(context.tool_server[tool])
+        result = (call or drawn)(world, step, server, tool)
+        if projection is not None:
+            projection.observe(_event(world, server, tool, result, view.at))
+        price = result.kind.charged_usd(float(decision.tools.price_usd[tool])) or 0.0
+        kind, network_s, _, injected = result
+        yield Step(view.at, task_row, decision, server, tool, kind, network_s, price, select_ms, injected)
+
+
+def _projection(world: World, parameters: Parameters) -> StatisticsProjection | None:
+    """The statistics of a router that learns, with the lead-in folded."""
+    if not isinstance(parameters, LearningParameters):
+        return None
+    projection = StatisticsProjection(world.context.catalog, priors=parameters.priors(), rates=parameters.rates())
+    for at in range(world.lead_in):
+        for server, network_s in enumerate(world.traces.latency_s[:, at].tolist()):
+            kind = OutcomeKind.TIMEOUT if network_s >= OUTAGE_S else OutcomeKind.OK
+            projection.observe(_event(world, server, None, CallResult(kind, network_s), at))
+    return projection
+
+
+def drawn(world: World, step: int, server: int, tool: int) -> CallResult:
+    """The simulated call: the trace's latency, and an outcome from the catalog's declared probabilities and the step's draws."""
+    network_s, draws = float(world.traces.latency_s[server, world.lead_in + step]), world.draws[step]
+    if network_s >= OUTAGE_S:
+        return CallResult(OutcomeKind.TIMEOUT, network_s)
+    catalog = world.context.catalog
+    failure, success = catalog.servers[server].post_accept_failure, catalog.tools[tool].success
+    if known(failure) and draws[0] < (failure or 0.0):
+        return CallResult(OutcomeKind.CRASH, network_s)
+    failed = known(success) and draws[1] >= (success or 0.0)
+    return CallResult(OutcomeKind.TOOL_ERROR if failed else OutcomeKind.OK, network_s)
+
+
+def _event(world: World, server: int, tool: int | None, result: CallResult, at: int) -> OutcomeEvent:
+    """The outcome as the scenario's own statistics take it: they treat it as a real call."""
+    catalog = world.context.catalog
+    of_server = catalog.servers[server]
+    called = catalog.tools[tool] if tool is not None else None
+    declared_s = called.latency_s if called is not None else of_server.call_s
+    kind, network_s, with_tool_time, _ = result
+    outage = network_s >= OUTAGE_S
+    return OutcomeEvent(
+        id="",
+        at=_time_of(at, world.traces),
+        decision_id=None,
+        catalog=catalog.name,
+        server=of_server.name,
+        tool=called.name if called is not None else "",
+        kind=kind,
+        latency_s=network_s + (0.0 if outage or with_tool_time else _or_zero(declared_s)),
+        connect_s=None if outage else network_s + _or_zero(of_server.conn_s),
+        attempts=1,
+        price_usd=None,
+        simulated=False,
+        error="",
+        origin="scenario",
+    )
+
+
+def _time_of(at: int, traces: Traces) -> datetime:
+    return START + timedelta(seconds=at * traces.step_s)
+
+
+def _or_zero(value_s: float | None) -> float:
+    return value_s if value_s is not None and known(value_s) else 0.0

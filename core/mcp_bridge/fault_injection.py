@@ -1,0 +1,94 @@
+"""Connections with an injected network: each message to a server is delayed, gets lost, or breaks the connection.
+
+The faults are below the protocol, where the network is: connecting, listing tools, calls and probes all meet them, while time
+limits, cancelling, retries and reconnecting are the pool's as ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from types import TracebackType
+from typing import Any, Self
+
+import anyio
+from mcp.client import Transport
+from mcp.server.mcpserver import MCPServer
+from mcp.shared._stream_protocols import WriteStream
+from mcp.shared.message import SessionMessage
+
+from core.mcp_bridge.errors import NotConnectedError
+from core.mcp_bridge.secrets import Launch
+from core.mcp_bridge.stderr_log import StderrLog
+from core.mcp_bridge.transports import OpenTarget
+from core.network.injection import Fault, FaultKind, Injection
+
+
+def injected(open_target: OpenTarget, injection: Injection, server: str) -> OpenTarget:
+    """Open what `open_target` opens, through the injected network. A server in this process has no network to inject."""
+
+    def opened(launch: Launch, stderr_log: StderrLog, on_end: Callable[[], None]) -> Transport | MCPServer:
+        target = open_target(launch, stderr_log, on_end)
+        if isinstance(target, MCPServer):
+            return target
+        return _troubled(target, injection, partial(injection.fault, server), on_end)
+
+    return opened
+
+
+@asynccontextmanager
+async def _troubled(
+    target: Transport, injection: Injection, fault: Callable[[], Fault | None], on_end: Callable[[], None]
+) -> AsyncGenerator[Any]:
+    await _reached(fault(), injection.give_up_s)
+    async with target as (reader, writer):
+        yield reader, TroubledStream(writer, fault, on_end)
+
+
+async def _reached(fault: Fault | None, give_up_s: float) -> None:
+    """Wait as long as connecting takes in the injected network. Raises NotConnectedError where it fails."""
+    if fault is None:
+        return
+    if fault.kind is FaultKind.DROPPED:
+        raise NotConnectedError("the injected network refused the connection")
+    if fault.kind is FaultKind.SILENT:
+        await anyio.sleep(give_up_s)
+        raise NotConnectedError(f"no answer within {give_up_s:g} s, in the injected network")
+    await anyio.sleep(fault.delay_s)
+
+
+class TroubledStream:
+    """A write stream whose messages meet faults. Messages are delayed side by side: one delay does not add to another."""
+
+    def __init__(
+        self, stream: WriteStream[SessionMessage], fault: Callable[[], Fault | None], on_end: Callable[[], None]
+    ) -> None:
+        self._stream = stream
+        self._fault = fault
+        self._on_end = on_end
+
+    async def send(self, item: SessionMessage, /) -> None:
+        """Send a message, later or never. Raises BrokenResourceError where the connection breaks: it is torn down."""
+        fault = self._fault()
+        if fault is not None:
+            if fault.kind is FaultKind.SILENT:
+                return
+            if fault.kind is FaultKind.DROPPED:
+                self._on_end()
+                raise anyio.BrokenResourceError
+            await anyio.sleep(fault.delay_s)
+        await self._stream.send(item)
+
+    async def aclose(self) -> None:
+        """Close the wrapped stream."""
+        await self._stream.aclose()
+
+    async def __aenter__(self) -> Self:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        return await self._stream.__aexit__(kind, error, trace)

@@ -1,0 +1,226 @@
+"""One server's connection in the pool: at most one session for new calls, opened on demand, reopened after a loss."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from core.domain.catalog import Connection, Transport
+from core.domain.connection_state import ConnectionState, State
+from core.mcp_bridge.backoff import Backoff
+from core.mcp_bridge.errors import CancelledCallError, NotConnectedError
+from core.mcp_bridge.secrets import Launch
+from core.mcp_bridge.session import Lease, Session
+from core.mcp_bridge.stderr_log import StderrLog
+from core.mcp_bridge.transports import OpenTarget
+from core.shared.errors import WayfareError
+
+
+@dataclass(frozen=True)
+class PooledConnectionConfig:
+    """What all connections of a pool share. Times in s."""
+
+    resolve: Callable[[Connection], Launch]
+    redact: Callable[[str], str]
+    open_target: OpenTarget
+    make_room: Callable[[], None]
+    clock: Callable[[], float]
+    now: Callable[[], datetime]
+    connect_limit_s: float
+    probe_s: float
+    idle_s: float
+
+
+class PooledConnection:
+    """All methods but `state` belong to the pool's event loop."""
+
+    def __init__(self, server: str, connection: Connection, config: PooledConnectionConfig) -> None:
+        self.server = server
+        self.session: Session | None = None
+        self.sessions: set[Session] = set()
+        self.last_used_s = 0.0
+        self._connection = connection
+        self._config = config
+        self._stderr_log = StderrLog(config.redact)
+        self._backoff = Backoff()
+        self._opening: asyncio.Task[tuple[Session, float | None]] | None = None
+        self._waiters = 0
+        self._idle_timer: asyncio.TimerHandle | None = None
+        self._failed = False
+        self._last_error = ""
+        self._since = config.now()
+        self._calls = 0
+        self._connect_s: float | None = None
+
+    @property
+    def transport(self) -> Transport:
+        """How the server is reached."""
+        return self._connection.transport
+
+    @property
+    def busy(self) -> bool:
+        """Whether it is in use or being opened, so that it may not be closed to make room for another."""
+        opening = self._opening is not None or self._waiters > 0
+        return opening or any(session.in_flight for session in self.sessions)
+
+    @property
+    def counts_as_open(self) -> bool:
+        """Whether it counts among the open sessions."""
+        return self._opening is not None or self.session is not None
+
+    async def lease(self) -> Lease:
+        """A usable session, opened if there is none; callers that come together share one attempt.
+
+        Raises NotConnectedError.
+        """
+        session, connect_s = self.session, None
+        if session is None or not session.alive or session.suspect:
+            if self._opening is None:
+                self._opening = asyncio.ensure_future(self._open())
+                self._opening.add_done_callback(self._opening_done)
+            self._waiters += 1
+            try:
+                session, connect_s = await asyncio.shield(self._opening)
+            finally:
+                self._waiters -= 1
+        return session.lease(connect_s)
+
+    def enter(self, session: Session) -> None:
+        """A call begins on the session."""
+        self._calls += 1
+        session.in_flight += 1
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+            self._idle_timer = None
+
+    def leave(self, session: Session) -> None:
+        """A call ended on the session: the last one to leave starts the idle timer or ends a retired session."""
+        session.in_flight -= 1
+        self.last_used_s = self._config.clock()
+        if session.in_flight:
+            return
+        if session is self.session:
+            self._start_idle_timer()
+        else:
+            session.retire()
+
+    def drop(self, session: Session, error: str) -> None:
+        """The session cannot be used any more: the next call opens another one."""
+        if session is self.session:
+            self.session = None
+            self._fail(error)
+        session.retire()
+
+    def release(self) -> None:
+        """Close the session if nobody uses it or is about to."""
+        if self.session is not None and not self.busy:
+            self.session.close()
+            self.session = None
+            self._changed()
+
+    def close(self) -> None:
+        """Close everything, calls in flight included."""
+        for session in tuple(self.sessions):
+            session.close()
+        self.session = None
+        self._failed = False
+        self._backoff.succeeded()
+        self._changed()
+
+    def state(self) -> ConnectionState:
+        """A snapshot, from any thread."""
+        session = self.session if self.session is not None and self.session.alive else None
+        return ConnectionState(
+            server=self.server,
+            transport=self._connection.transport,
+            state=self._state(session is not None),
+            since=self._since,
+            last_error=self._last_error,
+            protocol_version=session.protocol_version if session is not None else "",
+            server_version=session.server_version if session is not None else "",
+            calls=self._calls,
+            connect_s=self._connect_s,
+            stderr_lines=self._stderr_log.lines(),
+            pid=session.pid if session is not None else None,
+        )
+
+    def _state(self, alive: bool) -> State:
+        if self._opening is not None:
+            return "connecting"
+        if alive:
+            return "ready"
+        return "failed" if self._failed else "idle"
+
+    async def _open(self) -> tuple[Session, float | None]:
+        before = self.session
+        if before is not None:
+            if before.alive and await before.responds(self._config.probe_s):
+                before.suspect = False
+                return before, None
+            self.drop(before, "it stopped answering")
+        self._check_backoff()
+        self._changed()
+        started_s = self._config.clock()
+        try:
+            session = await self._connected()
+        except CancelledCallError:
+            raise
+        except (WayfareError, OSError) as error:
+            self._backoff.failed(self._config.clock())
+            reason = self._config.redact(str(error))
+            self._fail(reason)
+            raise NotConnectedError(
+                f"Server {self.server} cannot be reached: {reason}", self._config.clock() - started_s
+            ) from None
+        self._backoff.succeeded()
+        self._connect_s = self._config.clock() - started_s
+        self.session = session
+        self.last_used_s = self._config.clock()
+        self._failed = False
+        self._start_idle_timer()
+        return session, self._connect_s
+
+    async def _connected(self) -> Session:
+        launch = self._config.resolve(self._connection)
+        self._config.make_room()
+        session = Session(launch, self._config.open_target, self._stderr_log)
+        self.sessions.add(session)
+        session.task.add_done_callback(lambda _: self._ended(session))
+        await session.opened(self._config.connect_limit_s)
+        return session
+
+    def _start_idle_timer(self) -> None:
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+        self._idle_timer = asyncio.get_running_loop().call_later(self._config.idle_s, self.release)
+
+    def _check_backoff(self) -> None:
+        wait_s = self._backoff.wait_s(self._config.clock())
+        if wait_s > 0:
+            raise NotConnectedError(
+                f"Server {self.server} failed to connect {self._backoff.failures} times, the next attempt is in "
+                f"{wait_s:.1f} s: {self._last_error}"
+            )
+
+    def _ended(self, session: Session) -> None:
+        """The session's task is over; where it is still the current session, the server ended it."""
+        self.sessions.discard(session)
+        if session is self.session:
+            self.session = None
+            self._fail(str(session.error or "the server closed the connection"))
+
+    def _opening_done(self, task: asyncio.Task[tuple[Session, float | None]]) -> None:
+        self._opening = None
+        if not task.cancelled():
+            task.exception()  # retrieved: the caller that waited may have given up
+        self._changed()
+
+    def _fail(self, error: str) -> None:
+        self._failed = True
+        self._last_error = self._config.redact(error)
+        self._changed()
+
+    def _changed(self) -> None:
+        self._since = self._config.now()

@@ -1,0 +1,146 @@
+"""Replies of a language model, parsed: the first JSON object that fits is taken, texts are cut; a reply without one is an error.
+
+>>> Description.read('Sure! ```json\\n{"description": "weather forecast"}\\n``` Anything else?').description
+'weather forecast'
+>>> Description.read("I think that is a weather tool.")
+Traceback (most recent call last):
+core.shared.errors.PlannerError: The model's answer holds no JSON object that fits; try again, or choose planner=rules.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from core.planning.base import SubQuery
+from core.shared.errors import PlannerError
+
+STARTS_TRIED = 20
+REPLY_CHARACTERS = 50_000
+
+
+class ModelReply(BaseModel):
+    """Base of every reply: a schema that strict endpoints accept, and a reader for those that ignore it."""
+
+    model_config = ConfigDict(extra="ignore", json_schema_extra={"additionalProperties": False})
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """The first JSON object in a text that is such a reply. Raises PlannerError where there is none."""
+        for document in _objects(text[:REPLY_CHARACTERS]):
+            try:
+                return cls.model_validate(document)
+            except ValidationError:
+                continue
+        raise PlannerError("The model's answer holds no JSON object that fits; try again, or choose planner=rules.")
+
+
+class Description(ModelReply):
+    """A tool in a few words."""
+
+    description: str
+
+
+class ComplexityReply(ModelReply):
+    """Simple or complex."""
+
+    complex: bool
+    confidence: float
+    evidence: list[str]
+
+
+class Part(ModelReply):
+    """One part of a question."""
+
+    text: str
+    needs: list[int]
+
+
+class Parts(ModelReply):
+    """A question in parts."""
+
+    parts: list[Part]
+
+
+class Question(ModelReply):
+    """A question in other words."""
+
+    question: str
+
+
+class Questions(ModelReply):
+    """Several of them."""
+
+    questions: list[str]
+
+
+class Wanted(ModelReply):
+    """A kind of server and a kind of tool."""
+
+    server: str
+    tool: str
+
+
+class Chosen(ModelReply):
+    """Tools by id."""
+
+    tools: list[str]
+    reason: str
+
+
+def one_line(text: str, limit: int) -> str:
+    """A text without control characters and line breaks, cut to a number of characters.
+
+    >>> one_line("a\\x1b[31m\\n b", 20)
+    'a [31m b'
+    """
+    printable = "".join(letter if letter.isprintable() else " " for letter in text[: 4 * limit])
+    return re.sub(r"\s+", " ", printable).strip()[:limit]
+
+
+def share(number: float) -> float:
+    """A number clipped to [0, 1]; one half where it is not finite.
+
+    >>> share(7.0), share(float("nan"))
+    (1.0, 0.5)
+    """
+    return min(1.0, max(0.0, number)) if math.isfinite(number) else 0.5
+
+
+def ordered(parts: Sequence[Part], limit: int, characters: int) -> tuple[SubQuery, ...]:
+    """Parts that stand in order: blank ones left out, what is too much joined to the last, and only earlier ones needed.
+
+    >>> loop = [Part(text="a", needs=[1]), Part(text="b", needs=[0, 7, 1])]
+    >>> ordered(loop, 8, 100)
+    (SubQuery(text='a', needs=()), SubQuery(text='b', needs=(0,)))
+    """
+    texts = {at: one_line(part.text, characters) for at, part in enumerate(parts)}
+    place = {at: position for position, at in enumerate(at for at in texts if texts[at])}
+    kept = list(place)
+    found: list[SubQuery] = []
+    for at in kept[:limit]:
+        needs = sorted({place[need] for need in parts[at].needs if need in place and place[need] < place[at]})
+        found.append(SubQuery(texts[at], tuple(needs)))
+    if len(kept) > limit:
+        rest = ", ".join(texts[at] for at in kept[limit - 1 :])
+        found[-1] = SubQuery(one_line(rest, characters), found[-1].needs)
+    return tuple(found)
+
+
+def _objects(text: str) -> Iterator[Any]:
+    """JSON objects in a text, from left to right."""
+    decoder = json.JSONDecoder()
+    start, tried = text.find("{"), 0
+    while start >= 0 and tried < STARTS_TRIED:
+        tried += 1
+        try:
+            document, end = decoder.raw_decode(text, start)
+            yield document
+        except (ValueError, RecursionError):
+            end = start + 1
+        start = text.find("{", end)

@@ -1,0 +1,228 @@
+"""Fitting the relevance model to a catalog's own labels, judged on folds that the fit has not seen.
+
+Three parts rank: weights of the signals, a query map, and how far the memory reaches. Which of them to fit is chosen by inner
+folds of the training folds, anew for each held-back fold: what is measured there is the whole procedure. A fourth part is a
+line through p_fit's logits, fitted to the sub-tasks of the other folds, each as it was ranked by a fit that had not seen it.
+What gains nothing beyond its 95 % interval is left as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.domain.feedback import LabelledQuery
+from core.relevance.feedback import BOUND
+from core.relevance.held_back import LEAST_LABELS, Change, change_of, change_of_means, folds_of, more_labels
+from core.relevance.labelled import LabelledSet, Recipe, Scorer, reciprocal_ranks
+from core.relevance.learnt import LearntValues, Solved
+from core.relevance.probability import calibration_error, fit_line, log_losses
+from core.shared.errors import WayfareError
+
+FOLDS, INNER_FOLDS = 5, 4
+STRENGTHS, RIDGES = (None, 4.0), (None, 10.0, 3.0)
+MEMORIES = ((6.0, 0.6), (9.0, 0.5), (6.0, 0.7))  # bound in logits and floor
+JUDGED = 30  # the likeliest tools of each sub-task, on which probabilities are judged
+RANKING, PROBABILITY = "ranking", "probability"
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+Progress = Callable[[int, int], None]  # folds done, of how many
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationFit:
+    """A fit over `labels` sub-tasks; `passed_over` had no right tool in the catalog.
+
+    `measures` are before and after on held-back folds with everything fitted, `accepted` the parts that gained and are among
+    the `values`. Where the ranking is not among them, `remark` says why in one sentence, and `more` is how many more labels
+    would show a gain of the size that was seen, None where there was none.
+    """
+
+    labels: int
+    passed_over: int
+    recipe: Recipe
+    values: LearntValues
+    measures: Mapping[str, Change]
+    accepted: tuple[str, ...]
+    remark: str = ""
+    more: int | None = None
+
+    def report(self) -> dict[str, Any]:
+        """What is stored with a calibration, and printed with `--json`."""
+        return {
+            "labels": self.labels,
+            "passed_over": self.passed_over,
+            "folds": FOLDS,
+            "accepted": list(self.accepted),
+            "measures": {name: change.to_json() for name, change in self.measures.items()},
+            "weights_strength": self.recipe.strength,
+            "map_ridge": self.recipe.ridge,
+            "memory_bound": self.recipe.bound,
+            "memory_floor": self.recipe.floor,
+            "remark": self.remark,
+            "more_labels": self.more,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _HeldBack:
+    """What fits said of sub-tasks that they had not seen: the reciprocal rank of the first right tool (Q,), and of the JUDGED
+    likeliest tools the logits and whether they fit (Q, K)."""
+
+    ranks: Floats
+    logits: Floats
+    fits: NDArray[np.bool_]
+
+
+def fit(
+    queries: Sequence[LabelledQuery],
+    scorer: Scorer,
+    tool_row: Mapping[str, int],
+    *,
+    known: bool = False,
+    progress: Progress | None = None,
+) -> CalibrationFit:
+    """Fit and judge. `known`: the labels are in the memory already, so what they do by themselves is no gain of the fit.
+
+    Raises WayfareError where fewer than LEAST_LABELS sub-tasks have a right tool in the catalog.
+    """
+    tasks = LabelledSet(scorer, queries, tool_row)
+    if len(tasks) < LEAST_LABELS:
+        raise WayfareError(
+            f"{len(tasks)} labelled sub-tasks with a right tool of this catalog are too few to judge a fit; label at least "
+            f"{LEAST_LABELS - len(tasks)} more."
+        )
+    fold, today = folds_of(tasks.groups, FOLDS), Recipe() if known else Recipe(bound=0.0)
+    before = _held_back(tasks, fold, lambda _: today)
+    tried = _held_back(tasks, fold, lambda train: chosen(tasks, train, today), progress)
+    mrr = change_of_means(before.ranks, tried.ranks, tasks.groups)
+    recipe = chosen(tasks, np.arange(len(tasks)), today) if mrr.low > 0 else today
+    ranking = recipe != today
+    after = tried if ranking else before
+    lined = replace(after, logits=_lined(after, fold))
+    probability = change_of_means(_losses(after), _losses(lined), tasks.groups).high < 0
+    line = fit_line(after.logits, after.fits) if probability else (1.0, 0.0)
+    more = None if ranking else more_labels(before.ranks, tried.ranks, tasks.groups)
+    return CalibrationFit(
+        labels=len(tasks),
+        passed_over=len(queries) - len(tasks),
+        recipe=recipe,
+        values=_values(tasks, recipe, line, today=today),
+        measures=_rank_measures(tasks.groups, before, tried) | _probability_measures(tasks.groups, before, lined),
+        accepted=tuple(name for name, on in ((RANKING, ranking), (PROBABILITY, probability)) if on),
+        remark="" if ranking else _remark(mrr, more),
+        more=more,
+    )
+
+
+def chosen(tasks: LabelledSet, among: Rows, today: Recipe) -> Recipe:
+    """The recipe of the best MRR on inner folds of some of the sub-tasks: weights and map together, then the memory. Today's
+    wins a draw; what is only noise fails on the folds outside."""
+    numbers: list[int] = among.tolist()
+    fold = folds_of([tasks.groups[number] for number in numbers], INNER_FOLDS, seed=1)
+
+    def better(recipe: Recipe, options: Iterable[Recipe]) -> Recipe:
+        best, mrr = recipe, _inner_mrr(tasks, among, fold, recipe)
+        for option in options:
+            tried = _inner_mrr(tasks, among, fold, option)
+            if tried > mrr:
+                best, mrr = option, tried
+        return best
+
+    ranked = better(today, [replace(today, strength=s, ridge=r) for s, r in product(STRENGTHS, RIDGES) if s or r])
+    return better(ranked, [replace(ranked, bound=bound, floor=floor) for bound, floor in MEMORIES])
+
+
+def _inner_mrr(tasks: LabelledSet, among: Rows, fold: Rows, recipe: Recipe) -> float:
+    ranks = np.zeros(len(among))
+    for number in range(INNER_FOLDS):
+        asked = fold == number
+        if asked.any():
+            ranks[asked] = tasks.reciprocal_ranks(tasks.parts(recipe, among[~asked]), among[asked])
+    return float(ranks.mean())
+
+
+def _held_back(
+    tasks: LabelledSet, fold: Rows, choose: Callable[[Rows], Recipe], progress: Progress | None = None
+) -> _HeldBack:
+    size = min(JUDGED, len(tasks.scorer.rows))
+    ranks, logits = np.zeros(len(tasks)), np.zeros((len(tasks), size))
+    fits = np.zeros((len(tasks), size), dtype=np.bool_)
+    for number in range(FOLDS):
+        train = np.flatnonzero(fold != number)
+        parts = tasks.parts(choose(train), train)
+        for one in np.flatnonzero(fold == number):
+            found, right = tasks.logits(parts, int(one)), tasks.is_right(int(one))
+            ranks[one] = reciprocal_ranks(found[None], right[None])[0]
+            top = np.argsort(-found, kind="stable")[:size]
+            logits[one], fits[one] = found[top], right[top]
+        if progress is not None:
+            progress(number + 1, FOLDS)
+    return _HeldBack(ranks, logits, fits)
+
+
+def _lined(found: _HeldBack, fold: Rows) -> Floats:
+    """The logits of each fold on the line that the other folds give."""
+    lined = found.logits.copy()
+    for number in range(FOLDS):
+        here = fold == number
+        slope, offset = fit_line(found.logits[~here], found.fits[~here])
+        lined[here] = slope * found.logits[here] + offset
+    return lined
+
+
+def _rank_measures(groups: Sequence[str], before: _HeldBack, after: _HeldBack) -> dict[str, Change]:
+    def hits(found: _HeldBack, k: int) -> Floats:
+        return (found.ranks > 1 / (k + 0.5)).astype(np.float64)
+
+    return {
+        "mrr": change_of_means(before.ranks, after.ranks, groups),
+        "hit@1": change_of_means(hits(before, 1), hits(after, 1), groups),
+        "hit@3": change_of_means(hits(before, 3), hits(after, 3), groups),
+    }
+
+
+def _probability_measures(groups: Sequence[str], before: _HeldBack, after: _HeldBack) -> dict[str, Change]:
+    def pairs(found: _HeldBack) -> Floats:
+        return np.concatenate([found.logits, found.fits.astype(np.float64)], axis=1)
+
+    def error(rows: Floats, times: Floats) -> float:
+        size = rows.shape[1] // 2
+        return calibration_error(rows[:, :size], rows[:, size:] > 0, times)
+
+    return {
+        "log_loss": change_of_means(_losses(before), _losses(after), groups),
+        "ece": change_of(error, pairs(before), pairs(after), groups),
+    }
+
+
+def _losses(found: _HeldBack) -> Floats:
+    return log_losses(found.logits, found.fits)
+
+
+def _values(tasks: LabelledSet, recipe: Recipe, line: tuple[float, float], *, today: Recipe) -> LearntValues:
+    values = replace(LearntValues(), slope=line[0], offset=line[1])
+    if recipe == today:
+        return values
+    parts = tasks.parts(recipe, np.arange(len(tasks)))
+    return replace(
+        values,
+        weights=parts.weights if recipe.strength is not None else {},
+        ridge=recipe.ridge,
+        bound=recipe.bound or BOUND,  # labels to come move their tools in any case
+        floor=recipe.floor,
+        solved=tuple(Solved(query.subtask, query.server_hint, query.right) for query in tasks.queries),
+        teaches=today.bound == 0 and recipe.bound > 0,
+    )
+
+
+def _remark(mrr: Change, more: int | None) -> str:
+    seen = f"MRR goes from {mrr.before:.3f} to {mrr.after:.3f}, a change of {mrr.low:+.3f} to {mrr.high:+.3f} at 95 %"
+    if more is None:
+        return f"A fitted ranking gains nothing on held-back folds ({seen}); the ranking stays as it is."
+    return f"The gain of a fitted ranking is within noise ({seen}); about {more} more labels would show a gain of this size."

@@ -1,0 +1,151 @@
+"""The memory of solved sub-tasks: what labels of like sub-tasks say of a query's tools, in logits of p_fit.
+
+    k(c)    = clip((c - floor) / (1 - floor), 0, 1)                     closeness of a solved sub-task at cosine c
+    S_j     = sum over visitors v of clip(sum over labels i of v on tool j of w_i k(c_i), -m_v, m_v)
+    shift_j = bound * S_j / (half + |S_j|)                              in logits, within +-bound
+
+w_i is 1 for right, -1 for wrong, 0.25 for a real call that ended well. m_v is 1: whatever one visitor says, and however
+often, it counts for at most one label; all calls together count for at most half a label. NumPy only.
+
+>>> query = np.array([1.0, 0.0], dtype=np.float32)
+>>> memory = Memory([Evidence("a", 0, 2, 1.0, "ann"), Evidence("b", 0, 0, -1.0, "ann")], query[None], tools=3)
+>>> memory.shift(query).values.round(1).tolist()
+[-3.0, 0.0, 3.0]
+>>> memory.shift(np.array([0.0, 1.0], dtype=np.float32)) is None
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vectors = NDArray[np.float32]
+
+BOUND, HALF, FLOOR = 6.0, 1.0, 0.6
+WORKED_WEIGHT, WORKED_LIMIT = 0.25, 0.5
+CALLS = "calls"
+"""The visitor under which real calls that ended well are counted together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One thing that is known: `text` is the row of the sub-task's vector, `tool` that of the tool; `weight` is positive where
+    the tool was right. `id` is the label's, or the call's."""
+
+    id: str
+    text: int
+    tool: int
+    weight: float
+    visitor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What one label did to one tool: the cosine of its sub-task with the query, and logits of p_fit."""
+
+    id: str
+    tool: int
+    cosine: float
+    logits: float
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """What the memory does to a query: `values` (T,) in logits of p_fit. The columns beside it have one entry for each label
+    that was near: its number, its tool, its cosine and its part of the tool's shift; parts of a tool add up to its shift."""
+
+    values: NDArray[np.float64]
+    labels: tuple[str, ...]
+    tools: NDArray[np.int64]
+    cosines: NDArray[np.float64]
+    logits: NDArray[np.float64]
+
+    def moves(self, tool: int | None = None) -> tuple[Move, ...]:
+        """Which labels moved a tool (None: any tool) and by how much, the strongest first."""
+        order: list[int] = np.argsort(-np.abs(self.logits), kind="stable").tolist()
+        return tuple(
+            Move(self.labels[i], int(self.tools[i]), float(self.cosines[i]), float(self.logits[i]))
+            for i in order
+            if tool is None or self.tools[i] == tool
+        )
+
+
+def closeness(cosines: NDArray[np.floating], floor: float = FLOOR) -> NDArray[np.float64]:
+    """k(c), any shape, in [0, 1].
+
+    >>> closeness(np.array([0.2, 0.6, 0.8, 1.0])).round(2).tolist()
+    [0.0, 0.0, 0.5, 1.0]
+    """
+    return np.clip((np.asarray(cosines, dtype=np.float64) - floor) / (1.0 - floor), 0.0, 1.0)
+
+
+def shifts(support: NDArray[np.floating], bound: float = BOUND, half: float = HALF) -> NDArray[np.float64]:
+    """shift_j from S_j, any shape, within +-bound."""
+    strength = np.asarray(support, dtype=np.float64)
+    return bound * strength / (half + np.abs(strength))
+
+
+class Memory:
+    """What is known of one catalog's sub-tasks. Immutable; safe for several threads.
+
+    `vectors` (U, D) are unit rows of the distinct sub-tasks, `tools` the size of the catalog, `limits` m_v where a visitor
+    counts for less than one label.
+    """
+
+    def __init__(
+        self,
+        evidence: Sequence[Evidence],
+        vectors: Vectors,
+        *,
+        tools: int,
+        bound: float = BOUND,
+        half: float = HALF,
+        floor: float = FLOOR,
+        limits: Mapping[str, float] | None = None,
+    ) -> None:
+        visitors = {name: number for number, name in enumerate(dict.fromkeys(one.visitor for one in evidence))}
+        capped = {CALLS: WORKED_LIMIT} if limits is None else limits
+        self.bound, self.half, self.floor = bound, half, floor
+        self.tools = tools
+        self._vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+        self._ids: tuple[str, ...] = tuple(one.id for one in evidence)
+        self._text = np.array([one.text for one in evidence], dtype=np.int64)
+        self._tool = np.array([one.tool for one in evidence], dtype=np.int64)
+        self._weight = np.array([one.weight for one in evidence], dtype=np.float64)
+        self._visitor = np.array([visitors[one.visitor] for one in evidence], dtype=np.int64)
+        self._limit = np.array([capped.get(name, 1.0) for name in visitors], dtype=np.float64)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def shift(self, query: Vectors) -> Shift | None:
+        """What is known of sub-tasks like this one; None where none is near. `query` (D,) is a unit vector."""
+        if not self._ids:
+            return None
+        cosines = np.vecdot(self._vectors, query).astype(np.float64)
+        near = closeness(cosines, self.floor)[self._text] * self._weight
+        used = np.flatnonzero(near)
+        if not used.size:
+            return None
+        tool, part = self._tool[used], near[used] * self._shares(used, near[used])
+        support = np.bincount(tool, weights=part, minlength=self.tools).astype(np.float64)
+        values = shifts(support, self.bound, self.half)
+        return Shift(
+            values,
+            tuple(self._ids[i] for i in used),
+            tool,
+            cosines[self._text[used]],
+            part * (self.bound / (self.half + np.abs(support[tool]))),
+        )
+
+    def _shares(self, used: NDArray[np.int64], near: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The share of each label that counts once its visitor's sum on its tool is kept within the limit."""
+        pair = self._visitor[used] * self.tools + self._tool[used]
+        _, group = np.unique(pair, return_inverse=True)
+        total = np.abs(np.bincount(group, weights=near))[group]
+        limit = self._limit[self._visitor[used]]
+        return np.where(total > limit, limit / np.maximum(total, limit), 1.0)

@@ -1,0 +1,211 @@
+"""Labelled sub-tasks of one catalog, made ready for fitting: signals, right tools, and how like each other they are.
+
+`Scorer` is all that a fit has to know of the relevance model; `core.relevance.scorer` has the one over the index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.domain.feedback import LabelledQuery
+from core.relevance.feedback import BOUND, FLOOR, HALF, closeness, shifts
+from core.relevance.query_map import QueryMap, Vectors, targets_of
+from core.relevance.weights import fit_weights
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+DENSE = "dense"
+LIKELIEST = 200  # tools that a right one is ranked among while settings are tried, beside all labelled ones
+KEPT = 12  # fitted weights, maps and moved signals: neighbouring recipes share them
+FITTED_ON = 64  # of them, the weights are fitted on so many
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySignals:
+    """One query: `vector` (D,) is that of its text with the hint, `subtask` (D,) that of the sub-task alone, which the memory goes
+    by; `raw` (T,) each are its signals before normalising; `source` is whatever else the scorer needs of it."""
+
+    vector: Vectors
+    subtask: Vectors
+    raw: Mapping[str, Vectors]
+    source: Any = None
+
+
+class Scorer(Protocol):
+    """The relevance model over one catalog of T tools."""
+
+    @property
+    def weights(self) -> Mapping[str, float]:
+        """The shipped weights of the signals, `dense` among them."""
+        ...
+
+    @property
+    def rows(self) -> Vectors:
+        """(T, D): the dense signal of a query is rows @ vector."""
+        ...
+
+    @property
+    def slope(self) -> float:
+        """Logits of p_fit for one unit of score, near enough."""
+        ...
+
+    def found(self, query: LabelledQuery) -> QuerySignals:
+        """The signals of a query."""
+        ...
+
+    def normalised(self, name: str, raw: Vectors) -> Vectors:
+        """(T,) a signal as it enters the sum, before its weight."""
+        ...
+
+    def logits(
+        self, found: QuerySignals, weights: Mapping[str, float], vector: Vectors, shift: Floats | None
+    ) -> Floats:
+        """(T,) logits of p_fit under these weights, with `vector` in place of the query's own for the dense signal, and with
+        the memory's shift (T,), in logits."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Which parts a calibration has: the strength that holds the weights to the shipped ones and the ridge of the query map,
+    None for parts that it has not, and the memory's bound in logits, 0 for no memory, and its floor."""
+
+    strength: float | None = None
+    ridge: float | None = None
+    bound: float = BOUND
+    floor: float = FLOOR
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a recipe makes of the sub-tasks that it learns from."""
+
+    recipe: Recipe
+    weights: Mapping[str, float]
+    query_map: QueryMap | None
+    learnt_from: Rows
+
+
+class LabelledSet:
+    """Q sub-tasks with at least one right tool in the catalog. Signals of all tools are normalised at once and then kept for
+    the C likeliest and every labelled one."""
+
+    def __init__(self, scorer: Scorer, queries: Sequence[LabelledQuery], tool_row: Mapping[str, int]) -> None:
+        self.scorer = scorer
+        self.queries = tuple(query for query in queries if any(tool in tool_row for tool in query.right))
+        self.groups: tuple[str, ...] = tuple(query.group or query.subtask for query in self.queries)
+        self.names = tuple(scorer.weights)
+        self.right = [[tool_row[tool] for tool in query.right if tool in tool_row] for query in self.queries]
+        self._votes = np.zeros((len(self.queries), len(scorer.rows)), dtype=np.float32)
+        for number, query in enumerate(self.queries):
+            self._votes[number, [tool_row[tool] for tool in query.wrong if tool in tool_row]] = -1.0
+            self._votes[number, self.right[number]] = 1.0
+        self._shipped = np.array([scorer.weights[name] for name in self.names])
+        self._found = [scorer.found(query) for query in self.queries]
+        self._place = self.names.index(DENSE)
+        width = scorer.rows.shape[1]
+        self._vectors = np.array([found.vector for found in self._found], dtype=np.float32).reshape(-1, width)
+        alone = np.array([found.subtask for found in self._found], dtype=np.float32).reshape(-1, width)
+        self._cosines = alone @ alone.T
+        self._targets = targets_of(scorer.rows, self.right)
+        self._prepare()
+        self._fitted_weights = lru_cache(maxsize=KEPT)(self._fit_weights)
+        self._map = lru_cache(maxsize=KEPT)(self._fit_map)
+        self._moved_features = lru_cache(maxsize=KEPT)(self._features_under)
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def _prepare(self) -> None:
+        labelled = np.flatnonzero(self._votes.any(axis=0))
+        width = min(len(self.scorer.rows), LIKELIEST + len(labelled))
+        self.tools = np.zeros((len(self), width), dtype=np.int64)
+        self._features = np.zeros((len(self), width, len(self.names)), dtype=np.float32)
+        for number, found in enumerate(self._found):
+            parts = np.stack([self.scorer.normalised(name, found.raw[name]) for name in self.names], axis=1)
+            urgency = parts @ self._shipped
+            urgency[labelled] += 1e6
+            urgency[self.right[number]] += 1e6
+            self.tools[number] = np.argsort(-urgency, kind="stable")[:width]
+            self._features[number] = parts[self.tools[number]]
+        self.fits = np.take_along_axis(self._votes, self.tools, axis=1) > 0
+
+    def is_right(self, number: int) -> NDArray[np.bool_]:
+        """(T,) which tools can do one sub-task."""
+        return self._votes[number] > 0
+
+    def parts(self, recipe: Recipe, learnt_from: Rows) -> Parts:
+        """Fit what a recipe has to some of the sub-tasks."""
+        train = tuple(learnt_from.tolist())
+        weights = self._shipped if recipe.strength is None else self._fitted_weights(recipe.strength, train)
+        query_map = None if recipe.ridge is None else self._map(recipe.ridge, train)
+        named = dict(zip(self.names, map(float, weights), strict=True))
+        return Parts(recipe, named, query_map, learnt_from)
+
+    def reciprocal_ranks(self, parts: Parts, asked: Rows) -> Floats:
+        """(Q',) of the first right tool, by the sum of signals with the memory's shift as a score."""
+        features = self._features[asked]
+        if parts.query_map is not None:
+            features = self._moved_features(parts.query_map, tuple(asked.tolist()))
+        scores = features @ np.array([parts.weights[name] for name in self.names], dtype=np.float32)
+        if parts.recipe.bound > 0:
+            learnt = self._shifts(parts, asked) / self.scorer.slope
+            scores = scores + np.take_along_axis(learnt, self.tools[asked], axis=1)
+        return reciprocal_ranks(scores, self.fits[asked])
+
+    def logits(self, parts: Parts, number: int) -> Floats:
+        """(T,) what the scorer itself says of one sub-task under a recipe."""
+        shift = None
+        if parts.recipe.bound > 0 and len(parts.learnt_from):
+            shift = self._shifts(parts, np.array([number]))[0]
+        return self.scorer.logits(self._found[number], parts.weights, self._moved(parts, number), shift)
+
+    def _moved(self, parts: Parts, number: int) -> Vectors:
+        vector = self._vectors[number]
+        return vector if parts.query_map is None else vector + parts.query_map.delta(vector)
+
+    def _shifts(self, parts: Parts, asked: Rows) -> Floats:
+        """(Q', T) the memory of the sub-tasks learnt from, all of one visitor."""
+        near = closeness(self._cosines[np.ix_(asked, parts.learnt_from)], parts.recipe.floor)
+        support = np.clip(near @ self._votes[parts.learnt_from], -1.0, 1.0)
+        return shifts(support, parts.recipe.bound, HALF)
+
+    def _fit_map(self, ridge: float, train: tuple[int, ...]) -> QueryMap:
+        rows = np.array(train, dtype=np.int64)
+        return QueryMap.fit(self._vectors[rows], self._targets[rows], ridge=ridge)
+
+    def _features_under(self, query_map: QueryMap, asked: tuple[int, ...]) -> NDArray[np.float32]:
+        features = self._features[list(asked)]
+        moved = self._vectors[list(asked)] + query_map.delta(self._vectors[list(asked)])
+        for place, number in enumerate(asked):
+            raw = self.scorer.rows @ moved[place]
+            features[place, :, self._place] = self.scorer.normalised(DENSE, raw)[self.tools[number]]
+        return features
+
+    def _fit_weights(self, strength: float, train: tuple[int, ...]) -> Floats:
+        """On the right tools and the likeliest of the others, so many for each sub-task. Their sum stays that of the shipped
+        ones: a score keeps its scale, which the probability that nothing fits goes by."""
+        learnt_from = np.array(train, dtype=np.int64)
+        fits = self.fits[learnt_from]
+        score = self._features[learnt_from] @ self._shipped.astype(np.float32) + np.float32(1e6) * fits
+        best = np.argsort(-score, axis=1, kind="stable")[:, :FITTED_ON]
+        features = np.take_along_axis(self._features[learnt_from], best[:, :, None], axis=1)
+        right = np.take_along_axis(fits, best, axis=1)
+        weights = fit_weights(features, right, self._shipped, strength=strength, slope=self.scorer.slope)
+        return weights * (self._shipped.sum() / max(float(weights.sum()), 1e-9))
+
+
+def reciprocal_ranks(scores: NDArray[np.floating], fits: NDArray[np.bool_]) -> Floats:
+    """(Q,) 1 / rank of the best tool that fits; among equals those that do not fit come first.
+
+    >>> reciprocal_ranks(np.array([[3.0, 2.0, 1.0]]), np.array([[False, True, True]])).tolist()
+    [0.5]
+    """
+    best = np.where(fits, scores, -np.inf).max(axis=1, keepdims=True)
+    return 1.0 / (1.0 + ((scores >= best) & ~fits).sum(axis=1))

@@ -1,0 +1,201 @@
+"""What a router is given: the routing context of a catalog, and the query with the ways to look it up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.domain.catalog import Catalog
+from core.domain.fit import Fit
+from core.domain.statistics import Statistics
+from core.embedding.base import Vectors
+from core.network.traces import NetworkView
+from core.planning.base import Planner
+from core.routers.parameters import FIT, MatchingParameters
+
+Layer = Literal["tools", "servers"]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """How well each server (S,) and tool (T,) fits the sub-task, in [0, 1]; `embed_ms` is the time to embed it."""
+
+    servers: NDArray[np.float64]
+    tools: NDArray[np.float64]
+    embed_ms: float = 0.0
+
+
+class Matcher(Protocol):
+    """The ways to compare a text with a catalog's servers and tools."""
+
+    def match(self, subtask: str, server_hint: str, parameters: MatchingParameters) -> Match:
+        """Similarities under the parameters' weights."""
+        ...
+
+    def fit(self, text: str, hint: str) -> tuple[Fit, float]:
+        """How likely each tool can do the sub-task, and the ms that embedding took."""
+        ...
+
+    def likeness(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """(K, K) cosines between tools, by what they say they do."""
+        ...
+
+    def embed(self, text: str) -> Vectors:
+        """(D,) unit vector of a text; zeros for a blank one."""
+        ...
+
+    def cosines(self, layer: Layer, view: str, vector: Vectors) -> NDArray[np.float64]:
+        """(T,) or (S,) cosines in [-1, 1] of a vector with one view of the tools or servers (`core.index.text_views`)."""
+        ...
+
+    def cosines_of(self, texts: tuple[str, ...], vector: Vectors) -> NDArray[np.float64]:
+        """(N,) cosines in [-1, 1] of a vector with texts of a router's own; they are embedded at their first use."""
+        ...
+
+    def bm25(self, layer: Layer, text: str) -> NDArray[np.float64]:
+        """(T,) or (S,) BM25 scores of at least 0 of a text with the tools' or servers' texts."""
+        ...
+
+    def tokens(self, texts: Sequence[str]) -> Sequence[NDArray[Any]]:
+        """(tokens, D) unit rows of each text: what a reranker compares token by token."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RoutingContext:
+    """A catalog, a snapshot of its statistics, and its index: all that a router reads.
+
+    `tool_tokens` (T,) are the tokens of each tool's definition, `tool_server` (T,) the row of each tool's server, `*_order`
+    the alphabetical place of each name, which decides ties. `network` knows recent latencies; None where nothing is known.
+    `cross_encoder` is the model of the reranker of that name, "" for none.
+    """
+
+    catalog: Catalog
+    statistics: Statistics
+    matcher: Matcher
+    tool_tokens: NDArray[np.int64]
+    server_names: tuple[str, ...]
+    tool_ids: tuple[str, ...]
+    tool_server: NDArray[np.int64]
+    tool_order: NDArray[np.int64]
+    server_order: NDArray[np.int64]
+    network: NetworkView | None = None
+    cross_encoder: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        catalog: Catalog,
+        statistics: Statistics,
+        matcher: Matcher,
+        tool_tokens: NDArray[np.int64],
+        network: NetworkView | None = None,
+        *,
+        cross_encoder: str = "",
+    ) -> RoutingContext:
+        """The routing context of a catalog. What every decision needs of it is computed here, once."""
+        server_names = tuple(server.name for server in catalog.servers)
+        tool_ids = tuple(tool.id for tool in catalog.tools)
+        return cls(
+            catalog,
+            statistics,
+            matcher,
+            tool_tokens,
+            server_names,
+            tool_ids,
+            tool_server=np.repeat(np.arange(len(catalog.servers)), [len(s.tools) for s in catalog.servers]),
+            tool_order=_order(tool_ids),
+            server_order=_order(server_names),
+            network=network,
+            cross_encoder=cross_encoder,
+        )
+
+
+class Query:
+    """One routing query, and every way to look it up in the catalog. It measures the time that embedding takes.
+
+    `hint` names a server, or is empty. `planner` is the planner that the parameters name.
+    """
+
+    def __init__(
+        self, text: str, hint: str, matcher: Matcher, planner: Planner, clock: Callable[[], float] = time.perf_counter
+    ) -> None:
+        self.text = text
+        self.hint = hint
+        self.embed_ms = 0.0
+        self._matcher = matcher
+        self._planner = planner
+        self._clock = clock
+        self.used_planner = False
+        self._fit: Fit | None = None
+
+    @property
+    def planner(self) -> Planner:
+        """The planner that understands the query. Reading this marks it as used; the decision then names it."""
+        self.used_planner = True
+        return self._planner
+
+    def fit(self) -> Fit:
+        """The probability of fit of every tool and server for the sub-task; computed once."""
+        if self._fit is None:
+            self._fit, embed_ms = self._matcher.fit(self.text, self.hint)
+            self.embed_ms += embed_ms
+        return self._fit
+
+    @property
+    def known_fit(self) -> Fit | None:
+        """The fit, where the router has asked for it."""
+        return self._fit
+
+    def likeness(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """(K, K) cosines between tools, by what they say they do."""
+        return self._matcher.likeness(rows)
+
+    def match(self, parameters: MatchingParameters, text: str | None = None) -> Match:
+        """Similarities of the sub-task, or of another text: its probability of fit, or the views under their weights."""
+        if parameters.similarity == FIT:
+            if text is None or text == self.text:
+                fit = self.fit()
+            else:
+                fit, embed_ms = self._matcher.fit(text, self.hint)
+                self.embed_ms += embed_ms
+            return Match(fit.servers, fit.tools)
+        found = self._matcher.match(self.text if text is None else text, self.hint, parameters)
+        self.embed_ms += found.embed_ms
+        return found
+
+    def cosines(self, layer: Layer, view: str, text: str | None = None) -> NDArray[np.float64]:
+        """(T,) or (S,) cosines of the sub-task, or of another text, with one view."""
+        return self._matcher.cosines(layer, view, self._embedded(text))
+
+    def cosines_of(self, texts: tuple[str, ...], text: str | None = None) -> NDArray[np.float64]:
+        """(N,) cosines of the sub-task, or of another text, with texts of the router's own, such as its summaries."""
+        return self._matcher.cosines_of(texts, self._embedded(text))
+
+    def bm25(self, layer: Layer, text: str | None = None) -> NDArray[np.float64]:
+        """(T,) or (S,) BM25 scores of the sub-task, or of another text."""
+        return self._matcher.bm25(layer, self.text if text is None else text)
+
+    def tokens(self, texts: Sequence[str]) -> Sequence[NDArray[Any]]:
+        """(tokens, D) unit rows of each text."""
+        started = self._clock()
+        found = self._matcher.tokens(texts)
+        self.embed_ms += (self._clock() - started) * 1e3
+        return found
+
+    def _embedded(self, text: str | None) -> Vectors:
+        started = self._clock()
+        vector = self._matcher.embed(self.text if text is None else text)
+        self.embed_ms += (self._clock() - started) * 1e3
+        return vector
+
+
+def _order(names: tuple[str, ...]) -> NDArray[np.int64]:
+    order = np.empty(len(names), dtype=np.int64)
+    order[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
+    return order

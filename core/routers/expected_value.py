@@ -1,0 +1,216 @@
+"""Expected value: the order of tries that is worth most, where a solved sub-task and a wrong call have a price (ours).
+
+A try of tool j succeeds with P_j = p_fit_j (1 - pfail_i) r_ij and costs c_j = p_ij + (G_i + l_ij) / kappa + (1 - P_j) w_j, USD.
+The candidates are the order of at most n tries with the largest expected value (`core.economics.order_of_tries`): a tool
+whose try costs more than it brings is left out, and rivals of one equal function set are not tried one after the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from core.domain.decision import Stage
+from core.domain.params import knob
+from core.domain.trace import DROPS, KEPT, Array, Drop, ToolEstimates
+from core.domain.tries import PlannedTry, TryPlan
+from core.economics.order_of_tries import POOL, Order, Tries, best_order, worth_of_next
+from core.routers.base import Router, RoutingResult
+from core.routers.context import Query, RoutingContext
+from core.routers.estimates import estimate_servers, estimate_tools
+from core.routers.parameters import SIMILARITY, CandidateParameters, LearningParameters
+from core.routers.ranked_result import NO_TOOLS, Scored, best_tool, ranked_result
+from core.shared import units
+
+VALUE = "value"
+RIVAL_COSINE = 0.9  # nobody verified these pairs: nearer than ETOM's 0.8, at which many tools differ all the same
+NOT_WORTH = DROPS.index(Drop.NOT_WORTH)
+
+
+@dataclass(frozen=True)
+class ExpectedValueParameters(LearningParameters, CandidateParameters):
+    """What a solved sub-task and a wrong call are worth, and how many tries are allowed."""
+
+    n: int = knob(
+        3,
+        label="Most tries",
+        symbol="n",
+        low=1,
+        high=50,
+        step=1,
+        group=SIMILARITY,
+        help="Tries at most; beyond 6, the rest in order of value.",
+    )
+    worth_usd: float = knob(
+        0.10,
+        label="Worth of a solution",
+        symbol="V",
+        unit="$",
+        low=0.0,
+        high=10.0,
+        step=0.01,
+        group=VALUE,
+        help="What a solved sub-task is worth.",
+    )
+    wrong_usd: float = knob(
+        0.002, label="Cost of a failed try", symbol="w", unit="$", low=0.0, high=1.0, step=0.001, group=VALUE,
+        help="What a call costs on top where it does not solve the sub-task.",
+    )  # fmt: skip
+    unsafe_usd: float = knob(
+        0.002, label="Cost of a wrong write", symbol="w write", unit="$", low=0.0, high=1.0, step=0.001, group=VALUE,
+        help="What a wrong call costs beyond that where the tool does not say that it only reads.",
+    )  # fmt: skip
+    kappa: float = knob(
+        1000.0, label="Money matters", symbol="κ", unit="s/$", low=1.0, high=100_000.0, step=10.0, group=VALUE,
+        help="Seconds that one dollar is worth: 1000 is 3.60 dollars an hour.",
+    )  # fmt: skip
+
+
+class ExpectedValue(Router[ExpectedValueParameters]):
+    """Plans what to try first, what next, and when to stop."""
+
+    id = "expected_value"
+    title = "Expected value"
+    paper = "Ours; optimal search after Weitzman, Optimal Search for the Best Alternative"
+    summary = "The order of tries that is worth most: chance of success, price, time and the cost of wrong calls in one currency."
+    parameters = ExpectedValueParameters
+    score = "expected value of one try"
+
+    def decide(self, query: Query, context: RoutingContext, parameters: ExpectedValueParameters) -> RoutingResult:
+        """Probabilities of fit, then the best order of tries."""
+        fit = query.fit()
+        servers = estimate_servers(context)
+        known = estimate_tools(context, servers)
+        tries = _tries(fit.tools, known, servers.fixed_s[context.tool_server], context, parameters)
+        alone = tries.p_fit * tries.delivery
+        value = alone * parameters.worth_usd - tries.money_usd - (1 - alone) * tries.wrong_usd
+        pool = np.lexsort((context.tool_order, -value))[:POOL]
+        rivals = _rivals(pool, query.likeness(pool), len(value))
+        tries = replace(tries, rivals=rivals)
+        order = _best_by_name(tries, context, parameters)
+        rows = _extended(order.rows, value, parameters.n, context)
+        plan = _plan(order, tries, known, servers.fixed_s[context.tool_server], context, parameters)
+        dropped = np.full(len(value), NOT_WORTH, dtype=np.int8)
+        dropped[list(rows)] = KEPT
+        found = ranked_result(
+            context,
+            Scored(fit.servers, best_tool(context, value)),
+            Scored(fit.tools, value),
+            n=parameters.n,
+            dropped=dropped,
+            score=self.score,
+        )
+        rank = np.zeros(len(value), dtype=np.int64)
+        rank[list(rows)] = np.arange(1, len(rows) + 1)
+        return replace(
+            found,
+            tools=replace(found.tools, rank=rank),
+            candidates=rows,
+            reason=_reason(plan, context),
+            stages=(
+                Stage(
+                    "worth a try",
+                    "tools",
+                    int((value > 0).sum()),
+                    len(value),
+                    "The chance of success is worth its cost.",
+                ),
+                Stage(
+                    "order", "tries", len(rows), min(parameters.n, len(value)), "The order of largest expected value."
+                ),
+            ),
+            tries=plan,
+        )
+
+
+def _tries(
+    p_fit: Array,
+    known: ToolEstimates[Array, Array],
+    fixed_s: Array,
+    context: RoutingContext,
+    p: ExpectedValueParameters,
+) -> Tries:
+    """What is known of one try of each tool; an unpriced tool is taken at the catalog's median price, never as free."""
+    priced = known.price_usd[~np.isnan(known.price_usd)]
+    price = np.where(np.isnan(known.price_usd), float(np.median(priced)) if len(priced) else 0.0, known.price_usd)
+    reads = np.array([tool.hints.read_only is True for tool in context.catalog.tools], dtype=np.bool_)
+    return Tries(
+        p_fit=p_fit,
+        delivery=known.success,
+        money_usd=price + (fixed_s + known.latency_s) / p.kappa,
+        wrong_usd=p.wrong_usd + np.where(reads, 0.0, p.unsafe_usd),
+        rivals=np.arange(len(p_fit)),
+    )
+
+
+def _rivals(pool: np.ndarray, likeness: Array, size: int) -> np.ndarray:
+    """(T,) the set of each tool: among the pool (K,), tools of a cosine above 0.8 do the same; every other is its own."""
+    sets = np.arange(size)
+    for here in range(len(pool)):
+        for there in range(here):
+            if likeness[here, there] > RIVAL_COSINE:
+                sets[sets == sets[pool[here]]] = sets[pool[there]]
+    return sets
+
+
+def _best_by_name(tries: Tries, context: RoutingContext, p: ExpectedValueParameters) -> Order:
+    """The best order of tries; equal ones go by name, so that they are searched in the alphabetical order of the tools."""
+    rows = np.argsort(context.tool_order)
+    named = Tries(*(getattr(tries, field.name)[rows] for field in fields(tries)))
+    found = best_order(named, worth_usd=p.worth_usd, most=min(p.n, 6))
+    return replace(found, rows=tuple(int(rows[row]) for row in found.rows))
+
+
+def _extended(rows: tuple[int, ...], value: Array, n: int, context: RoutingContext) -> tuple[int, ...]:
+    """Beyond six planned tries: further tools that are worth one, by their value alone."""
+    if n <= 6 or len(rows) < 6:
+        return rows[:n]
+    by_value = np.lexsort((context.tool_order, -value))[: n + 6]
+    others = [int(row) for row in by_value if value[row] > 0 and int(row) not in rows]
+    return (*rows, *others)[:n]
+
+
+def _plan(
+    order: Order,
+    tries: Tries,
+    known: ToolEstimates[Array, Array],
+    fixed_s: Array,
+    context: RoutingContext,
+    p: ExpectedValueParameters,
+) -> TryPlan:
+    following = worth_of_next(tries, order)
+    return TryPlan(
+        tuple(
+            PlannedTry(
+                tool=context.tool_ids[row],
+                p_fit=float(tries.p_fit[row]),
+                delivery=float(tries.delivery[row]),
+                chance=chance,
+                reached=reached,
+                cost_usd=cost,
+                price_usd=None if np.isnan(known.price_usd[row]) else float(known.price_usd[row]),
+                time_s=float(fixed_s[row] + known.latency_s[row]),
+            )
+            for row, chance, cost, reached in zip(order.rows, order.chance, order.cost_usd, order.reached, strict=True)
+        ),
+        worth_usd=p.worth_usd,
+        value_usd=order.value_usd,
+        next_tool=None if following is None else context.tool_ids[following[0]],
+        next_worth_usd=None if following is None else following[1],
+    )
+
+
+def _reason(plan: TryPlan, context: RoutingContext) -> str:
+    if not context.tool_ids:
+        return NO_TOOLS
+    further = (
+        f" A try of {plan.next_tool} is worth it from {units.price(plan.next_worth_usd)} per solved sub-task on."
+        if plan.next_tool is not None and plan.next_worth_usd is not None
+        else ""
+    )
+    if not plan.tries:
+        return f"No try is worth its cost at {units.price(plan.worth_usd)} per solved sub-task.{further}"
+    first, *rest = plan.tries
+    steps = "".join(f"; if it fails {one.tool}, {units.share(one.chance)}" for one in rest)
+    return f"Try {first.tool} first, {units.share(first.chance)}{steps}; then stop.{further}"

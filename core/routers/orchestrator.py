@@ -1,0 +1,218 @@
+"""What ETOM's orchestrators share: a query is taken apart, tools are retrieved and selected for each part, the parts are joined.
+
+    parts = decompose(q)            each part: retrieved = retrieve(part), chosen = select(part, cards of retrieved)
+    decision = the chosen tools of all parts; each part gets an equal share of n, and at least one
+
+The paper's: decomposition, selection, and the rejection of what no tool can do, {server: "no", tool: "no"}, in each of them
+(ETOM, appendix C). Ours: a tool that several parts want is ranked by its best score; a model names its choice first and
+the order of retrieval fills up behind it, while rules leave that order and judge whether anything fits at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.domain.decision import Exposure, Stage, SubDecision
+from core.domain.params import knob
+from core.domain.trace import DROPS, KEPT, Drop
+from core.index.text_views import full
+from core.planning.base import Card, SubQuery
+from core.routers.base import RoutingResult
+from core.routers.context import Match, Query, RoutingContext
+from core.routers.parameters import PLANNING, CandidateParameters, MatchingParameters, PlanningParameters
+from core.routers.ranked_result import NO_TOOLS, Floats, Mask, Scored, ranked_result
+
+MAX_PARTS = 8
+REFUSED = "Nothing in the catalog can do it"
+
+
+@dataclass(frozen=True)
+class OrchestratorParameters(PlanningParameters, CandidateParameters):
+    """How a question is taken apart and turned down."""
+
+    decompose: bool = knob(
+        True,
+        label="Take the query apart",
+        group=PLANNING,
+        help="Off: the question is looked up as one, however much it asks for.",
+    )
+    refuse: bool = knob(
+        False,
+        label="May refuse",
+        group=PLANNING,
+        help="On: the planner may answer that nothing in the catalog can do it (ETOM, level 5).",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """What one part retrieves: scores of servers (S,) and tools (T,) of at least 0, the servers that were searched (S,), and
+    the rows of the retrieved tools (K,), best first."""
+
+    servers: Floats
+    tools: Floats
+    searched: Mask
+    rows: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a query with what was retrieved and chosen for it: rows of tools, best first; none where it was refused."""
+
+    sub_query: SubQuery
+    match: Match
+    retrieved: Retrieved
+    chosen: tuple[int, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalNotes:
+    """The name of the retrieval stage, and one sentence each on how servers and tools were found."""
+
+    stage: str
+    servers: str
+    tools: str
+
+
+Retrieve = Callable[[str, Match], Retrieved]
+
+
+def orchestrate(
+    query: Query, context: RoutingContext, parameters: OrchestratorParameters, retrieve: Retrieve
+) -> tuple[Part, ...]:
+    """Every part of the query, retrieved for and selected from."""
+    sub_queries = query.planner.decompose(query.text, MAX_PARTS) if parameters.decompose else ()
+    if len(sub_queries) < 2:
+        sub_queries = (SubQuery(query.text),)
+    share = max(1, parameters.n // len(sub_queries))
+    return tuple(_part(query, context, parameters, retrieve, sub_query, share) for sub_query in sub_queries)
+
+
+def joined_result(
+    context: RoutingContext,
+    parts: Sequence[Part],
+    *,
+    score: str,
+    notes: RetrievalNotes,
+    planner: str,
+    exposure: Exposure | None = None,
+    before: tuple[Stage, ...] = (),
+    after: tuple[Stage, ...] = (),
+    cut: Collection[int] = (),
+) -> RoutingResult:
+    """The parts as one decision. `cut` are rows that the stages `after` the selection have taken out again."""
+    searched = np.any([part.retrieved.searched for part in parts], axis=0)
+    retrieved = np.zeros(len(context.tool_ids), dtype=np.bool_)
+    chosen = np.zeros(len(context.tool_ids), dtype=np.bool_)
+    for part in parts:
+        retrieved[part.retrieved.rows] = True
+        chosen[list(part.chosen)] = True
+    kept = chosen.copy()
+    kept[list(cut)] = False
+    counts = int(retrieved.sum()), int(searched[context.tool_server].sum())
+    decomposition = "One thing is asked for." if len(parts) == 1 else f"{len(parts)} things are asked for."
+    reasons = " ".join(part.reason for part in parts)
+    servers, tools = _joined_scores(parts, len(context.server_names), len(context.tool_ids))
+    return ranked_result(
+        context,
+        servers,
+        tools,
+        n=max(1, int(kept.sum())),
+        shortlisted=searched,
+        dropped=_dropped(context, searched, retrieved, kept, refused=not chosen.any()),
+        stages=(
+            *before,
+            Stage(
+                "decomposition",
+                "sub-queries",
+                len(parts),
+                len(parts),
+                decomposition,
+                by=planner if len(parts) > 1 else "",
+            ),
+            Stage("servers", "servers", int(searched.sum()), len(searched), notes.servers),
+            Stage(notes.stage, "tools", *counts, notes.tools),
+            Stage("selection", "tools", int(chosen.sum()), counts[0], reasons, by=planner),
+            *after,
+        ),
+        steps=_steps(parts, cut),
+        exposure=exposure,
+        score=score,
+        no_candidate=_why_none(context, parts, retrieved),
+    )
+
+
+def _part(
+    query: Query,
+    context: RoutingContext,
+    parameters: OrchestratorParameters,
+    retrieve: Retrieve,
+    sub_query: SubQuery,
+    share: int,
+) -> Part:
+    match = query.match(MatchingParameters(), sub_query.text)
+    retrieved = retrieve(sub_query.text, match)
+    best = list(map(int, retrieved.rows))
+    if parameters.planner == "rules" and not parameters.refuse:
+        return Part(sub_query, match, retrieved, tuple(best[:share]), "The best by score.")
+    fit = query.cosines("tools", "full", sub_query.text)  # what a planner's limit on the fit is calibrated on
+    tools = context.catalog.tools
+    cards = [Card(tools[row].id, full(tools[row]), float(np.clip(fit[row], 0, 1))) for row in best]
+    selection = query.planner.select(sub_query.text, cards, share)
+    if not selection.ids and parameters.refuse:
+        return Part(sub_query, match, retrieved, (), selection.reason)
+    named = selection.ids if parameters.planner == "model" else ()
+    rows = dict.fromkeys((*(context.catalog.tool_row[name] for name in named), *best))
+    return Part(sub_query, match, retrieved, tuple(rows)[:share], selection.reason)
+
+
+def _joined_scores(parts: Sequence[Part], servers: int, tools: int) -> tuple[Scored, Scored]:
+    """The best of all parts, with the chosen tools of each in the order of the choice."""
+    of_servers, of_tools = np.zeros((2, servers)), np.zeros((2, tools))
+    for part in parts:
+        of_servers = np.maximum(of_servers, [part.match.servers, part.retrieved.servers])
+        of_tools = np.maximum(of_tools, [part.match.tools, in_order(part.retrieved.tools, part.chosen)])
+    return Scored(*of_servers), Scored(*of_tools)
+
+
+def in_order(scores: Floats, chosen: Sequence[int]) -> Floats:
+    """Scores whose chosen rows fall in the order of the choice: they exchange their scores among themselves.
+
+    >>> in_order(np.array([0.5, 0.1, 0.9]), [0, 2]).tolist()
+    [0.9, 0.1, 0.5]
+    """
+    arranged = scores.copy()
+    arranged[list(chosen)] = np.sort(scores[list(chosen)])[::-1]
+    return arranged
+
+
+def _dropped(
+    context: RoutingContext, searched: Mask, retrieved: Mask, kept: Mask, *, refused: bool
+) -> NDArray[np.int8]:
+    not_chosen = DROPS.index(Drop.REFUSED if refused else Drop.OUTRANKED)
+    conditions = [kept, retrieved, searched[context.tool_server]]
+    return np.select(conditions, [KEPT, not_chosen, DROPS.index(Drop.NOT_RETRIEVED)], KEPT).astype(np.int8)
+
+
+def _steps(parts: Sequence[Part], cut: Collection[int]) -> tuple[SubDecision, ...]:
+    if len(parts) < 2:
+        return ()
+    return tuple(
+        SubDecision(
+            part.sub_query.text, tuple(row for row in part.chosen if row not in cut), part.sub_query.needs, part.reason
+        )
+        for part in parts
+    )
+
+
+def _why_none(context: RoutingContext, parts: Sequence[Part], retrieved: Mask) -> str:
+    if not len(context.tool_ids):
+        return NO_TOOLS
+    if not retrieved.any():
+        return "No tool came up; look into more servers."
+    return f"{REFUSED}: {parts[0].reason}"

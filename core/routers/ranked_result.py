@@ -1,0 +1,134 @@
+"""The result of a router that ranks by a score of its own: time and prices are shown beside it and do not decide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.domain.decision import Exposure, Stage, SubDecision
+from core.domain.trace import DROPS, KEPT, Drop, ServerEstimates, ServerTrace, ToolTrace, columns
+from core.economics.utility import ranking
+from core.routers.base import RoutingResult
+from core.routers.context import RoutingContext
+from core.routers.estimates import estimate_servers, estimate_tools, ranks
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+NO_TOOLS = "The catalog has no tools; import or discover a catalog that has some."
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Rows of one layer: `similarity` in [0, 1] is shown, `score` (any finite number) ranks."""
+
+    similarity: Floats
+    score: Floats
+
+
+def ranked_result(
+    context: RoutingContext,
+    servers: Scored,
+    tools: Scored,
+    *,
+    n: int,
+    shortlisted: Mask | None = None,
+    dropped: NDArray[np.int8] | None = None,
+    stages: tuple[Stage, ...] = (),
+    steps: tuple[SubDecision, ...] = (),
+    exposure: Exposure | None = None,
+    score: str = "score",
+    no_candidate: str = "Nothing came up.",
+) -> RoutingResult:
+    """The n best tools by score among those that were not dropped, ties by similarity, then name.
+
+    `shortlisted` (S,): all servers where None; tools of the others are dropped. `dropped` (T,): codes of `DROPS`, `KEPT` where
+    a tool is still in the race. `no_candidate` is the reason where the catalog has tools and none is left.
+    """
+    on_list = np.ones(len(context.server_names), dtype=np.bool_) if shortlisted is None else shortlisted
+    codes = np.full(len(context.tool_ids), KEPT, dtype=np.int8) if dropped is None else dropped.copy()
+    codes[~on_list[context.tool_server] & (codes == KEPT)] = DROPS.index(Drop.NOT_SHORTLISTED)
+    racing = np.flatnonzero(codes == KEPT)
+    best = racing[ranking(tools.score[racing], tools.similarity[racing], context.tool_order[racing])]
+    codes[best[n:]] = DROPS.index(Drop.OUTRANKED)
+    rank = np.zeros(len(codes), dtype=np.int64)
+    rank[best] = np.arange(1, len(best) + 1)
+    candidates = tuple(int(row) for row in best[:n])
+    reason = no_candidate if context.tool_ids else NO_TOOLS
+    estimates = estimate_servers(context)
+    return RoutingResult(
+        servers=_servers(context, servers, estimates, on_list),
+        tools=_tools(context, tools, estimates, rank, codes),
+        candidates=candidates,
+        reason=winning_reason(context.tool_ids, tools.score, candidates, score) if candidates else reason,
+        stages=stages,
+        steps=steps,
+        exposure=exposure,
+    )
+
+
+def winning_reason(ids: Sequence[str], scores: Floats, candidates: Sequence[int], score: str) -> str:
+    """Why the first candidate is first, in one sentence; `score` names what `scores` (T,) are.
+
+    >>> winning_reason(["a::x", "a::y"], np.array([0.5, 0.75]), (1, 0), "cosine")
+    'a::y has the highest cosine, 0.750, 0.250 ahead of a::x.'
+    """
+    first = candidates[0]
+    lead = f"{ids[first]} has the highest {score}, {scores[first]:.3f}"
+    if len(candidates) == 1:
+        return f"{lead}, and is the only candidate."
+    return f"{lead}, {scores[first] - scores[candidates[1]]:.3f} ahead of {ids[candidates[1]]}."
+
+
+def top(score: Floats, similarity: Floats, order: NDArray[np.int64], count: int) -> Mask:
+    """The `count` best rows by score as a mask; ties by similarity, then name.
+
+    >>> top(np.array([0.1, 0.9, 0.5]), np.zeros(3), np.arange(3), 2).tolist()
+    [False, True, True]
+    """
+    found = np.zeros(len(score), dtype=np.bool_)
+    found[ranking(score, similarity, order)[:count]] = True
+    return found
+
+
+def best_tool(context: RoutingContext, scores: Floats) -> Floats:
+    """(S,) the best score among each server's tools; that of the worst tool of all for a server without tools."""
+    best = np.full(len(context.server_names), scores.min(initial=0.0))
+    np.maximum.at(best, context.tool_server, scores)
+    return best
+
+
+def _servers(context: RoutingContext, scored: Scored, estimates: ServerEstimates[Floats], on_list: Mask) -> ServerTrace:
+    return ServerTrace(
+        **columns(estimates),
+        names=context.server_names,
+        similarity=scored.similarity,
+        utility=scored.score,
+        posted_price_usd=np.full(len(on_list), np.nan),
+        ask_usd=context.statistics.servers.ask_usd,
+        rank=ranks(ranking(scored.score, scored.similarity, context.server_order)),
+        shortlisted=on_list,
+        accepted=on_list.copy(),
+    )
+
+
+def _tools(
+    context: RoutingContext,
+    scored: Scored,
+    servers: ServerEstimates[Floats],
+    rank: NDArray[np.int64],
+    codes: NDArray[np.int8],
+) -> ToolTrace:
+    return ToolTrace(
+        **columns(estimate_tools(context, servers)),
+        ids=context.tool_ids,
+        server_row=context.tool_server,
+        similarity=scored.similarity,
+        utility=scored.score,
+        affordable=np.ones(len(codes), dtype=np.bool_),
+        rank=rank,
+        dropped=codes,
+    )

@@ -1,0 +1,136 @@
+"""The lab: what labelled tasks say of routers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from core.domain.outcome import ToolCall
+from core.domain.params import Parameters
+from core.domain.task import Task
+from core.importers import read_tasks
+from core.lab.benchmark import BenchmarkRun, run_benchmark
+from core.lab.execution import VALUE_USD, ExecutionRun, LiveCall, execute
+from core.lab.levels import LevelRun, run_levels
+from core.lab.price_tiers import priced_by_tiers
+from core.lab.threshold import Calibration, fit_threshold
+from core.routers.tool_attention import ToolAttention, ToolAttentionParameters
+from core.services.calls import CallService
+from core.services.catalogs import CatalogService
+from core.services.routing import RoutingService
+from core.shared.errors import CatalogError
+
+LIVE_LIMIT_S = 10.0
+S_PER_USD = 1000.0  # the kappa of the router expected_value: 3.60 dollars an hour
+
+
+class LabService:
+    """Measures over labelled tasks. Nothing that it routes is recorded."""
+
+    def __init__(self, routing: RoutingService, catalogs: CatalogService, calls: CallService) -> None:
+        self._routing = routing
+        self._catalogs = catalogs
+        self._calls = calls
+
+    def read_tasks(self, path: Path) -> tuple[Task, ...]:
+        """Labelled tasks from a JSON Lines file. Raises CatalogError naming the line."""
+        try:
+            return read_tasks(path.read_bytes(), source=str(path))
+        except OSError as error:
+            raise CatalogError(f"{path}: it cannot be read ({error.strerror}); give a file that can.") from None
+
+    def benchmark(
+        self, tasks: Sequence[Task], *, catalog: str, router: str, parameters: Parameters, server_hints: bool = True
+    ) -> BenchmarkRun:
+        """Retrieval measures over labelled tasks."""
+        return run_benchmark(
+            router,
+            parameters.values(),
+            tasks,
+            lambda task: self._routing.route(
+                task.subtask,
+                catalog=catalog,
+                router=router,
+                parameters=parameters,
+                server_hint=task.server_hint if server_hints else "",
+                record=False,
+            ),
+        )
+
+    def execute(
+        self,
+        tasks: Sequence[Task],
+        *,
+        catalog: str,
+        router: str,
+        parameters: Parameters,
+        seeds: int = 20,
+        value_usd: float = VALUE_USD,
+        s_per_usd: float = S_PER_USD,
+        live: bool = False,
+    ) -> ExecutionRun:
+        """What the routing is worth: sub-tasks solved, money, time, tokens, invalid calls; see `core.lab.execution`.
+
+        `live` really calls tools that say they only read, on servers that run, with arguments made up from their schemas.
+        """
+        context = self._catalogs.context(catalog)
+        return execute(
+            router,
+            tasks,
+            lambda task: self._routing.route(
+                task.subtask,
+                catalog=catalog,
+                router=router,
+                parameters=parameters,
+                server_hint=task.server_hint,
+                record=False,
+            ),
+            context,
+            seeds=seeds,
+            value_usd=value_usd,
+            s_per_usd=s_per_usd,
+            live=self._live(catalog) if live else None,
+        )
+
+    def priced_by_tiers(self, catalog: str, seed: int = 0) -> str:
+        """The name of a copy of a catalog, for this process, in which every tool has a price by EHRR's tiers."""
+        name = f"{catalog} (prices by tiers)"
+        self._catalogs.add(priced_by_tiers(self._catalogs.catalog(catalog), name=name, seed=seed), "prices by tiers")
+        return name
+
+    def _live(self, catalog: str) -> LiveCall:
+        from core.lab.scenarios.live import example_arguments, may_be_called  # loads the MCP packages
+
+        known = self._catalogs.catalog(catalog)
+
+        @cache
+        def call(row: int) -> tuple[bool, float] | None:
+            tool = known.tools[row]
+            if not may_be_called(known.servers[known.server_row[tool.server]], tool):
+                return None
+            request = ToolCall(tool.server, tool.name, example_arguments(tool), timeout_s=LIVE_LIMIT_S, catalog=catalog)
+            outcome = self._calls.run(request, origin="bench").outcome
+            return bool(outcome.kind.success), outcome.latency_s
+
+        return call
+
+    def levels(
+        self, tasks: Sequence[Task], *, catalog: str, router: str, parameters: Parameters
+    ) -> tuple[LevelRun, ...]:
+        """ETOM's scores by level, for the tasks that have one; each is asked as a person would, without a hint."""
+        return run_levels(
+            router,
+            tasks,
+            lambda text: self._routing.route(text, catalog=catalog, router=router, parameters=parameters, record=False),
+        )
+
+    def fit_threshold(self, tasks: Sequence[Task], *, catalog: str, parameters: ToolAttentionParameters) -> Calibration:
+        """The threshold of Tool Attention that fits labelled tasks best. Raises WayfareError where none is labelled."""
+        return fit_threshold(
+            tasks,
+            lambda task: self._routing.route(
+                task.subtask, catalog=catalog, router=ToolAttention.id, parameters=parameters, record=False
+            ),
+            k=parameters.n,
+        )

@@ -1,0 +1,156 @@
+"""Routing as pages, commands and agents ask for it: one decision, recorded once and found again by id, or a plan."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from cachetools import LRUCache
+
+from core.domain.decision import Decision
+from core.domain.params import Parameters
+from core.domain.plan import Plan
+from core.importers.shipped_catalogs import SAMPLE
+from core.planning.base import Planner, SubQuery
+from core.planning.environment import chosen_planner
+from core.planning.usage import Usage
+from core.routers import ROUTERS
+from core.routers.base import AnyRouter
+from core.routers.context import RoutingContext
+from core.routers.parameters import LearningParameters
+from core.routers.presets import DEFAULT_PRESET, applied, preset_of
+from core.routers.why import fit_note
+from core.services.catalogs import CatalogService
+from core.services.decision_log import ChosenParameters, DecisionLog
+from core.shared.errors import UnknownNameError
+
+DECISIONS_KEPT = 256
+
+
+class RoutingService:
+    """Asks the routers, records what they decide, and keeps the latest decisions. Thread-safe."""
+
+    def __init__(self, catalogs: CatalogService, log: DecisionLog, planners: Mapping[str, Planner]) -> None:
+        self._catalogs = catalogs
+        self._log = log
+        self._planners = planners
+        self._routers: dict[str, AnyRouter] = {name: router(planners) for name, router in ROUTERS.items()}
+        self._by_id: LRUCache[str, Decision] = LRUCache(DECISIONS_KEPT)
+        self._asked: LRUCache[tuple[object, ...], tuple[RoutingContext, Decision]] = LRUCache(DECISIONS_KEPT)
+        self._lock = threading.Lock()
+
+    def routers(self) -> tuple[type[AnyRouter], ...]:
+        """The routing algorithms, as declared."""
+        return tuple(ROUTERS.values())
+
+    def parameters(
+        self, router: str, values: Mapping[str, object] | None = None, *, preset: str = DEFAULT_PRESET
+    ) -> Parameters:
+        """A router's parameters: those of a preset, with some values set on top. Raises ParameterError, UnknownNameError."""
+        return applied(self._router(router).parameters, preset, values)
+
+    def route(
+        self,
+        subtask: str,
+        *,
+        catalog: str = SAMPLE,
+        router: str = "ehrr",
+        parameters: Parameters | None = None,
+        server_hint: str = "",
+        record: bool = True,
+        origin: str = "console",
+        visitor: str = "",
+    ) -> Decision:
+        """One decision; recorded as an event unless told otherwise. The same query over unchanged statistics gives the
+        same decision again, recorded once. `visitor` is whose parameters changed, where they differ from the last ones.
+        """
+        algorithm = self._router(router)
+        chosen = algorithm.checked(parameters)
+        if not record:
+            context = self._context(catalog, chosen)
+            return algorithm.route(subtask, context, chosen, server_hint=server_hint)
+        set_by = ChosenParameters(chosen, origin, visitor)
+        return self._recorded(algorithm, subtask, catalog, chosen, set_by, server_hint=server_hint)
+
+    def parts(self, question: str, *, planner: str = "rules") -> tuple[SubQuery, ...]:
+        """What a question asks for, one part where it cannot be taken apart. Raises PlannerError."""
+        return chosen_planner(self._planners, planner).decompose(question)
+
+    def plan(
+        self,
+        question: str,
+        *,
+        planner: str = "rules",
+        catalog: str = SAMPLE,
+        router: str = "ehrr",
+        parameters: Parameters | None = None,
+        origin: str = "console",
+        visitor: str = "",
+    ) -> Plan:
+        """A question taken apart, each part a recorded decision of its own.
+
+        For a router that knows the agent's state, a step has seen what the steps that it needs bring: that changes what
+        the step is decided with, and is no change of parameters that anybody made.
+        """
+        algorithm = self._router(router)
+        chosen = algorithm.checked(parameters)
+        set_by = ChosenParameters(chosen, origin, visitor)
+
+        def decide(text: str, seen: Sequence[str]) -> Decision:
+            return self._recorded(algorithm, text, catalog, algorithm.having_seen(chosen, seen), set_by)
+
+        parts = [(part.text, part.needs) for part in self.parts(question, planner=planner)]
+        return Plan.of(question, self._planners[planner].name, parts, decide)
+
+    def planners(self) -> Mapping[str, str]:
+        """Who can be asked to plan, by the name that parameters take: `rules`, and the model where one is set."""
+        return {name: planner.name for name, planner in self._planners.items()}
+
+    def planner_usage(self) -> Usage | None:
+        """What the model that plans has taken since the start: calls, tokens, USD; None where no model is set."""
+        return self._planners["model"].usage if "model" in self._planners else None
+
+    def decision(self, decision_id: str) -> Decision | None:
+        """A decision of this process by id, None where it is not kept any more."""
+        with self._lock:
+            return self._by_id.get(decision_id)
+
+    def _recorded(
+        self,
+        algorithm: AnyRouter,
+        subtask: str,
+        catalog: str,
+        parameters: Parameters,
+        set_by: ChosenParameters,
+        *,
+        server_hint: str = "",
+    ) -> Decision:
+        """A decision, recorded; the earlier one where nothing has changed since it was made."""
+        context = self._context(catalog, parameters)
+        asked = (id(context), algorithm.id, parameters, subtask.strip(), server_hint.strip(), set_by.origin)
+        with self._lock:
+            known = self._asked.get(asked)
+        if known is not None and known[0] is context:
+            self._log.repeated(algorithm, set_by)
+            return known[1]
+        decision = algorithm.route(subtask, context, parameters, server_hint=server_hint)
+        if (
+            decision.fit is None
+        ):  # the router ranks by something else; pages show how likely each tool fits all the same
+            decision = replace(decision, fit=context.matcher.fit(decision.subtask, decision.server_hint)[0])
+        decision = replace(decision, preset=preset_of(parameters), reason=decision.reason + fit_note(decision))
+        self._log.decision(algorithm, decision, set_by)
+        with self._lock:
+            self._by_id[decision.id] = decision
+            self._asked[asked] = (context, decision)
+        return decision
+
+    def _context(self, catalog: str, parameters: Parameters) -> RoutingContext:
+        learning = parameters if isinstance(parameters, LearningParameters) else None
+        return self._catalogs.context(catalog, learning)
+
+    def _router(self, name: str) -> AnyRouter:
+        if name not in self._routers:
+            raise UnknownNameError(f"There is no router {name!r}; choose one of: {', '.join(self._routers)}.")
+        return self._routers[name]

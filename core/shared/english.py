@@ -1,0 +1,132 @@
+"""Forms of English words, and the verbs that requests and descriptions begin with: rules without a dictionary.
+
+The planner, the enriched documents, the virtual servers' texts and their output schemas all read tool names and descriptions;
+what they know of English in common is here. What one of them alone needs (stop words, synonyms, what a verb returns, which
+verbs destroy) stays with it.
+
+>>> singular("cities"), plural("city"), base_form("searches"), third_person("search"), past_participle("reply")
+('city', 'cities', 'search', 'searches', 'replied')
+"""
+
+from __future__ import annotations
+
+import re
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The words of a text as a set."""
+    return frozenset(text.split())
+
+
+COMMON_VERBS = words_of(
+    """
+    add analyse analyze append archive assign attach block book build buy calculate call cancel change check choose
+    close collect combine compare compute convert copy count create crop cut delete deploy describe download draw edit
+    enter estimate explain export extract fetch fill filter find fix forward generate get give import insert join keep
+    list load log look make mark measure merge move open order organise pay pick place plan print publish pull push put
+    query rank read record register remind remove rename render reply report reserve resize retrieve return rewrite
+    rotate run save say scan schedule search select send set show sort split start stop store suggest sum summarise
+    summarize switch take tell test track transcribe translate trim turn update upload validate verify watch write zip
+    """
+)
+"""What requests begin with ("Find the report") and descriptions too ("Finds a report")."""
+
+_BASE_FORMS = {
+    "does": "do",
+    "goes": "go",
+    "undoes": "undo",
+    "has": "have",
+    "is": "be",
+    "analyses": "analyse",
+    "diagnoses": "diagnose",
+}
+_PARTICIPLES = {
+    "send": "sent", "set": "set", "write": "written", "put": "put", "pay": "paid", "buy": "bought", "run": "run",
+    "cancel": "cancelled", "stop": "stopped", "submit": "submitted", "plan": "planned", "drop": "dropped",
+    "log": "logged", "tag": "tagged", "build": "built", "pin": "pinned", "unpin": "unpinned", "draw": "drawn",
+    "refund": "refunded", "transfer": "transferred", "do": "done",
+}  # fmt: skip
+
+
+def singular(word: str) -> str:
+    """The word without the ending of a plural.
+
+    >>> [singular(word) for word in ("classes", "books", "status", "reservations")]
+    ['class', 'book', 'status', 'reservation']
+    """
+    if len(word) > 4 and word.endswith("ies"):
+        return f"{word[:-3]}y"
+    if len(word) > 4 and word.endswith(("sses", "ches", "shes", "xes")):
+        return word[:-2]
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
+
+
+def plural(noun: str) -> str:
+    """The noun in the plural; one that looks like a plural stays.
+
+    >>> [plural(noun) for noun in ("book", "class", "day", "query", "news")]
+    ['books', 'classes', 'days', 'queries', 'news']
+    """
+    if noun.endswith("s") and not noun.endswith("ss"):
+        return noun
+    if _ends_in_consonant_y(noun):
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"
+
+
+def stem(word: str) -> str:
+    """The word without its inflection, so that "reservations" meets "reserve".
+
+    >>> [stem(word) for word in ("cities", "booking", "books", "booked", "classes", "status")]
+    ['city', 'book', 'book', 'book', 'class', 'status']
+    """
+    if (one := singular(word)) != word:
+        return one
+    for ending in ("ing", "ed"):
+        if word.endswith(ending) and len(word) > len(ending) + 3:
+            return word[: -len(ending)]
+    return word
+
+
+def base_form(verb: str) -> str:
+    """The verb that a third person is of; a word that is none stays.
+
+    >>> [base_form(verb) for verb in ("searches", "tries", "has", "gets", "pass")]
+    ['search', 'try', 'have', 'get', 'pass']
+    """
+    if verb in _BASE_FORMS:
+        return _BASE_FORMS[verb]
+    if re.search(r"(?:ss|sh|ch|x|zz)es$", verb):
+        return verb[:-2]
+    if verb.endswith("ies") and len(verb) > 4:
+        return f"{verb[:-3]}y"
+    return verb[:-1] if re.search(r"[^su]s$", verb) and len(verb) > 3 else verb
+
+
+def third_person(phrase: str) -> str:
+    """A verb and what belongs to it in the third person.
+
+    >>> third_person("look through"), third_person("carry out"), third_person("fix")
+    ('looks through', 'carries out', 'fixes')
+    """
+    verb, space, rest = phrase.partition(" ")
+    if _ends_in_consonant_y(verb):
+        return f"{verb[:-1]}ies{space}{rest}"
+    return f"{verb}{'es' if verb.endswith(('s', 'x', 'ch', 'sh', 'o')) else 's'}{space}{rest}"
+
+
+def past_participle(verb: str) -> str:
+    """What has been done.
+
+    >>> past_participle("create"), past_participle("post"), past_participle("reply"), past_participle("send")
+    ('created', 'posted', 'replied', 'sent')
+    """
+    if verb in _PARTICIPLES:
+        return _PARTICIPLES[verb]
+    if _ends_in_consonant_y(verb):
+        return f"{verb[:-1]}ied"
+    return f"{verb}d" if verb.endswith("e") else f"{verb}ed"
+
+
+def _ends_in_consonant_y(word: str) -> bool:
+    return word.endswith("y") and word[-2:-1] not in "aeiou"

@@ -1,0 +1,126 @@
+"""JSON Schemas of strangers: usable or not, where references lead, what arguments do not satisfy. Nothing is ever fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any, cast
+from urllib.parse import unquote
+
+from jsonschema_rs import ReferencingError, Registry, ValidationError, ValidationErrorKind, Validator, validator_for
+
+Schema = Mapping[str, Any]
+MESSAGE_LIMIT = 300
+BASE = "urn:wayfare:schema"  # what a schema without an $id is called while its references are followed
+
+
+def schema_fault(schema: Schema) -> str:
+    """Why nothing can be checked against a schema; "" where it can.
+
+    >>> schema_fault({"type": "object"}), schema_fault({"type": 7})
+    ('', 'is not a valid JSON Schema')
+    >>> schema_fault({"$ref": "https://example.org/schema.json"})
+    'refers to a schema elsewhere or to a part that it does not have'
+    """
+    try:
+        _validator(schema)
+    except ValidationError as error:
+        if isinstance(error.kind, ValidationErrorKind.Referencing):
+            return "refers to a schema elsewhere or to a part that it does not have"
+        return "is not a valid JSON Schema"
+    except ValueError:
+        return "is not a valid JSON Schema"
+    return ""
+
+
+def argument_problems(schema: Schema | None, arguments: Mapping[str, Any]) -> dict[str, str]:
+    """What is wrong, by field ("" for the whole): empty where the arguments satisfy the schema.
+
+    A schema that cannot be used (broken, or with a reference to elsewhere) checks nothing: the server has the last word.
+
+    >>> schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    >>> argument_problems(schema, {})
+    {'n': 'is required'}
+    >>> argument_problems(schema, {"n": "x"})
+    {'n': '"x" is not of type "integer"'}
+    """
+    problems: dict[str, str] = {}
+    try:
+        for field, message in _problems(_validator(schema or {}), arguments):
+            problems.setdefault(field, message[:MESSAGE_LIMIT])
+    except ValueError:
+        return {}
+    return problems
+
+
+def arguments_fit(schema: Schema, arguments: Mapping[str, Any]) -> bool | None:
+    """Whether the arguments satisfy the schema; None where the schema itself cannot be used.
+
+    >>> schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    >>> arguments_fit(schema, {"n": 1}), arguments_fit(schema, {}), arguments_fit({"type": 5}, {})
+    (True, False, None)
+    """
+    try:
+        return _validator(schema).is_valid(dict(arguments))
+    except ValueError:
+        return None
+
+
+def referenced(root: Schema, reference: object) -> object:
+    """What a `$ref` leads to within its schema; {} where it leads elsewhere, to nothing, or is no reference at all.
+
+    A pointer such as `#/$defs/Place` is followed in any schema, an `$anchor` or `$id` only in one that is valid.
+
+    >>> places = {"$defs": {"Place": {"type": "string"}, "Any": True, "Here": {"$anchor": "here", "const": 1}}}
+    >>> referenced(places, "#/$defs/Place"), referenced(places, "#/$defs/Any"), referenced(places, "#here")
+    ({'type': 'string'}, True, {'$anchor': 'here', 'const': 1})
+    >>> referenced(places, "#/$defs/Nowhere"), referenced(places, "https://example.org/place.json"), referenced(places, 7)
+    ({}, {}, {})
+    """
+    if not isinstance(reference, str):
+        return {}
+    if reference == "#" or reference.startswith("#/"):
+        return _pointed_at(root, reference)
+    base = str(root.get("$id", BASE))
+    with suppress(ReferencingError, ValueError):
+        return Registry([(base, dict(root))], retriever=_fetches_nothing).resolver(base).lookup(reference).contents
+    return {}
+
+
+def admitted_by(schema: Schema) -> Callable[[object], bool]:
+    """Whether a value satisfies the schema, formats included. Raises ValueError where the schema cannot be used.
+
+    >>> list(map(admitted_by({"type": "string", "format": "date"}), ("2026-02-01", "soon")))
+    [True, False]
+    """
+    return validator_for(dict(schema), offline=True, validate_formats=True).is_valid
+
+
+def _validator(schema: Schema) -> Validator:
+    """Raises ValidationError (a ValueError) for a broken schema, ValueError for one that is nested too deep."""
+    return validator_for(dict(schema), offline=True)
+
+
+def _pointed_at(root: Schema, pointer: str) -> object:
+    found: Any = root
+    for step in unquote(pointer[1:]).split("/")[1:]:
+        name = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(found, Mapping):
+            found = cast("Mapping[str, Any]", found).get(name, {})
+        elif isinstance(found, list) and name.isdecimal() and int(name) < len(cast("list[Any]", found)):
+            found = cast("list[Any]", found)[int(name)]
+        else:
+            return {}
+    return found
+
+
+def _fetches_nothing(uri: str) -> Any:
+    raise LookupError(uri)
+
+
+def _problems(validator: Validator, arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for error in validator.iter_errors(dict(arguments)):
+        if isinstance(error.kind, ValidationErrorKind.Required) and not error.instance_path:
+            yield error.kind.property, "is required"
+        else:
+            yield (str(error.instance_path[0]) if error.instance_path else ""), error.message

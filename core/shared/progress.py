@@ -1,0 +1,70 @@
+"""Progress of long work, step by step: the interface between the work and the terminal or page that shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step: `what` is done, `done` of `total` (0 where it cannot be counted), and what comes `after`.
+
+    >>> str(Step("Embedding texts", 128, 3909, after="the first decision"))
+    'Embedding texts: 128 of 3,909. Next: the first decision.'
+    >>> str(Step("Exporting the encoder"))
+    'Exporting the encoder.'
+    """
+
+    what: str
+    done: int = 0
+    total: int = 0
+    after: str = ""
+
+    def __str__(self) -> str:
+        count = f": {self.done:,} of {self.total:,}" if self.total else ""
+        return f"{self.what}{count}." + (f" Next: {self.after}." if self.after else "")
+
+
+Report = Callable[[Step | None], None]
+"""Called with each step when it begins and as it proceeds, from any thread, and with None when it is over."""
+
+
+def silent(_: Step | None) -> None:
+    """A `Report` that does nothing."""
+
+
+@contextmanager
+def reported(report: Report, step: Step) -> Generator[None]:
+    """Report a step when it begins and None when it is over, also where it fails.
+
+    >>> told = []
+    >>> with reported(told.append, Step("Waiting")):
+    ...     told.append("waits")
+    >>> told
+    [Step(what='Waiting', done=0, total=0, after=''), 'waits', None]
+    """
+    report(step)
+    try:
+        yield
+    finally:
+        report(None)
+
+
+class LatestStep:
+    """A `Report` that keeps the current step, for pages that poll it, and passes each on.
+
+    >>> latest = LatestStep()
+    >>> latest(Step("Embedding texts", 1, 2))
+    >>> str(latest.step)
+    'Embedding texts: 1 of 2.'
+    """
+
+    def __init__(self, onward: Report = silent) -> None:
+        self.step: Step | None = None
+        self._onward = onward
+
+    def __call__(self, step: Step | None) -> None:
+        self.step = step
+        self._onward(step)

@@ -1,0 +1,112 @@
+"""Everything that can be set from outside, read in one place: `Settings.from_environment` alone looks at the environment.
+
+| variable | what it sets |
+|---|---|
+| WAYFARE_DB | the store's file; `:memory:` keeps nothing |
+| WAYFARE_CACHE | the folder of what can be made again: the exported encoder, catalogs of virtual servers |
+| WAYFARE_CATALOG | the catalog that pages show first |
+| WAYFARE_ENCODER_DIFFERENCE | the file that tunes the encoder which estimates fit; `none`: the encoder as it was published |
+| WAYFARE_RERANKER | a cross-encoder: a folder, or the name of a model in the Hugging Face cache |
+| WAYFARE_LLM_MODEL, _BASE_URL, _API_KEY | the language model of `planner=model`, read from `environment` by `core.planning` |
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import Self
+
+import platformdirs
+
+FIRST_CATALOG = "sample"
+IN_MEMORY = ":memory:"
+
+
+def utc_now() -> datetime:
+    """The clock of a running app."""
+    return datetime.now(UTC)
+
+
+def _user_db() -> Path:
+    return Path(platformdirs.user_data_dir("wayfare")) / "wayfare.duckdb"
+
+
+def _user_cache() -> Path:
+    return Path(platformdirs.user_cache_dir("wayfare"))
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What an app is made from. Without arguments: the user's own folders, and an empty environment.
+
+    `db` is the store's file (":memory:": nothing is kept), `cache` the folder of what can be made again, `catalog` the one
+    shown first, `reranker` a cross-encoder ("": none), `encoder_difference` a file of `wayfare train-encoder` ("": the one
+    that comes with Wayfare, "none": the frozen encoder). `environment` is where the planner's model and references such as
+    `${env:NAME}` in connections are looked up. `seed` repeats what is drawn at random.
+    """
+
+    db: Path | str = field(default_factory=_user_db)
+    cache: Path = field(default_factory=_user_cache)
+    catalog: str = FIRST_CATALOG
+    reranker: str = ""
+    encoder_difference: str = ""
+    environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    seed: int | None = None
+    now: Callable[[], datetime] = utc_now
+
+    @classmethod
+    def from_environment(
+        cls, environ: Mapping[str, str] | None = None, *, db: Path | str | None = None, catalog: str | None = None
+    ) -> Self:
+        """The settings of an environment (None: that of this process); `db` and `catalog` go before its variables.
+
+        An empty variable is as good as none.
+
+        >>> settings = Settings.from_environment({"WAYFARE_DB": "/data/a.duckdb", "WAYFARE_CACHE": ""}, catalog="mine")
+        >>> str(settings.db), settings.catalog, settings.cache == Settings().cache
+        ('/data/a.duckdb', 'mine', True)
+        """
+        known = os.environ if environ is None else environ
+        chosen_db = db or known.get("WAYFARE_DB")
+        chosen_cache = known.get("WAYFARE_CACHE")
+        return cls(
+            db=Path(chosen_db) if chosen_db else _user_db(),
+            cache=Path(chosen_cache).expanduser() if chosen_cache else _user_cache(),
+            catalog=catalog or known.get("WAYFARE_CATALOG") or FIRST_CATALOG,
+            reranker=known.get("WAYFARE_RERANKER", "").strip(),
+            encoder_difference=known.get("WAYFARE_ENCODER_DIFFERENCE", "").strip(),
+            environment=known,
+        )
+
+    @property
+    def models_folder(self) -> Path:
+        """Where exported encoders are kept, a folder for each model."""
+        return self.cache / "models"
+
+    @property
+    def virtual_folder(self) -> Path:
+        """Where the catalogs are that virtual servers are started from."""
+        return self.cache / "virtual"
+
+    @property
+    def networks_folder(self) -> Path:
+        """Where the networks that somebody saved are: beside the store, or beside the user's own where it is in memory.
+
+        >>> Settings(db="/data/b.duckdb").networks_folder.as_posix()
+        '/data/networks'
+        """
+        return self._data_folder / "networks"
+
+    @property
+    def tuned_encoder(self) -> Path:
+        """Where `wayfare train-encoder` puts its result unless it is told otherwise: beside the store."""
+        return self._data_folder / "encoder-difference.npz"
+
+    @property
+    def _data_folder(self) -> Path:
+        file = _user_db() if str(self.db) == IN_MEMORY else Path(self.db).expanduser().absolute()
+        return file.parent

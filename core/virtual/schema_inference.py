@@ -1,0 +1,106 @@
+"""An output schema for a tool that declares none, guessed from the verb and the noun of its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, cast
+
+from core.domain.catalog import Tool, words
+from core.shared.english import past_participle, plural
+from core.virtual.field_names import LIMITS, NUMBERS, known_fields, plain_name
+
+Shape = Literal["many", "one", "made", "removed", "number", "text"]
+SHAPES: dict[Shape, str] = {
+    "many": "search find list query browse scan discover recommend suggest retrieve enumerate compare rank match "
+    "explore filter crawl history",
+    "one": "get read fetch show describe view check look lookup track inspect resolve identify detect analyze analyse "
+    "verify validate parse extract open load preview status diff",
+    "made": "create add send post book order schedule upload start run submit publish register reserve invite issue "
+    "request reply place buy pay insert append import export launch deploy trigger build render generate draw plan "
+    "subscribe enroll log record save write push fork clone copy convert update set edit rename move assign mark change "
+    "apply merge replace restore enable configure resize share tag pin put patch sync transfer refund draft watch",
+    "removed": "delete remove cancel clear drop archive revoke close stop disable unsubscribe purge reject terminate unpin "
+    "decline trash",
+    "number": "compute calculate count estimate sum average measure score predict subtract multiply divide evaluate",
+    "text": "summarise summarize translate transcribe rewrite explain answer format paraphrase proofread correct ask "
+    "classify define complete chat compose",
+}
+VERBS: dict[str, Shape] = {verb: shape for shape, verbs in SHAPES.items() for verb in verbs.split()}
+MOST_FIELDS = 6
+FILLERS = frozenset({"or", "and", "a", "an", "the", "of", "for", "by", "in", "to", "with", "from", "all"})
+CONTROLS = LIMITS | {"offset", "page", "cursor", "sort", "order", "fields", "format", "verbose", "include"}
+PRIVATE = ("token", "password", "secret", "card", "passport", "cvv", "pin", "key")
+
+
+def inferred_schema(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """An output schema that fits the tool's name, description and hints, with fields for its arguments.
+
+    >>> schema = inferred_schema(Tool("shop", "search_books", "Returns title and price."), {"query": "tides"})
+    >>> schema["required"], list(schema["properties"]["books"]["items"]["properties"])
+    (['query', 'books', 'count'], ['id', 'title', 'price'])
+    >>> inferred_schema(Tool("shop", "cancelOrder"), {"order_id": "7"})["properties"]["status"]
+    {'const': 'cancelled'}
+    """
+    verb, shape, noun = _parts(tool)
+    repeated: dict[str, Any] = {name: {} for name, value in arguments.items() if _repeatable(name, value)}
+    match shape:
+        case "many":
+            own = {plural(noun): {"type": "array", "items": _object(_fields(tool))}, "count": {"type": "integer"}}
+        case "one":
+            own = _fields(tool)
+        case "made":
+            time = {"type": "string", "format": "date-time"}
+            own = {f"{_singular(noun)}_id": {"type": "string", "pattern": "^[0-9a-f]{8}$"}, "at": time}
+        case "removed":
+            own = {}
+        case "number":
+            own = {"result": {"type": "number"}}
+        case "text":
+            own = {"text": {"type": "string"}}
+    if shape in {"made", "removed"}:
+        own["status"] = {"const": past_participle(verb)}
+    return _object({**repeated, **own})
+
+
+def _parts(tool: Tool) -> tuple[str, Shape, str]:
+    """The verb, what it returns, and the noun: of a name without a verb, a plural or a limit says that it is many."""
+    said = words(tool.name).lower().split()
+    verb = next((word for word in said if word in VERBS), "")
+    named = [word for word in said if word not in VERBS and word not in FILLERS] or ["result"]
+    if verb:
+        return verb, VERBS[verb], "_".join(named[:2])
+    if tool.hints.read_only is False:
+        return "do", "made", "_".join(named[:2])
+    many = next((word for word in named if word.endswith("s") and not word.endswith("ss")), "")
+    limited = any(plain_name(name) in LIMITS for name in schema_part(tool.input_schema, "properties"))
+    return "get", "many" if many or limited else "one", many or "_".join(named[:2])
+
+
+def schema_part(schema: Mapping[str, Any] | None, key: str) -> Mapping[str, Any]:
+    """An object within a schema; empty where there is none: a stranger's schema may contain anything."""
+    part = None if schema is None else schema.get(key)
+    return cast("Mapping[str, Any]", part) if isinstance(part, Mapping) else {}
+
+
+def _fields(tool: Tool) -> dict[str, Any]:
+    """The fields of one record: what the description mentions, else an id, a name and a description."""
+    mentioned = [name for name in known_fields(tool.description) if name not in {"id", "query"}][:MOST_FIELDS]
+    names = ["id", *(mentioned if len(mentioned) > 1 else ["name", "description", *mentioned])]
+    return {name: {"type": "number"} if name in NUMBERS else {"type": "string"} for name in dict.fromkeys(names)}
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def _repeatable(name: str, value: object) -> bool:
+    """Whether a result may repeat an argument: short, no paging or sorting option, nothing private."""
+    short = isinstance(value, str | int | float) and len(str(value)) <= 200
+    return short and plain_name(name) not in CONTROLS and not any(word in name.lower() for word in PRIVATE)
+
+
+def _singular(noun: str) -> str:
+    """Simpler than `core.shared.english.singular`, so that field names do not change."""
+    if noun.endswith("ies"):
+        return f"{noun[:-3]}y"
+    return noun[:-1] if noun.endswith("s") and not noun.endswith("ss") else noun

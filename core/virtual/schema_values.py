@@ -1,0 +1,174 @@
+"""A value that satisfies a JSON Schema and looks like something: names decide on texts and numbers, arguments are repeated."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from core.shared.json_schema import admitted_by
+from core.virtual.field_names import LIMITS, plain_name
+from core.virtual.sample_values import Plausible, topic_of
+from core.virtual.schema_flattening import Flattener, Schema
+from core.virtual.schema_numbers import number
+from core.virtual.schema_texts import text, whole
+
+TRIES = 30
+DEEP, ENDLESS = 5, 60  # objects within objects; from DEEP on only what is required
+MOST_VALUES = 1_000  # in one result; beyond that everything counts as deep
+RECORDS = (2, 4)
+FREE = ("id", "name", "status", "note", "date", "value", "unit", "label", *(f"field_{n}" for n in range(1, 30)))
+COUNTS = frozenset({"count", "total", "totalresults", "found"})
+QUIET = frozenset({"error", "errors", "truncated", "more", "warning", "dry", "deleted_at", "expired", "blocked"})
+
+
+class NoValueError(Exception):
+    """No value was found that fits the schema: it contradicts itself, or is not a schema."""
+
+
+def value_for(schema: Mapping[str, Any], rng: random.Random, arguments: Mapping[str, Any] | None = None) -> Any:
+    """A value that the schema admits; the same for the same generator. Fields named as an argument repeat it.
+
+    Raises NoValueError.
+
+    >>> schema = {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer", "maximum": 9}}}
+    >>> value_for(schema, random.Random(3), {"city": "Oslo", "days": 4})
+    {'city': 'Oslo', 'days': 4}
+    """
+    root = dict(schema)
+    try:
+        fits = admitted_by(root)
+    except ValueError as error:
+        raise NoValueError(f"the schema cannot be used: {error}") from None
+    for number_of_try in range(TRIES):
+        value = _Builder(root, rng, arguments or {}, daring=number_of_try > 0).value(root)
+        if fits(value):
+            return value
+    raise NoValueError("no value was found that fits the schema")
+
+
+class _Builder:
+    """Makes one value. A `daring` one also tries other types than text where a schema names none."""
+
+    def __init__(self, root: Schema, rng: random.Random, arguments: Mapping[str, Any], *, daring: bool) -> None:
+        self._rng = rng
+        self._daring = daring
+        self._left = MOST_VALUES
+        self._lists = 0  # around the value that is being made
+        self._echo = {plain_name(name): value for name, value in arguments.items() if value is not None}
+        self._flattener = Flattener(root, rng)
+        self._plausible = Plausible(rng, topic_of(arguments))
+        asked = [v for name, v in self._echo.items() if name in LIMITS and isinstance(v, int) and v > 0]
+        self._records = (min(RECORDS[0], *asked), min(RECORDS[1], *asked)) if asked else RECORDS
+        self._makers: dict[str, Callable[[Schema, str, int], Any]] = {
+            "object": self._object,
+            "array": self._array,
+            "string": lambda schema, name, _: text(schema, name, self._plausible),
+            "number": lambda schema, name, _: number(schema, name, self._plausible),
+            "integer": lambda schema, name, _: number(schema, name, self._plausible, whole=True),
+            "boolean": lambda _, name, __: not QUIET & set(_parts(name)) and self._rng.random() < 0.8,
+            "null": _null,
+        }
+
+    def value(self, schema: object, name: str = "", depth: int = 0) -> Any:
+        """A value for one field. Raises NoValueError where the schema requires objects nested without end."""
+        if depth > ENDLESS:
+            raise NoValueError("what it asks for has no end")
+        self._left -= 1
+        depth = depth if self._left > 0 else max(depth, DEEP + 1)
+        flat = self._flattener.flat(schema, deep=depth > DEEP)
+        echo = self._echo.get(plain_name(name)) if name else None
+        own = self._lists > 0 and plain_name(name).endswith("id")  # the records of a list have ids of their own
+        if echo is not None and not own and _fits(flat, echo):
+            return echo
+        if "const" in flat:
+            return flat["const"]
+        if flat.get("enum"):
+            return self._rng.choice(flat["enum"])
+        if flat.get("examples") and self._rng.random() < 0.5:
+            return self._rng.choice(flat["examples"])
+        return self._makers[self._kind(flat)](flat, name, depth)
+
+    def _kind(self, flat: Schema) -> str:
+        named = flat.get("type")
+        kinds = [named] if isinstance(named, str) else [kind for kind in named or () if kind != "null"] or ["null"]
+        if named is None:
+            shapes = {"properties": "object", "required": "object", "additionalProperties": "object", "items": "array",
+                      "prefixItems": "array", "minimum": "number", "maximum": "number"}  # fmt: skip
+            kinds = [kind for key, kind in shapes.items() if key in flat]
+            kinds = kinds or [self._rng.choice(list(self._makers)) if self._daring else "string"]
+        return kinds[0] if kinds[0] in self._makers else "string"
+
+    def _object(self, flat: Schema, _name: str, depth: int) -> dict[str, Any]:
+        properties: dict[str, Any] = flat.get("properties", {})
+        required: list[str] = flat.get("required", [])
+        optional = [] if depth > DEEP else [name for name in properties if name not in required]
+        made = {
+            name: self.value(properties.get(name, flat.get("additionalProperties", {})), name, depth + 1)
+            for name in (*required, *(name for name in optional if self._rng.random() < 0.9))
+            if properties.get(name) is not False
+        }
+        self._fill_up(flat, made, depth)
+        self._count(properties, made)
+        return {name: made[name] for name in (*properties, *made) if name in made}
+
+    def _count(self, properties: Schema, made: dict[str, Any]) -> None:
+        """Where there is one list and a field that counts, it counts that list."""
+        lists = [cast("list[Any]", value) for value in made.values() if isinstance(value, list)]
+        for name in [name for name in made if plain_name(name) in COUNTS] if len(lists) == 1 else ():
+            flat = self._flattener.flat(properties.get(name, {}))
+            if flat.get("type") == "integer" and _fits(flat, len(lists[0])):
+                made[name] = len(lists[0])
+
+    def _fill_up(self, flat: Schema, made: dict[str, Any], depth: int) -> None:
+        """Properties with free names: as many as the schema requires, and two where it declares none."""
+        more = flat.get("additionalProperties")
+        free = 0 if more is False or flat.get("properties") or flat.get("patternProperties") or depth > DEEP else 2
+        wanted = min(max(whole(flat, "minProperties", 0), len(made) + free), whole(flat, "maxProperties", MOST_VALUES))
+        names: Schema | bool = flat.get("propertyNames", True)
+        patterns: dict[str, Any] = flat.get("patternProperties", {})
+        for number_of_try in range(4 * max(0, wanted - len(made))):
+            if len(made) >= wanted:
+                return
+            pattern = self._rng.choice(list(patterns)) if patterns else ""
+            rule: Schema = {"pattern": pattern} if pattern else names if isinstance(names, dict) else {}
+            name = str(self.value({"type": "string", **rule})) if rule else FREE[number_of_try % len(FREE)]
+            if name in made and not pattern.endswith("$"):
+                name += FREE[number_of_try % len(FREE)]
+            made.setdefault(name, self.value(patterns.get(pattern, more if more is not None else {}), name, depth + 1))
+
+    def _array(self, flat: Schema, name: str, depth: int) -> list[Any]:
+        items: Any = flat.get("items", {})
+        first: list[Any] = flat.get("prefixItems", [])
+        if isinstance(items, list):  # older drafts
+            first, items = cast("list[Any]", items), flat.get("additionalItems", {})
+        least, most = whole(flat, "minItems", 0), whole(flat, "maxItems", MOST_VALUES)
+        low, high = (0, 0) if depth > DEEP else self._records
+        wanted = min(max(self._rng.randint(low, high), least, len(first)), most)
+        self._lists += 1
+        made = [self.value(part, name, depth + 1) for part in first][:wanted]
+        if "contains" in flat and len(made) < wanted:
+            made.append(self.value(flat["contains"], name, depth + 1))
+        for _ in range(8 * wanted if items is not False else 0):
+            if len(made) >= wanted:
+                break
+            item = self.value(items, name, depth + 1)
+            if not (flat.get("uniqueItems") and item in made):
+                made.append(item)
+        self._lists -= 1
+        return made
+
+
+def _null(_: Schema, __: str, ___: int) -> None:
+    return None
+
+
+def _fits(flat: Schema, value: Any) -> bool:
+    try:
+        return admitted_by(flat)(value)
+    except ValueError:  # its references lead to the whole schema: what is made is checked with it
+        return False
+
+
+def _parts(name: str) -> list[str]:
+    return name.lower().replace("-", "_").split("_")

@@ -1,1 +1,0 @@
-"""Data to Plotly figures. No Streamlit, no store. One chart a file."""

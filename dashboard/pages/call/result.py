@@ -1,0 +1,179 @@
+"""A result by type of content: text, picture, sound, resource, link, structured data. Shown, never run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from core.domain.outcome import ContentBlock, Outcome
+from core.shared.untrusted_text import visible
+from dashboard.pages.call.flat_table import finite, flat_table
+from dashboard.pages.call.media import audio_mime, picture_problem
+from dashboard.ui.text import file_name, size
+
+SHOWN_CHARS = 4_000
+MOST_CHARS = 200_000
+TALL_CHARS, TALL_LINES, TALL_PX = 1_500, 16, 360
+NOTHING = "The tool returned nothing: no content and no structured data."
+
+
+def result_view(outcome: Outcome) -> None:
+    """Structured data first, then each block in the server's order."""
+    wrapped = is_wrapped_text(outcome)
+    if outcome.structured is not None and not wrapped:
+        _structured(outcome.structured, f"{outcome.id}.structured")
+    elif not outcome.content and outcome.structured is None and outcome.kind.success:
+        st.info(NOTHING, icon=":material/inbox:")
+    for place, block in enumerate(outcome.content):
+        if not wrapped and repeats(block, outcome.structured):
+            st.caption("A text block says the same as the structured data.")
+        elif not (block.kind == "text" and block.text.strip() == outcome.error.strip() != ""):
+            BLOCKS.get(block.kind, _text)(block, f"{outcome.id}.{place}")
+
+
+def is_wrapped_text(outcome: Outcome) -> bool:
+    """Whether the structured data only wraps one text that is in a block too: then the text is easier to read."""
+    value = outcome.structured
+    text = value.get("result") if isinstance(value, dict) and set(value) == {"result"} else None
+    return isinstance(text, str) and any(block.kind == "text" and block.text == text for block in outcome.content)
+
+
+def repeats(block: ContentBlock, structured: Any) -> bool:
+    """Whether a text block is the structured data once more, as servers send it for old clients.
+
+    >>> repeats(ContentBlock("text", text='{"n": 1}'), {"n": 1}), repeats(ContentBlock("text", text="7"), {"result": 7})
+    (True, True)
+    """
+    if block.kind != "text" or structured is None:
+        return False
+    inner = structured.get("result") if isinstance(structured, dict) and set(structured) == {"result"} else structured
+    return block.text == inner or as_json(block.text) in (structured, inner)
+
+
+def as_json(text: str) -> Any:
+    """A text read as JSON; the text itself where it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def pretty_text(text: str) -> tuple[str, str | None]:
+    """A text as it is shown, and its language: JSON objects and lists are laid out, everything else stays as it is.
+
+    >>> pretty_text('{"a":[1]}')[1], pretty_text("plain")
+    ('json', ('plain', None))
+    """
+    if text.lstrip()[:1] in {"{", "["} and len(text) <= MOST_CHARS:
+        value = as_json(text)
+        if not isinstance(value, str):
+            return json.dumps(value, indent=2, ensure_ascii=False), "json"
+    return text, None
+
+
+def _structured(value: Any, key: str) -> None:
+    text = json.dumps(finite(value), ensure_ascii=False, indent=2, default=str)
+    table = flat_table(value)
+    if table is not None:
+        st.dataframe(table, hide_index=True, height="content" if len(table) <= 10 else 380, key=f"call.table.{key}")
+    if len(text) > MOST_CHARS:
+        _long(text, "json", key, "structured.json")
+    elif table is None:
+        st.json(finite(value), expanded=2)
+    else:
+        with st.expander("As JSON"):
+            st.json(finite(value), expanded=2)
+
+
+def _text(block: ContentBlock, key: str) -> None:
+    if not block.text:
+        st.caption("An empty text.")
+        return
+    _long(*pretty_text(block.text), key, "result.txt", raw=block.text)
+
+
+def _long(text: str, language: str | None, key: str, name: str, *, raw: str | None = None) -> None:
+    """A text in a box of bounded height; beyond a size its beginning, and all of it on request or as a file."""
+    shown = visible(text[:SHOWN_CHARS])
+    if len(text) > SHOWN_CHARS:
+        count, everything, save = st.columns([2.4, 1, 1.2], vertical_alignment="center")
+        count.caption(
+            f"{len(text):,} characters" + (": too many to show all of them." if len(text) > MOST_CHARS else ".")
+        )
+        if len(text) <= MOST_CHARS and everything.toggle("Show all", key=f"call.all.{key}"):
+            shown = visible(text)
+        elif len(text) > SHOWN_CHARS:
+            shown += "…"
+        _download(save, (text if raw is None else raw).encode(errors="replace"), name, key)
+    tall = len(shown) > TALL_CHARS or shown.count("\n") > TALL_LINES
+    st.code(shown, language=language, wrap_lines=True, height=TALL_PX if tall else "content")
+
+
+def _image(block: ContentBlock, key: str) -> None:
+    problem = picture_problem(block.data)
+    if problem:
+        st.caption(f"A picture that is not shown: {problem}")
+    else:
+        st.image(block.data)
+    _bytes_line(block, key, "picture")
+
+
+def _audio(block: ContentBlock, key: str) -> None:
+    if block.data:
+        st.audio(block.data, format=audio_mime(block.mime_type))
+    _bytes_line(block, key, "sound")
+
+
+def _resource(block: ContentBlock, key: str) -> None:
+    _address(block)
+    if block.data and block.mime_type.startswith("image/"):
+        _image(block, key)
+    elif block.data and block.mime_type.startswith("audio/"):
+        _audio(block, key)
+    elif block.data:
+        _bytes_line(block, key, "resource")
+    else:
+        _text(block, key)
+
+
+def _link(block: ContentBlock, key: str) -> None:  # noqa: ARG001 - one signature for every kind of block
+    _address(block, "Link to a resource; it is not opened.")
+    if block.text:
+        st.text(visible(block.text[:SHOWN_CHARS]))
+
+
+def _address(block: ContentBlock, caption: str = "Embedded resource.") -> None:
+    """Name and address as text: nothing to click."""
+    st.caption(caption)
+    lines = [part for part in (block.name, block.uri, block.mime_type) if part]
+    st.code(visible("\n".join(lines))[:SHOWN_CHARS] or "no address", language=None, wrap_lines=True)
+
+
+def _bytes_line(block: ContentBlock, key: str, name: str) -> None:
+    """Type and size, and the bytes as a file."""
+    kind, save = st.columns([3, 1.2], vertical_alignment="center")
+    kind.text(f"{visible(block.mime_type[:80]) or 'unknown type'}, {size(len(block.data))}")
+    if block.text:
+        st.text(visible(block.text[:SHOWN_CHARS]))
+    if block.data:
+        _download(save, block.data, file_name(block.name or block.uri.rsplit("/", 1)[-1], name), key)
+
+
+def _download(place: DeltaGenerator, data: bytes, name: str, key: str) -> None:
+    place.download_button(
+        "Download", data, file_name=name, mime="application/octet-stream", key=f"call.save.{key}", on_click="ignore",
+        icon=":material/download:", width="stretch",
+    )  # fmt: skip
+
+
+BLOCKS: dict[str, Callable[[ContentBlock, str], None]] = {
+    "text": _text,
+    "image": _image,
+    "audio": _audio,
+    "resource": _resource,
+    "resource_link": _link,
+}

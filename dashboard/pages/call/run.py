@@ -1,0 +1,177 @@
+"""Making the call: timeout, real or simulated, confirmation, progress, cancel. Owns the keys `call.run*`."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core.app import App
+from core.domain.decision import Decision
+from core.domain.outcome import CallMode, ToolCall
+from core.execution.base import Progress
+from core.services.calls import CallHandle
+from core.shared import units
+from core.shared.errors import WayfareError
+from core.shared.untrusted_text import visible
+from dashboard.pages.call.form import Filled
+from dashboard.pages.call.target import Target
+from dashboard.pages.call.tool_card import destructive
+from dashboard.ui.call_mode import MODES, mode_choice
+from dashboard.ui.text import escaped
+
+RUNS_KEPT = 8
+POLL_S = 0.25
+LONGEST_S = 600.0
+
+
+@dataclass
+class Run:
+    """A call that was started on this page, and the decision that would be made after it, once it was computed."""
+
+    handle: CallHandle
+    started_s: float
+    decision: Decision | None
+    secret: frozenset[str]
+    next_decision: Decision | None = None
+
+
+def run_of(target: Target) -> Run | None:
+    """The last call of this tool in this session, under way or done."""
+    return _runs().get(target.key)
+
+
+def attempted(target: Target) -> bool:
+    """Whether a call was tried with arguments that do not fit."""
+    return target.key in st.session_state.setdefault("call.run.attempted", set())
+
+
+def call_bar(app: App, target: Target, filled: Filled) -> None:
+    """Timeout, how to call, and the button; a destructive tool asks for one more click."""
+    run = run_of(target)
+    timeout_s, mode, pressed = _controls(target, busy=run is not None and not run.handle.done)
+    if filled.problems:
+        _blocked(target, filled, pressed=pressed)
+        return
+    if destructive(target.tool.hints) and mode is CallMode.REAL and not target.server.virtual:
+        if pressed:
+            st.session_state["call.run.confirm"] = target.key
+        pressed = st.session_state.get("call.run.confirm") == target.key and _confirmed()
+    if pressed:
+        _start(app, target, filled, timeout_s, mode)
+
+
+def _controls(target: Target, *, busy: bool) -> tuple[float, CallMode, bool]:
+    """Timeout in s, how to call, whether the button was pressed."""
+    line = st.container(horizontal=True, vertical_alignment="bottom")
+    mode = mode_choice(line, target.server)
+    st.session_state.setdefault("call.run.timeout", 30.0)
+    timeout_s = line.number_input(
+        "Timeout (s)", 0.1, LONGEST_S, step=5.0, format="%g", width=120,
+        key="call.run.timeout", persist_state="session",
+        help="The call is given up after this time; connecting to the server is not counted.",
+    )  # fmt: skip
+    words = MODES[mode]
+    pressed = line.button(
+        words.button, icon=words.icon, type="primary", width="stretch", key="call.run.go", disabled=busy
+    )
+    return timeout_s, mode, pressed
+
+
+def _blocked(target: Target, filled: Filled, *, pressed: bool) -> None:
+    """The arguments do not fit: from the first attempt on this is shown here and at the fields."""
+    if pressed and not attempted(target):
+        st.session_state["call.run.attempted"].add(target.key)
+        st.rerun()
+    if attempted(target):
+        count = len(filled.problems)
+        st.warning(
+            f"{count} {'argument has' if count == 1 else 'arguments have'} to be put right before the call.",
+            icon=":material/edit:",
+        )
+
+
+def watch(run: Run) -> None:
+    """What a call under way is doing; redraws itself until the call is done, then the whole page once."""
+    _watch(run)
+
+
+@st.fragment(run_every=POLL_S)
+def _watch(run: Run) -> None:
+    if run.handle.done:
+        st.rerun()
+    elapsed_s = time.monotonic() - run.started_s
+    cancelling = run.handle.cancel_event.is_set()
+    text, stop = st.columns([3, 1], vertical_alignment="center")
+    limit = units.seconds(run.handle.call.timeout_s)
+    text.markdown(f"**{'Cancelling' if cancelling else 'Calling'}…** {elapsed_s:.1f} s, timeout {limit}")
+    if stop.button(
+        "Cancel", icon=":material/stop_circle:", key="call.run.cancel", disabled=cancelling, width="stretch"
+    ):
+        run.handle.cancel()
+    progress = run.handle.progress
+    if progress is None:
+        st.caption("The server has not reported any progress.")
+        return
+    st.progress(fraction(progress) or 0.0)
+    st.text(progress_text(progress))
+
+
+def fraction(progress: Progress) -> float | None:
+    """How far it is, in [0, 1]; None where the server does not say of how much.
+
+    >>> fraction(Progress(2, 5, "")), fraction(Progress(2, None, "")), fraction(Progress(9, 5, ""))
+    (0.4, None, 1.0)
+    """
+    total = progress.total
+    if total is None or not math.isfinite(total) or total <= 0 or not math.isfinite(progress.progress):
+        return None
+    return min(1.0, max(0.0, progress.progress / total))
+
+
+def progress_text(progress: Progress) -> str:
+    """The server's own message and count.
+
+    >>> progress_text(Progress(2, 5, "reading"))
+    'reading (2 of 5)'
+    """
+    count = f"{progress.progress:g}" + (f" of {progress.total:g}" if progress.total is not None else "")
+    return f"{visible(progress.message[:300])} ({count})" if progress.message else f"Progress: {count}"
+
+
+def _runs() -> dict[tuple[str, str], Run]:
+    return st.session_state.setdefault("call.runs", {})
+
+
+def _confirmed() -> bool:
+    """The second click that a destructive tool needs."""
+    with st.container(border=True):
+        st.markdown(
+            ":red[:material/warning:] **This tool says that it may delete or overwrite something.** Call it anyway?"
+        )
+        with st.container(horizontal=True):
+            sure = st.button("Yes, call it", type="primary", key="call.run.sure")
+            if st.button("Keep everything as it is", key="call.run.keep"):
+                del st.session_state["call.run.confirm"]
+                st.rerun()
+    return sure
+
+
+def _start(app: App, target: Target, filled: Filled, timeout_s: float, mode: CallMode) -> None:
+    decision_id = target.decision.id if target.decision is not None else None
+    call = ToolCall(target.tool.server, target.tool.name, filled.arguments, timeout_s, target.catalog.name, decision_id)
+    try:
+        handle = app.calls.start(call, mode=mode)
+    except WayfareError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return
+    st.session_state.pop("call.run.confirm", None)
+    runs = _runs()
+    runs.pop(target.key, None)
+    runs[target.key] = Run(handle, time.monotonic(), target.decision, filled.secret)
+    for key in [key for key, run in runs.items() if run.handle.done][: max(0, len(runs) - RUNS_KEPT)]:
+        del runs[key]
+    st.session_state["call.run.attempted"].discard(target.key)
+    st.rerun()

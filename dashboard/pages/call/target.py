@@ -1,0 +1,113 @@
+"""Which tool of which catalog, for which decision; in the URL. Owns the keys `call.url.*`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from core.app import App
+from core.domain.catalog import Catalog, Server, Tool
+from core.domain.decision import Decision
+from dashboard.ui.navigation import open_page
+from dashboard.ui.text import escaped
+from dashboard.ui.url_state import UrlState
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The tool on the page. `decision` is None where the page was opened without one or Wayfare was restarted since."""
+
+    catalog: Catalog
+    server: Server
+    tool: Tool
+    decision: Decision | None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What a call on the page belongs to."""
+        return self.catalog.name, self.tool.id
+
+
+def choose_target(app: App, first_catalog: str) -> Target | None:
+    """The selectors at the top of the page; None where no tool is chosen yet, and then the page says what to do."""
+    state = UrlState("call.url")
+    linked = state.begin()
+    where, which, back = st.columns([1.3, 4.2, 1.3], vertical_alignment="bottom")
+    names = [info.name for info in app.catalogs.infos()]
+    wanted = linked.get("catalog", first_catalog)
+    catalog = app.catalogs.catalog(_selected(where, state.key("catalog"), names, wanted, first_catalog))
+    decision = _decision(app, linked.get("decision", ""), catalog.name)
+    tool_id = _tool(which, state, linked.get("tool", ""), catalog, decision)
+    if back.button("Back to Route", icon=":material/arrow_back:", width="stretch", key="call.back"):
+        open_page("route")
+    same = catalog.name == wanted
+    linked_decision = linked.get("decision", "") if same else ""
+    state.end({"catalog": catalog.name, "tool": tool_id or "", "decision": linked_decision})
+    _notes(linked, catalog, names, decision is None and linked_decision != "")
+    if not catalog.tools:
+        st.info(f"Catalog {escaped(catalog.name, 80)} has no tools yet.", icon=":material/inventory_2:")
+        if st.button("Open the Catalog page", key="call.catalog"):
+            open_page("catalog", catalog=catalog.name)
+        return None
+    if tool_id is None:
+        st.info(
+            "No tool is chosen yet: choose one above, or let the router choose it on the Route page.",
+            icon=":material/touch_app:",
+        )
+        return None
+    tool = catalog.tools[catalog.tool_row[tool_id]]
+    return Target(catalog, catalog.servers[catalog.server_row[tool.server]], tool, decision)
+
+
+def _selected(place: DeltaGenerator, key: str, names: list[str], wanted: str, first: str) -> str:
+    if st.session_state.get(key) not in names:
+        st.session_state[key] = wanted if wanted in names else first if first in names else names[0]
+    return place.selectbox("Catalog", names, key=key)
+
+
+def _tool(
+    place: DeltaGenerator, state: UrlState, wanted: str, catalog: Catalog, decision: Decision | None
+) -> str | None:
+    candidates = [decision.tools.ids[row] for row in decision.candidates] if decision else []
+    ranks = {name: rank for rank, name in enumerate((c for c in candidates if c in catalog.tool_row), start=1)}
+    options = [*ranks, *(name for name in catalog.tool_row if name not in ranks)]
+    key = state.key("tool")
+    if st.session_state.get(key) not in catalog.tool_row:
+        st.session_state[key] = wanted if wanted in catalog.tool_row else None
+
+    def label(name: str) -> str:
+        title = catalog.tools[catalog.tool_row[name]].title
+        rank = f"★ {ranks[name]}  " if name in ranks else ""
+        return f"{rank}{name}{f' – {title}' if title else ''}"
+
+    return place.selectbox(
+        "Tool", options, index=None, key=key, format_func=label, placeholder="Type a part of a server's or tool's name",
+        help="★ marks the candidates of the decision that this page was opened from, in their order.",
+    )  # fmt: skip
+
+
+def _decision(app: App, decision_id: str, catalog: str) -> Decision | None:
+    decision = app.routing.decision(decision_id) if decision_id else None
+    return decision if decision is not None and decision.catalog == catalog else None
+
+
+def _notes(linked: dict[str, str], catalog: Catalog, names: list[str], forgotten: bool) -> None:
+    """What the link wanted for and is not there."""
+    wanted, tool = linked.get("catalog", catalog.name), linked.get("tool", "")
+    if wanted not in names:
+        st.warning(
+            f"There is no catalog {escaped(wanted, 80)}; this is {escaped(catalog.name, 80)}.",
+            icon=":material/link_off:",
+        )
+    elif wanted == catalog.name and tool and tool not in catalog.tool_row:
+        st.warning(
+            f"Catalog {escaped(catalog.name, 80)} has no tool {escaped(tool, 120)}; choose another.",
+            icon=":material/link_off:",
+        )
+    if forgotten:
+        st.caption(
+            "The decision behind this link is no longer in memory: Wayfare was restarted, or decided much since. "
+            "The call works without it."
+        )

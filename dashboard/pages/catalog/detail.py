@@ -1,0 +1,202 @@
+"""The chosen server or tool in full: text, schema, statistics with their sources, connection, price, the way to a call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pandas as pd
+import streamlit as st
+
+from core.app import App
+from core.domain.catalog import Catalog, Json, Server, Tool
+from core.domain.outcome import CallMode
+from core.domain.statistics import Statistics
+from core.shared import units
+from core.virtual import SENTENCE
+from dashboard.pages.catalog.connections.words import connection_lines
+from dashboard.pages.catalog.price import price_panel
+from dashboard.pages.catalog.state import open_multiply, show_tools
+from dashboard.ui.call_mode import MODES
+from dashboard.ui.catalog_frames import hint_words, price_words, source_word
+from dashboard.ui.navigation import open_page
+from dashboard.ui.text import escaped
+
+LONGEST_TEXT = 20_000
+Statistic = tuple[str, str, str, str]
+
+
+def server_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) -> None:
+    """One server."""
+    server, known = catalog.servers[row], statistics.servers
+    with st.container(border=True):
+        left, right = st.columns([1.15, 1], gap="large")
+        with left:
+            _heading(server.name, server.title, server.category)
+            if server.virtual:
+                st.badge(SENTENCE, icon=MODES[CallMode.VIRTUAL].icon, color="violet")
+            _text(server.description, "The catalog says nothing about this server.")
+            _server_buttons(catalog.name, server)
+            _connection(server)
+        with right:
+            price_panel(
+                app,
+                catalog.name,
+                server.name,
+                "",
+                value_usd=float(known.ask_usd[row]),
+                source=price_words(known.ask_usd[row : row + 1], known.ask_source[row : row + 1])[0],
+                declared_usd=server.ask_usd,
+            )
+            _statistics_table(server_statistics(server, statistics, row))
+
+
+def _server_buttons(catalog: str, server: Server) -> None:
+    with st.container(horizontal=True):
+        st.button(
+            f"Show its {len(server.tools):,} tools" if len(server.tools) != 1 else "Show its tool",
+            icon=":material/construction:",
+            disabled=not server.tools,
+            on_click=show_tools,
+            args=(server.name,),
+        )
+        st.button(
+            "Multiply…",
+            key="catalog.multiply",
+            icon=":material/content_copy:",
+            help="A new catalog with virtual copies of this server: other names, other words, other statistics.",
+            disabled=not server.tools,
+            on_click=open_multiply,
+            args=(catalog, server.name),
+        )
+
+
+def tool_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) -> None:
+    """One tool."""
+    tool, known = catalog.tools[row], statistics.tools
+    with st.container(border=True):
+        left, right = st.columns([1.15, 1], gap="large")
+        with left:
+            _heading(tool.name, tool.title, tool.server)
+            _text(tool.description, "The catalog says nothing about this tool: it is found by its name alone.")
+            if hints := hint_words(tool.hints):
+                st.caption(f"Hints of the server: {hints}.")
+            _schemas(tool)
+        with right:
+            if st.button("Call this tool", icon=":material/play_arrow:", type="primary"):
+                open_page("call", catalog=catalog.name, tool=tool.id)
+            price_panel(
+                app,
+                catalog.name,
+                tool.server,
+                tool.name,
+                value_usd=float(known.price_usd[row]),
+                source=price_words(known.price_usd[row : row + 1], known.price_source[row : row + 1])[0],
+                declared_usd=tool.price_usd,
+            )
+            if tool.tier or tool.tier_reason:
+                st.caption(f"Tier: {escaped(tool.tier or '–')}. {escaped(tool.tier_reason)}")
+            _statistics_table(tool_statistics(tool, statistics, row))
+
+
+def server_statistics(server: Server, statistics: Statistics, row: int) -> list[Statistic]:
+    """Name, value, source and declared value of each statistic of a server."""
+    known, calls = statistics.servers, int(statistics.servers.calls[row])
+    return [
+        (
+            "Connection time",
+            units.seconds(known.conn_s[row]),
+            source_word(known.conn_source[row], int(known.connects[row]), known.conn_decayed[row]),
+            units.seconds(server.conn_s),
+        ),
+        (
+            "Call time",
+            units.seconds(known.call_s[row]),
+            source_word(known.call_source[row], calls, known.decayed[row]),
+            units.seconds(server.call_s),
+        ),
+        (
+            "Success",
+            units.share(known.success[row]),
+            source_word(known.success_source[row], calls, known.decayed[row]),
+            units.share(server.success),
+        ),
+        (
+            "Variance of success",
+            f"{known.success_variance[row]:.3g}",
+            source_word(known.success_source[row], calls, known.decayed[row]),
+            "–" if server.success_variance is None else f"{server.success_variance:.3g}",
+        ),
+        (
+            "Post-accept failure",
+            units.share(known.post_accept_failure[row]),
+            source_word(known.failure_source[row], calls, known.decayed[row]),
+            units.share(server.post_accept_failure),
+        ),
+    ]
+
+
+def tool_statistics(tool: Tool, statistics: Statistics, row: int) -> list[Statistic]:
+    """Name, value, source and declared value of each statistic of a tool."""
+    known, calls = statistics.tools, int(statistics.tools.calls[row])
+    return [
+        (
+            "Latency",
+            units.seconds(known.latency_s[row]),
+            source_word(known.latency_source[row], calls, known.decayed[row]),
+            units.seconds(tool.latency_s),
+        ),
+        (
+            "Success",
+            units.share(known.success[row]),
+            source_word(known.success_source[row], calls, known.decayed[row]),
+            units.share(tool.success),
+        ),
+    ]
+
+
+def _statistics_table(rows: Iterable[Statistic]) -> None:
+    st.dataframe(
+        pd.DataFrame(list(rows), columns=["statistic", "value", "from", "declared"]), hide_index=True, height="content"
+    )
+
+
+def _heading(name: str, title: str, place: str) -> None:
+    other = " · ".join(escaped(text) for text in (title, place) if text and text != name)
+    st.markdown(f"##### {escaped(name)}")
+    if other:
+        st.caption(other)
+
+
+def _text(text: str, otherwise: str) -> None:
+    if not text.strip():
+        st.caption(otherwise)
+        return
+    with st.container(height=220 if len(text) > 900 else "content", border=False):
+        st.text(text[:LONGEST_TEXT])
+        if len(text) > LONGEST_TEXT:
+            st.caption(f"The first {LONGEST_TEXT:,} of {len(text):,} characters.")
+
+
+def _connection(server: Server) -> None:
+    connection = server.connection
+    if connection is not None:
+        st.caption(f"Reached by {connection.transport}. Values stand as references; secrets are never stored.")
+        st.code(connection_lines(connection), language=None, wrap_lines=True)
+    elif server.virtual:
+        st.caption("A call starts it as a process of its own, which answers after the declared times.")
+    else:
+        st.caption("No command and no address: it can be ranked, and a virtual server can stand in for it.")
+
+
+def _schemas(tool: Tool) -> None:
+    if tool.input_schema is None:
+        st.caption("No input schema: arguments are not checked before a call.")
+    else:
+        _schema("Input schema", tool.input_schema)
+    if tool.output_schema is not None:
+        _schema("Output schema", tool.output_schema)
+
+
+def _schema(label: str, schema: Json) -> None:
+    with st.expander(label, expanded=len(str(schema)) < 1500 and label.startswith("Input")):
+        st.json(dict(schema), expanded=2)

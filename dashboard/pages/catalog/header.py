@@ -1,0 +1,130 @@
+"""The top of the Catalog page: which catalog, what is in it, and what can be done with it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.app import App
+from core.domain.catalog import Catalog
+from core.importers.shipped_catalogs import SAMPLE, SHIPPED_CATALOGS
+from core.shared.errors import WayfareError
+from dashboard.pages.catalog import state
+from dashboard.pages.catalog.imports.documents import counted
+from dashboard.ui.catalog_frames import Counts
+from dashboard.ui.text import escaped
+
+
+def catalog_choice(app: App, wanted: str, first: str) -> str:
+    """The selectbox of catalogs, on the wanted one, or the first where that is not there."""
+    names = [info.name for info in app.catalogs.infos()]
+    names += [name for name in dict.fromkeys((first, wanted)) if name not in names and known_catalog(app, name)]
+    if st.session_state.get(state.CATALOG) not in names:
+        st.session_state[state.CATALOG] = next(name for name in (wanted, first, *names) if name in names)
+    return st.selectbox("Catalog", names, key=state.CATALOG, width=250)
+
+
+def known_catalog(app: App, name: str) -> bool:
+    """Whether there is a catalog of this name, stored or opened from a file."""
+    try:
+        return bool(name) and app.catalogs.catalog(name).name == name
+    except WayfareError:
+        return False
+
+
+def view_choice(view: str) -> str:
+    """Servers, tools, findings or connections."""
+    if st.session_state.get(state.VIEW) not in state.VIEWS:
+        st.session_state[state.VIEW] = view if view in state.VIEWS else state.SERVERS
+    return (
+        st.segmented_control("Show", state.VIEWS, key=state.VIEW, required=True, label_visibility="collapsed") or view
+    )
+
+
+def search_box(query: str) -> str:
+    """Plain text to look for."""
+    st.session_state.setdefault(state.QUERY, query)
+    return st.text_input(
+        "Search",
+        key=state.QUERY,
+        placeholder="Search names and descriptions",
+        icon=":material/search:",
+        label_visibility="collapsed",
+        width=330,
+    )
+
+
+def server_filter(catalog: Catalog, chosen: str) -> str:
+    """Which server's tools to show; nothing for all."""
+    names = [state.ALL_SERVERS, *(server.name for server in catalog.servers)]
+    if st.session_state.get(state.SERVER) not in names:
+        st.session_state[state.SERVER] = chosen if chosen in names else state.ALL_SERVERS
+    picked = st.selectbox("Server", names, key=state.SERVER, label_visibility="collapsed", width=250)
+    return "" if picked == state.ALL_SERVERS else picked
+
+
+def counts_row(counts: Counts) -> None:
+    """Four counts of the catalog."""
+    metrics = (
+        ("Servers", f"{counts.servers:,}", "Servers in this catalog."),
+        ("Tools", f"{counts.tools:,}", "Tools over all its servers."),
+        ("Unpriced tools", f"{counts.unpriced:,}", "Tools without a price. Unpriced is not free: nothing is known."),
+        (
+            "Measured statistics",
+            f"{counts.measured:,} of {counts.statistics:,}",
+            "Times and success rates of servers and tools that were learnt from real calls, of all there are.",
+        ),
+    )
+    for label, value, text in metrics:
+        st.metric(label, value, help=text, width="content")
+
+
+def actions(app: App, name: str, servers: int) -> None:
+    """Import, connect, remove."""
+    st.button("Import…", icon=":material/upload_file:", on_click=state.open_dialog, args=("import",), type="primary")
+    st.button("Connect a client configuration…", icon=":material/cable:", on_click=state.open_dialog, args=("connect",))
+    shipped = name in SHIPPED_CATALOGS
+    with st.popover(
+        "Remove",
+        icon=":material/delete:",
+        disabled=shipped,
+        help="This catalog is part of Wayfare and stays." if shipped else None,
+    ):
+        st.markdown(
+            f"Remove **{escaped(name)}** with its {counted(servers, 'server')}? Recorded decisions and calls stay, "
+            "and so do prices set by hand: they are back when a catalog of this name is imported again."
+        )
+        st.button(
+            "Yes, remove it",
+            key="catalog.remove",
+            type="primary",
+            icon=":material/delete:",
+            on_click=_remove,
+            args=(app, name),
+        )
+
+
+def notice() -> None:
+    """What was done last, until it is dismissed."""
+    message: state.Notice | None = st.session_state.get(state.NOTICE)
+    if message is None:
+        return
+    with st.container(border=True):
+        text, close = st.columns([12, 1], vertical_alignment="center")
+        sign = ":green[:material/check_circle:]" if message.done else ":red[:material/error:]"
+        text.markdown(f"{sign} {escaped(message.sentence, 600)}")
+        close.button("OK", key="catalog.notice", on_click=lambda: st.session_state.pop(state.NOTICE, None))
+        if message.findings:
+            st.button("Show the findings", key="catalog.findings", icon=":material/rule:", on_click=state.show_findings)
+        if message.remarks:
+            with st.expander(f"{len(message.remarks):,} remark{'s' if len(message.remarks) != 1 else ''}"):
+                st.text("\n".join(message.remarks))
+
+
+def _remove(app: App, name: str) -> None:
+    try:
+        app.catalog_editor.remove(name)
+    except WayfareError as error:
+        state.say(str(error), done=False)
+        return
+    state.go_to(SAMPLE)
+    state.say(f"The catalog {name} was removed.")

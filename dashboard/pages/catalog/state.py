@@ -1,0 +1,121 @@
+"""The Catalog page's session state besides its URL: the open dialog, a notice, and the catalog to show next."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import streamlit as st
+
+from core.domain.imports import Imported
+
+Dialog = Literal["import", "connect", "multiply"]
+KNOWN, ORIGINAL = "catalog:import.known", "catalog:multiply.original"
+DIALOG, NOTICE, NEXT, CATALOG, SERVER, VIEW, QUERY = (
+    "catalog:dialog",
+    "catalog:notice",
+    "catalog:next",
+    "catalog.catalog",
+    "catalog.server",
+    "catalog.view",
+    "catalog.q",
+)
+SERVERS, TOOLS, LINT, CONNECTIONS = "Servers", "Tools", "Lint", "Connections"
+ALL_SERVERS = "All servers"
+VIEWS = (SERVERS, TOOLS, LINT, CONNECTIONS)
+
+
+class Notice(NamedTuple):
+    """What was done, or why not: one sentence, remarks to unfold, and whether lint has something to show."""
+
+    sentence: str
+    remarks: tuple[str, ...] = ()
+    done: bool = True
+    findings: bool = False
+
+
+class Known(NamedTuple):
+    """Servers to connect, the catalog that they go to, and where they come from."""
+
+    imported: Imported
+    name: str
+    source: str
+
+
+def open_dialog(dialog: Dialog) -> None:
+    """Open a dialog in the next run; for `on_click`."""
+    st.session_state[DIALOG] = dialog
+
+
+def open_connect(imported: Imported, name: str, source: str) -> None:
+    """Open the dialog that connects, for servers that are known already; for `on_click`."""
+    close_dialog()
+    st.session_state[DIALOG] = "connect"
+    st.session_state[KNOWN] = Known(imported, name, source)
+
+
+def open_multiply(catalog: str, server: str) -> None:
+    """Open the dialog that multiplies a server; for `on_click`."""
+    close_dialog()
+    st.session_state[DIALOG] = "multiply"
+    st.session_state[ORIGINAL] = (catalog, server)
+
+
+def original() -> tuple[str, str]:
+    """The catalog and the server that the open dialog multiplies."""
+    return st.session_state[ORIGINAL]
+
+
+def known_servers() -> Known | None:
+    """The servers that the open dialog is for, where they are not read from documents."""
+    return st.session_state.get(KNOWN)
+
+
+def close_dialog() -> None:
+    """Close the open dialog and forget everything that was typed, pasted or uploaded in it."""
+    st.session_state.pop(DIALOG, None)
+    typed = ("catalog.import.", "catalog:import.", "catalog.multiply.", "catalog:multiply.")
+    for key in [key for key in st.session_state if str(key).startswith(typed)]:
+        del st.session_state[key]
+
+
+def dialog_open(dialog: Dialog) -> bool:
+    """Whether a dialog is to be shown."""
+    return st.session_state.get(DIALOG) == dialog
+
+
+def say(sentence: str, remarks: tuple[str, ...] = (), *, done: bool = True, findings: bool = False) -> None:
+    """Show a sentence at the top of the page until it is dismissed; with `findings`, the way to the lint view."""
+    st.session_state[NOTICE] = Notice(sentence, remarks, done, findings)
+
+
+def go_to(catalog: str) -> None:
+    """Show another catalog in the next run."""
+    st.session_state[NEXT] = catalog
+
+
+def after_move(linked: dict[str, str]) -> dict[str, str]:
+    """The page's texts, or those of the catalog to go to, after a button was pressed."""
+    following: str | None = st.session_state.pop(NEXT, None)
+    if following is None:
+        return linked
+    for key in (SERVER, QUERY):
+        st.session_state.pop(key, None)
+    st.session_state[CATALOG] = following
+    st.session_state[VIEW] = SERVERS
+    return {"catalog": following}
+
+
+def show_tools(server: str) -> None:
+    """Show the tools of one server in the next run; for `on_click`."""
+    st.session_state[VIEW], st.session_state[SERVER], st.session_state[QUERY] = TOOLS, server, ""
+
+
+def show_findings() -> None:
+    """Show what lint found in the next run; for `on_click`."""
+    st.session_state[VIEW], st.session_state[QUERY] = LINT, ""
+    st.session_state.pop(NOTICE, None)
+
+
+def clear_search() -> None:
+    """Show all rows in the next run; for `on_click`."""
+    st.session_state[QUERY], st.session_state[SERVER] = "", ALL_SERVERS

@@ -1,0 +1,140 @@
+"""What is run, simulated or live: network, catalog, two routers, how many servers and tools they keep, seed and length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core.app import App
+from core.domain.scenario_run import LIVE
+from core.lab.scenarios.measures import SETTINGS, Setting
+from core.network.profiles import Profile
+from core.services.scenarios import TASKS, TESTBED
+from dashboard.pages.network.editor.dialog import editor
+from dashboard.pages.network.editor.state import after_editing, open_editor
+from dashboard.pages.network.knobs import SIDES, Changed, link_text, router_knobs, title_with_mark
+from dashboard.pages.network.mode import mode_badge, mode_control
+from dashboard.ui.text import escaped
+from dashboard.ui.url_state import UrlState
+
+PROFILE = "hybrid_default"  # the one in which outages come and go
+ROUTERS = ("sonar", "ehrr")
+STEPS, MOST_STEPS, FEWEST_STEPS, MOST_SEED = 300, 2000, 10, 2**31 - 1
+LIVE_STEPS, MOST_LIVE = 60, 300
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One run; equal choices give equal results. `titles` are the routers' names."""
+
+    profile: str
+    network: Profile  # as it is defined now: a saved one may be changed
+    catalog: str
+    routers: tuple[str, str]
+    titles: tuple[str, str]
+    knobs: tuple[Changed, Changed]
+    setting: Setting
+    seed: int
+    steps: int
+    live: bool = False
+
+    def texts(self) -> dict[str, str]:
+        """What the URL carries."""
+        return {
+            "profile": self.profile,
+            "catalog": self.catalog,
+            "routers": ",".join(self.routers),
+            **{side: link_text(changed) for side, changed in zip(SIDES, self.knobs, strict=True)},
+            "setting": self.setting.name,
+            "seed": str(self.seed),
+            "calls" if self.live else "steps": str(self.steps),
+            "mode": LIVE if self.live else "",
+        }
+
+
+def choose_run(app: App, state: UrlState, linked: Mapping[str, str]) -> Choice:
+    """The row at the top of the page. Where a link names what is not there, the page says so and takes the default."""
+    titles = {router.id: router.title for router in app.routing.routers()}
+    wanted: dict[str, str] = dict(zip(("one", "other"), linked.get("routers", "").split(","), strict=False))
+    after_editing(state.key("profile"))
+    row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    with row:
+        profile = _select("Network", "profile", app.networks.names(), PROFILE, state, linked, 170, _spaced)
+        st.button(
+            "Edit", icon=":material/tune:", key="network:change", on_click=open_editor, args=(profile,),
+            help="Which server is in which state, and what that is like; saved under a name of its own.",
+        )  # fmt: skip
+        catalog = _select("Catalog", "catalog", tuple(TASKS), TESTBED, state, linked, 140)
+        one = _select("Router", "one", tuple(titles), ROUTERS[0], state, wanted, 165, titles.__getitem__)
+        other = _select("and router", "other", tuple(titles), ROUTERS[1], state, wanted, 165, titles.__getitem__)
+        settings = {setting.name: setting for setting in SETTINGS}
+        setting = _select(
+            "Short-list", "setting", tuple(settings), SETTINGS[0].name, state, linked, 95,
+            note="How many servers (s) and tools (t) a router keeps: its own parameters s and t, or EHRR's k.",
+        )  # fmt: skip
+        seed = _number(
+            "Seed",
+            "seed",
+            0,
+            0,
+            MOST_SEED,
+            1,
+            state,
+            linked,
+            "Of latencies, the order of the queries, and which calls succeed.",
+        )
+        live = mode_control(state, linked)
+        name, start, most, by = ("calls", LIVE_STEPS, MOST_LIVE, 10) if live else ("steps", STEPS, MOST_STEPS, 50)
+        steps = _number("Steps", name, start, FEWEST_STEPS, most, by, state, linked, "One query a step, each 10 s.")
+    editor(app, catalog, seed, PROFILE)
+    network = app.networks.load(profile)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        mode_badge(live)
+        knobs = (
+            router_knobs(app, 0, one, titles[one], settings[setting], linked),
+            router_knobs(app, 1, other, titles[other], settings[setting], linked),
+        )
+    st.caption(f"**{escaped(_spaced(profile))}:** {escaped(network.about)}")
+    named = (title_with_mark(titles[one], knobs[0]), title_with_mark(titles[other], knobs[1]))
+    return Choice(profile, network, catalog, (one, other), named, knobs, settings[setting], seed, steps, live)
+
+
+def _spaced(profile: str) -> str:
+    return profile.replace("_", " ")
+
+
+def _select(
+    label: str, name: str, options: Sequence[str], start: str, state: UrlState, linked: Mapping[str, str],
+    width: int, show: Callable[[str], str] = str, *, note: str | None = None,
+) -> str:  # fmt: skip
+    key, wanted = state.key(name), linked.get(name) or start
+    if st.session_state.get(key) in options:
+        wanted = st.session_state[key]
+    elif wanted in options:
+        st.session_state[key] = wanted
+    else:
+        st.session_state[key] = start
+        st.warning(f"There is no {label.lower()} {escaped(wanted, 80)} here.", icon=":material/link_off:")
+    return st.selectbox(label, options, key=key, format_func=show, width=width, help=note)
+
+
+def _number(
+    label: str, name: str, start: int, low: int, high: int, step: int, state: UrlState, linked: Mapping[str, str],
+    note: str,
+) -> int:  # fmt: skip
+    key, wanted = state.key(name), linked.get(name, "")
+    if key not in st.session_state:
+        st.session_state[key] = whole_number(wanted, start, low, high)
+    found = st.number_input(label, min_value=low, max_value=high, step=step, key=key, width=120, help=note)
+    return start if found is None else int(found)
+
+
+def whole_number(text: str, start: int, low: int, high: int) -> int:
+    """The number in a link, within its range; `start` where the link has none.
+
+    >>> whole_number("12", 5, 0, 10), whole_number("-1", 5, 0, 10), whole_number("", 5, 0, 10)
+    (10, 5, 5)
+    """
+    return min(max(int(text), low), high) if text.isascii() and text.isdigit() and len(text) < 12 else start

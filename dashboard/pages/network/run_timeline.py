@@ -1,0 +1,83 @@
+"""Two routers' runs over time as plain data: what the Network page's charts, cards and tables are drawn from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.lab.scenarios.measures import ScenarioRun
+from core.lab.scenarios.rankings import RankingHistory
+from core.lab.scenarios.timeline import Change, Curve
+from core.shared import units
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What happened at a step, and to whom: a server or a router. `subtask` is empty for a server's."""
+
+    step: int
+    who: str
+    what: str
+    subtask: str = ""
+
+
+@dataclass(frozen=True)
+class RunTimeline:
+    """Two routers through the same network, simulated or `live` (then latencies are measured).
+
+    Steps count from the first query; each lasts `step_s`. `experts` are the rows of the servers that can do each task.
+    `curves` are the latencies of the servers that are shown; they begin `lead_in` steps before the first query.
+    `not_stored` says why the runs could not be stored, if so.
+    """
+
+    titles: tuple[str, ...]
+    runs: tuple[ScenarioRun, ...]
+    rankings: tuple[RankingHistory, ...]
+    changes: tuple[tuple[Change, ...], ...]
+    curves: tuple[Curve, ...]
+    subtasks: tuple[str, ...]
+    experts: tuple[frozenset[int], ...]
+    servers: tuple[str, ...]
+    tools: tuple[str, ...]
+    steps: int
+    lead_in: int
+    step_s: float
+    live: bool = False
+    not_stored: str = ""
+
+    @property
+    def source(self) -> str:
+        """Where the numbers come from, for titles."""
+        return "measured live" if self.live else "simulated"
+
+    @property
+    def first_step(self) -> int:
+        """Where the page opens: the first time that a router goes elsewhere than before, else the first outage, else the
+        middle."""
+        changes = [change.step for of_router in self.changes for change in of_router]
+        outages = [int(begin) for curve in self.curves for begin, _ in self.outages(curve)]
+        return min(changes or outages, default=self.steps // 2)
+
+    def step_of(self, time_s: float) -> float:
+        """The step of a time on a curve; below 0 before the first query."""
+        return time_s / self.step_s - self.lead_in
+
+    def outages(self, curve: Curve) -> list[tuple[float, float]]:
+        """From which step to which a server is down, from the first query on."""
+        spans = [(self.step_of(begin), self.step_of(end)) for begin, end in curve.outages]
+        return [(max(begin, 0.0), end) for begin, end in spans if end > 0]
+
+    def events(self) -> list[Event]:
+        """Outages and changes of server, in the order of time."""
+        found: list[Event] = []
+        for curve in self.curves:
+            for begin, end in self.outages(curve):
+                found.append(Event(int(begin), curve.server, "goes down"))
+                if end < self.steps:
+                    lasted = units.seconds((end - begin) * self.step_s)
+                    found.append(Event(int(end), curve.server, f"is up again, after {lasted}"))
+        for title, of_router in zip(self.titles, self.changes, strict=True):
+            found += [
+                Event(c.step, title, f"leaves {c.left} for {c.chosen}: {c.why}", self.subtasks[c.task])
+                for c in of_router
+            ]
+        return sorted(found, key=lambda event: event.step)

@@ -1,0 +1,75 @@
+"""The candidates as cards: price, expected time, success, schema tokens, and the way to a call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from core.domain.decision import Decision
+from core.domain.trace import ToolRow
+from core.shared import units
+from dashboard.ui.navigation import open_page
+from dashboard.ui.text import escaped
+from dashboard.ui.variants import FIRST, MOST, variant_text
+
+HELP = "Calibrated probability of fit, price a call, expected seconds until success, chance that one attempt succeeds, tokens of the definition."
+
+
+def candidate_cards(decision: Decision, texts: Mapping[str, str], *, height: int) -> None:
+    """One card a candidate, best first; `texts` are what a link to this query carries."""
+    with st.container(height=height, border=False, gap="xxsmall"):
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+            st.markdown("**4 · Candidates**", help=HELP, width="content")
+            _links({name: text for name, text in texts.items() if text})
+        for row in decision.candidates:
+            _card(decision, decision.tool_at(row))
+
+
+def _links(texts: dict[str, str]) -> None:
+    """The same query on other pages."""
+    with st.container(horizontal=True, width="content", gap="xsmall"):
+        if st.button(
+            "", icon=":material/compare_arrows:", key="route:compare", type="tertiary", help="Compare routers"
+        ):
+            open_page("compare", **compare_link(texts))
+        if st.button("", icon=":material/scatter_plot:", key="route:map", type="tertiary", help="Show on the map"):
+            open_page("map", **texts)
+
+
+def compare_link(texts: Mapping[str, str]) -> dict[str, str]:
+    """The Route page's link as the Compare page's: this router with its knobs as they are set, beside the others.
+
+    >>> compare_link({"q": "x", "k": "3"})["with"].split(",")[0]
+    'ehrr~k=3'
+    """
+    query = {name: text for name, text in texts.items() if name in {"q", "hint", "catalog"}}
+    router = texts.get("router", "ehrr")
+    knobs = {name: text for name, text in texts.items() if name not in {*query, "router"}}
+    others = [name for name in FIRST if name != router or knobs]
+    return {**query, "with": ",".join([variant_text(router, knobs), *others[: MOST - 1]])}
+
+
+def _card(decision: Decision, tool: ToolRow) -> None:
+    server, name = tool.tool.split("::", 1)
+    best = tool.rank == 1
+    with st.container(border=True, gap="xxsmall"):
+        title, button = st.columns([3, 1.15], vertical_alignment="center", gap="xxsmall")
+        title.markdown(
+            f"{':violet[★] ' if best else ''}**{escaped(name, 40)}** :small[:gray[{escaped(server, 40)}]]  \n"
+            f":small[{'U' if decision.economic else escaped(decision.score)} **{tool.utility:.3f}**{_fit(decision, tool)}]"
+        )
+        kind = "primary" if best else "secondary"
+        if button.button("Call", key=f"route:call:{tool.tool}", type=kind, width="stretch"):
+            open_page("call", catalog=decision.catalog, tool=tool.tool, decision=decision.id)
+        numbers = (
+            units.price(tool.price_usd), units.seconds(tool.time_cost_s), units.share(tool.success), f"{tool.tokens:,} tokens",
+        )  # fmt: skip
+        st.markdown(f":small[{' · '.join(escaped(number) for number in numbers)}]")
+
+
+def _fit(decision: Decision, tool: ToolRow) -> str:
+    """How likely it is that the tool can do it; nothing where that was not estimated."""
+    if decision.fit is None:
+        return ""
+    return f" · fits {escaped(units.share(decision.fit_at(decision.tools.ids.index(tool.tool))['p_fit']))}"

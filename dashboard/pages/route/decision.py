@@ -1,0 +1,100 @@
+"""One decision from left to right: servers, what happened between, tools, candidates; why, and the cost curves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import streamlit as st
+
+from core.app import App
+from core.domain.decision import Decision
+from core.domain.params import Parameters
+from core.lab import curves
+from dashboard.pages.route.agent_state import agent_state
+from dashboard.pages.route.candidates import candidate_cards
+from dashboard.pages.route.charts.auction import auction
+from dashboard.pages.route.charts.posted_price import posted_price
+from dashboard.pages.route.charts.server_ranking import server_ranking
+from dashboard.pages.route.charts.tool_breakdown import tool_breakdown
+from dashboard.pages.route.charts.tool_scores import tool_scores
+from dashboard.pages.route.charts.utility_lines import utility_lines
+from dashboard.pages.route.headline import headline
+from dashboard.pages.route.tries import order_of_tries
+from dashboard.pages.route.why import explain, why_panel
+from dashboard.pages.route.winning_interval import winning_interval
+from dashboard.session import visitor
+from dashboard.ui.chart import chart
+from dashboard.ui.charts.stages import stages
+from dashboard.ui.query_form import QueryForm
+from dashboard.ui.text import escaped
+from dashboard.ui.token_meter import folded_meter, read_meter
+from dashboard.ui.url_state import UrlState
+
+COLUMN_PX = 384  # three candidates
+WHY = "route.why"
+
+
+def decision_body(
+    app: App, state: UrlState, query: QueryForm, parameters: Parameters, texts: Mapping[str, str], knobs: str
+) -> None:
+    """Route the query and show the decision. `texts` are what a link to it carries, `knobs` the prefix of the router's.
+
+    Raises WayfareError as the router does.
+    """
+    decision = app.routing.route(
+        query.subtask,
+        visitor=visitor(),
+        catalog=query.catalog,
+        router=query.router,
+        parameters=parameters,
+        server_hint=query.hint,
+    )
+    headline(decision)
+    agent_state(app, [decision], knobs)
+    _columns(decision, texts, partial(explain, WHY))
+    why_panel(decision, WHY)
+    _cost_curves(decision)
+    folded_meter(app, state, read_meter(state), decision)
+
+
+def _columns(decision: Decision, texts: Mapping[str, str], choose: Callable[[str], None]) -> None:
+    """Four columns: servers, what happened between, tools, candidates. A click calls `choose` with a name."""
+    grid = st.grid(4, min_column_width=235, gap="xsmall")
+    with grid.cell():
+        chart(server_ranking(decision, height=COLUMN_PX), key="route:servers", choose=choose)
+    with grid.cell():
+        if decision.tries is not None:
+            order_of_tries(decision.tries, height=COLUMN_PX)
+        elif decision.economic:
+            chart(auction(decision, height=COLUMN_PX), key="route:auction", choose=choose)
+        else:
+            _stages(decision)
+    with grid.cell():
+        of_tools = tool_breakdown if decision.economic else tool_scores
+        chart(of_tools(decision, height=COLUMN_PX), key="route:tools", choose=choose)
+    with grid.cell():
+        candidate_cards(decision, texts, height=COLUMN_PX)
+
+
+def _stages(decision: Decision) -> None:
+    with st.container(height=COLUMN_PX, border=False, gap="xsmall"):
+        st.markdown("**2 · Stages**", help="What each stage of the router let through.")
+        chart(stages(decision.stages), key="route:stages")
+        for stage in decision.stages:
+            by = f" ({escaped(stage.by, 40)})" if stage.by else ""
+            st.markdown(f":small[**{escaped(stage.name, 40)}**{by}: {escaped(stage.note, 240)}]")
+
+
+def _cost_curves(decision: Decision) -> None:
+    """In which interval the winner stays the winner; nothing for a router that does not weigh costs."""
+    if not decision.economic:
+        return
+    grid = st.grid(3, min_column_width=235, gap="xsmall")
+    for axis in ("alpha_t", "kappa"):
+        lines = curves.utility_lines(decision, axis)
+        with grid.cell():
+            chart(utility_lines(lines), key=f"route:{axis}")
+            st.caption(winning_interval(lines))
+    with grid.cell():
+        chart(posted_price(decision, curves.posted_price_curve(decision)), key="route:posted")

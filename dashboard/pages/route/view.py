@@ -1,0 +1,68 @@
+"""The Route page: what is needed, who was considered, who was dropped and why, who won, and what it costs."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.app import App
+from core.routers.tool_attention import STATE
+from core.shared.errors import WayfareError
+from dashboard.pages.route.decision import decision_body
+from dashboard.pages.route.home import home
+from dashboard.pages.route.plan import plan_body, plan_choice, start_plan
+from dashboard.session import current_app, first_catalog
+from dashboard.ui.index_progress import show_preparing
+from dashboard.ui.knobs import knob_panel, read_knobs, reset_knobs, start_knobs
+from dashboard.ui.planner_usage import planner_usage
+from dashboard.ui.preset_choice import preset_choice
+from dashboard.ui.query_form import QueryForm, query_row
+from dashboard.ui.text import escaped
+from dashboard.ui.token_meter import read_meter, start_meter
+from dashboard.ui.url_state import UrlState
+
+RESULT = "route:result"
+
+
+def page() -> None:
+    """Draw the page from the URL's state; the result writes the state back."""
+    app, state = current_app(), UrlState("route")
+    linked = state.begin()
+    start_meter(state, linked)
+    start_plan(state, linked)
+    query = query_row(app, state, linked, first_catalog())
+    defaults, prefix = app.routing.parameters(query.router), knob_prefix(query)
+    for problem in start_knobs(defaults, linked, prefix):
+        st.warning(f"The link was not taken whole: {escaped(problem)}", icon=":material/link_off:")
+    with st.sidebar:
+        st.button(
+            "Reset all knobs", icon=":material/restart_alt:", on_click=reset_knobs, args=(defaults, prefix), width="stretch",
+        )  # fmt: skip
+        preset_choice(defaults, prefix)
+        knob_panel(defaults, prefix, RESULT, elsewhere={STATE})
+    _result(app, state, query)
+
+
+@st.fragment(key=RESULT)
+def _result(app: App, state: UrlState, query: QueryForm) -> None:
+    """What is redrawn when a knob moves: everything below the query."""
+    parameters = read_knobs(app.routing.parameters(query.router), knob_prefix(query))
+    texts = {**query.texts(first_catalog()), **{name: str(value) for name, value in parameters.changed().items()}}
+    planner = plan_choice(app, state, query.subtask) if query.subtask else ""
+    state.end({**texts, **read_meter(state).texts(), "plan": planner})
+    if not query.subtask:
+        home(app, state, query.catalog)
+        return
+    try:
+        show_preparing(app, query.catalog, decides=True)
+        if planner:
+            plan_body(app, query, parameters, planner, texts, knob_prefix(query))
+        else:
+            decision_body(app, state, query, parameters, texts, knob_prefix(query))
+        planner_usage(app)
+    except WayfareError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+
+
+def knob_prefix(query: QueryForm) -> str:
+    """The prefix of a router's knobs in the session: two routers may give one name another range."""
+    return f"route.knob.{query.router}"

@@ -1,0 +1,125 @@
+"""Why a server or tool ended where it did: one sentence, and all the numbers behind it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from core.domain.decision import Decision
+from core.domain.trace import ServerRow, ToolRow
+from core.economics.headroom import Headroom
+from core.lab import curves
+from core.routers.why import why
+from core.shared import units
+from dashboard.ui.text import escaped
+
+LISTED = 2000
+
+
+def explain(key: str, subject: str) -> None:
+    """Have the panel explain this server or tool. `st.session_state[key]` is (turn, subject).
+
+    The list gets a new key with each turn: a double click also sends the list's selection from before the first click,
+    and that must not count.
+    """
+    turn, _ = st.session_state.get(key, (0, ""))
+    st.session_state[key] = turn + 1, subject
+
+
+def why_panel(decision: Decision, key: str) -> None:
+    """Choose any server or tool of the decision (a click in a chart chooses too) and see why."""
+    subjects = _subjects(decision)
+    if not subjects:
+        return
+    if key not in st.session_state or st.session_state[key][1] not in subjects:
+        explain(key, subjects[0])
+    turn, subject = st.session_state[key]
+    listed = f"{key}.{turn}"
+    choice, sentence = st.columns([2, 3], vertical_alignment="bottom")
+    subject = choice.selectbox(
+        "Why this server or tool?", subjects, index=subjects.index(subject), key=listed, on_change=_take_listed,
+        args=(key, listed), help="Type to search; what did not win is here too.",
+    )  # fmt: skip
+    sentence.info(escaped(why(decision, subject), 600), icon=":material/help:")
+    if "::" in subject:
+        row = decision.tools.ids.index(subject)
+        _numbers(_numbers_of_tool(decision, row))
+    else:
+        _numbers(_numbers_of_server(decision, decision.server_at(decision.servers.names.index(subject))))
+
+
+def _take_listed(key: str, listed: str) -> None:
+    turn, _ = st.session_state[key]
+    st.session_state[key] = turn, st.session_state[listed]
+
+
+def _subjects(decision: Decision) -> list[str]:
+    tools = [decision.tools.ids[row] for row in decision.evaluated_tools()]
+    servers = [decision.servers.names[row] for row in decision.servers_by_rank()]
+    listed = [*tools, *servers]
+    rest = [name for name in decision.tools.ids[:LISTED] if name not in set(tools)]
+    return [*listed, *rest]
+
+
+def _numbers(numbers: Sequence[tuple[str, str]]) -> None:
+    """All numbers as one line of text that wraps: a table would take longer to draw than the decision to make."""
+    st.markdown("  ·  ".join(f":gray[{escaped(name)}] **{escaped(value)}**" for name, value in numbers))
+
+
+def _numbers_of_server(decision: Decision, row: ServerRow) -> list[tuple[str, str]]:
+    return [
+        ("rank", str(row.rank)),
+        ("similarity", f"{row.similarity:.3f}"),
+        ("time to success C", units.seconds(row.cost_s)),
+        (_score(decision), f"{row.utility:.3f}"),
+        ("posted price τ", "none" if row.posted_price_usd is None else units.price(row.posted_price_usd)),
+        ("ask price c", "none advertised" if row.ask_usd is None else units.price(row.ask_usd)),
+        ("short-listed", "yes" if row.shortlisted else "no"),
+        ("accepted", "yes" if row.accepted else "no"),
+    ]
+
+
+def _fit(decision: Decision, index: int) -> list[tuple[str, str]]:
+    if decision.fit is None:
+        return []
+    chances = decision.fit_at(index)
+    return [("fits", units.share(chances["p_fit"])), ("one call solves it", units.share(chances["p_success"]))]
+
+
+def _numbers_of_tool(decision: Decision, index: int) -> list[tuple[str, str]]:
+    row = decision.tool_at(index)
+    numbers = [
+        ("rank", str(row.rank or "–")),
+        *_fit(decision, index),
+        ("similarity", f"{row.similarity:.3f}"),
+        ("latency l", units.seconds(row.latency_s)),
+        ("success of one attempt", units.share(row.success)),
+        ("time cost", units.seconds(row.time_cost_s)),
+        ("price", units.price(row.price_usd)),
+        ("money cost κ·p", units.seconds(row.money_cost_s)),
+        (_score(decision), f"{row.utility:.3f}"),
+        ("schema tokens", f"{row.tokens:,}"),
+    ]
+    room = curves.tool_headroom(decision, index) if row.rank and decision.economic else None
+    return numbers + (_headroom(row, room) if room else [])
+
+
+def _score(decision: Decision) -> str:
+    return "utility U" if decision.economic else decision.score
+
+
+def _headroom(row: ToolRow, room: Headroom) -> list[tuple[str, str]]:
+    verb = "wins up to" if row.rank == 1 else "would win at"
+    return [
+        (f"{verb} price", _reach(room.price_usd, units.price)),
+        (f"{verb} latency", _reach(room.latency_s, units.seconds)),
+        (f"{'wins down to' if row.rank == 1 else verb} success", _reach(room.success, units.share)),
+    ]
+
+
+def _reach(value: float | None, show: Callable[[float], str]) -> str:
+    if value is None:
+        return "any"
+    return "not reachable" if math.isnan(value) else show(value)

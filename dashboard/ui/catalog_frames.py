@@ -1,0 +1,196 @@
+"""A catalog and its statistics as tables: one row a server or tool, every value with its unit and its source.
+
+Prices are in m$ (a thousandth of a dollar) per call, times in s, probabilities in percent. A frame's index is the row
+in the catalog, so that a filtered or sorted table still says which server or tool a row is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from core.domain.catalog import Catalog, Server, Tool, ToolHints
+from core.domain.statistics import Source, Statistics
+from core.shared import units, untrusted_text
+
+M_USD = 1e3
+PERCENT = 1e2
+SHOWN_DESCRIPTION = 160
+NO_HINTS = ToolHints()
+LEAST_SHOWN = 0.005  # less has hardly moved
+NO_COMMAND = "no command"
+LABELS = tuple("tools' median" if source is Source.MEDIAN else source.label for source in sorted(Source))
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The counts at the top of the page; `measured` of `statistics` come from real calls."""
+
+    servers: int
+    tools: int
+    unpriced: int
+    measured: int
+    statistics: int
+
+
+def counts(catalog: Catalog, statistics: Statistics) -> Counts:
+    """Servers, tools, tools without a price, and how many statistics were measured."""
+    servers, tools = statistics.servers, statistics.tools
+    sources = np.concatenate(
+        [
+            servers.conn_source,
+            servers.call_source,
+            servers.success_source,
+            servers.failure_source,
+            tools.latency_source,
+            tools.success_source,
+        ]
+    )
+    return Counts(
+        servers=len(catalog.servers),
+        tools=len(catalog.tools),
+        unpriced=int(np.isnan(tools.price_usd).sum()),
+        measured=int((sources == Source.MEASURED).sum()),
+        statistics=len(sources),
+    )
+
+
+def server_frame(catalog: Catalog, statistics: Statistics) -> pd.DataFrame:
+    """One row for each server."""
+    known = statistics.servers
+    return pd.DataFrame(
+        {
+            "server": [server.name for server in catalog.servers],
+            "category": [server.category for server in catalog.servers],
+            "tools": [len(server.tools) for server in catalog.servers],
+            "ask_musd": known.ask_usd * M_USD,
+            "ask_source": price_words(known.ask_usd, known.ask_source),
+            "connect_s": known.conn_s,
+            "connect_source": source_words(known.conn_source, known.connects, known.conn_decayed),
+            "call_s": known.call_s,
+            "call_source": source_words(known.call_source, known.calls, known.decayed),
+            "success_percent": known.success * PERCENT,
+            "success_source": source_words(known.success_source, known.calls, known.decayed),
+            "variance": known.success_variance,
+            "failure_percent": known.post_accept_failure * PERCENT,
+            "failure_source": source_words(known.failure_source, known.calls, known.decayed),
+            "calls": known.calls,
+            "reached_by": [reached_by(server) for server in catalog.servers],
+        }
+    )
+
+
+def tool_frame(catalog: Catalog, statistics: Statistics, tokens: NDArray[np.int64] | None = None) -> pd.DataFrame:
+    """One row for each tool; `tokens` of the definitions are empty where they were not counted yet."""
+    known, tools = statistics.tools, catalog.tools
+    return pd.DataFrame(
+        {
+            "server": [tool.server for tool in tools],
+            "tool": [tool.name for tool in tools],
+            "description": [one_line(tool.description) for tool in tools],
+            "price_musd": known.price_usd * M_USD,
+            "price_source": price_words(known.price_usd, known.price_source),
+            "tier": [tool.tier for tool in tools],
+            "latency_s": known.latency_s,
+            "latency_source": source_words(known.latency_source, known.calls, known.decayed),
+            "success_percent": known.success * PERCENT,
+            "success_source": source_words(known.success_source, known.calls, known.decayed),
+            "calls": known.calls,
+            "hints": [hint_words(tool.hints) for tool in tools],
+            "tokens": np.full(len(tools), np.nan) if tokens is None else tokens,
+        }
+    )
+
+
+def source_words(sources: Iterable[int], calls: Iterable[int], decayed: Iterable[float]) -> list[str]:
+    """Where each value comes from; a measured one says from how many calls, and how far it has decayed.
+
+    >>> source_words([0, 1, 3, 3], [0, 0, 1, 1200], [0.0, 0.0, 0.0, 0.25])
+    ['prior', 'declared', 'measured · 1 call', 'measured · 1,200 calls · 25 % decayed']
+    """
+    return [
+        LABELS[source] if source != Source.MEASURED else source_word(source, count, share)
+        for source, count, share in zip(map(int, sources), calls, decayed, strict=True)
+    ]
+
+
+def source_word(source: int, calls: int, decayed: float) -> str:
+    """The source of one value in words."""
+    if source != Source.MEASURED:
+        return Source(source).label
+    faded = f" · {units.share(decayed)} decayed" if decayed >= LEAST_SHOWN else ""
+    return f"measured · {calls:,} call{'' if calls == 1 else 's'}{faded}"
+
+
+def price_words(prices_usd: Sequence[float] | NDArray[np.float64], sources: Iterable[int]) -> list[str]:
+    """Where prices and asks come from; what has no price is unpriced, never free.
+
+    >>> price_words([float("nan"), 0.0, 0.2, 0.1], [0, 1, 2, 4])
+    ['unpriced', 'declared', 'edited', "tools' median"]
+    """
+    return [
+        "unpriced" if unpriced else LABELS[source]
+        for unpriced, source in zip(np.isnan(prices_usd).tolist(), map(int, sources), strict=True)
+    ]
+
+
+def hint_words(hints: ToolHints) -> str:
+    """A tool's own hints in words; empty where it gives none.
+
+    >>> hint_words(ToolHints(read_only=True, open_world=False)), hint_words(ToolHints(read_only=False))
+    ('read-only, closed world', 'writes')
+    """
+    if hints == NO_HINTS:
+        return ""
+    words = (
+        (hints.read_only, "read-only", "writes"),
+        (hints.destructive, "destructive", "not destructive"),
+        (hints.idempotent, "idempotent", "not idempotent"),
+        (hints.open_world, "open world", "closed world"),
+    )
+    return ", ".join(yes if value else no for value, yes, no in words if value is not None)
+
+
+def reached_by(server: Server) -> str:
+    """The transport of a server's connection; what is called through a virtual server says so.
+
+    >>> reached_by(Server("a")), reached_by(Server("a", virtual=True))
+    ('no command', 'virtual')
+    """
+    if server.connection is not None:
+        return f"{server.connection.transport}, virtual" if server.virtual else server.connection.transport
+    return "virtual" if server.virtual else NO_COMMAND
+
+
+def one_line(text: str, limit: int = SHOWN_DESCRIPTION) -> str:
+    """The beginning of a description on one line, with nothing unseen in it.
+
+    >>> one_line("Reads\\n a file.  Fast.", 14)
+    'Reads a file.…'
+    """
+    line = untrusted_text.one_line(text[: 4 * limit])
+    return line if len(line) < limit else f"{line[: limit - 1].rstrip()}…"
+
+
+def matching(texts: Iterable[str], query: str) -> list[bool]:
+    """Which texts contain every word of the query, in any order and case.
+
+    >>> matching(["Weather forecast", "Files"], "FORE weather"), matching(["Files"], " ")
+    ([True, False], [True])
+    """
+    wanted = query.lower().split()
+    return [all(word in text for word in wanted) for text in map(str.lower, texts)]
+
+
+def server_text(server: Server) -> str:
+    """What the search box looks through for a server."""
+    return f"{server.name}\n{server.title}\n{server.category}\n{server.description}"
+
+
+def tool_text(tool: Tool) -> str:
+    """What the search box looks through for a tool."""
+    return f"{tool.id}\n{tool.title}\n{tool.description}"

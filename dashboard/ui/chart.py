@@ -1,0 +1,82 @@
+"""A Plotly figure on a page. It stays in place: a new figure updates the chart that is there instead of building another.
+
+`st.plotly_chart` gives a chart another identity with each figure, so that the browser throws it away and builds a new
+one: with the six charts of a decision that takes most of the time between a slider's key press and what changes.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import plotly.graph_objects as go
+import plotly.offline
+import streamlit as st
+from streamlit.components.v2 import component
+
+from dashboard.ui.charts.base import CONFIG
+
+PLOTLY_URL = f"/plotly-{plotly.__version__}.min.js"
+
+ASSETS = Path(__file__).parent.parent / "assets"
+
+_chart = component(
+    "wayfare.chart",
+    html=(
+        f'<div class="wayfare-frame"><div class="wayfare-chart" role="img" data-plotly="{PLOTLY_URL}"></div>'
+        '<button class="wayfare-widen" type="button" title="Fullscreen" aria-label="Fullscreen">⤢</button></div>'
+    ),
+    css=(ASSETS / "chart.css").read_text(encoding="utf-8"),
+    js=(ASSETS / "chart.js").read_text(encoding="utf-8"),
+    isolate_styles=False,
+)
+
+
+def plotly_js() -> str:
+    """Plotly's library for the browser, of the installed version; served at `PLOTLY_URL`, not fetched from elsewhere."""
+    return plotly.offline.get_plotlyjs()
+
+
+def read_out(title: str) -> str:
+    """A title as a screen reader says it, without its markup.
+
+    >>> read_out('Tools: <span style="color:red">◆</span> of a &lt;b')
+    'Tools: ◆ of a <b'
+    """
+    return html.unescape(re.sub(r"<[^>]*>", "", title))
+
+
+def chart(
+    figure: go.Figure,
+    *,
+    key: str,
+    choose: Callable[[str], None] | None = None,
+    about: str = "",
+    config: Mapping[str, Any] = CONFIG,
+) -> None:
+    """Show a figure, which has a height.
+
+    A click on a point calls `choose` with the point's customdata. `about` is for those who do not see the chart, its
+    title by default.
+    """
+    _chart(
+        key=key,
+        data={
+            "figure": figure.to_json(validate=False),
+            "about": about or read_out(str(figure.layout.title.text)),
+            "config": dict(config),
+            "clicks": st.session_state.get(f"{key}.clicks", 0),  # after one, the same figure is to be drawn again
+        },
+        on_chosen_change=None if choose is None else lambda: point_chosen(key, choose),
+    )
+
+
+def point_chosen(key: str, choose: Callable[[str], None]) -> None:
+    """Pass on which point of the chart with this key was clicked; what the browser sends may be anything."""
+    st.session_state[f"{key}.clicks"] = st.session_state.get(f"{key}.clicks", 0) + 1
+    name = st.session_state[key].get("chosen")
+    if isinstance(name, str):
+        choose(name)

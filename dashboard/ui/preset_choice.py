@@ -1,0 +1,43 @@
+"""Presets in the sidebar: one choice that sets the knobs, with the sentence that says what it is for."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.domain.params import Parameters
+from core.routers.presets import PRESETS, applied, preset_of, preset_values
+from dashboard.ui.knobs import read_knobs
+from dashboard.ui.text import escaped
+
+OWN = "own"
+
+
+def preset_choice(defaults: Parameters, prefix: str) -> None:
+    """The preset that the knobs are, and a way to another; nothing for a router that no preset changes."""
+    offered = [name for name in PRESETS if name == next(iter(PRESETS)) or preset_values(type(defaults), name)]
+    if len(offered) == 1:
+        return
+    current = preset_of(read_knobs(defaults, prefix)) or OWN
+    key = f"{prefix}:preset"
+    st.session_state[key] = current
+    st.selectbox(
+        "Preset",
+        [*offered, *([OWN] if current == OWN else [])],
+        key=key,
+        format_func=lambda name: PRESETS[name].title if name in PRESETS else "Your own",
+        on_change=_apply,
+        args=(defaults, prefix, key),
+        help="Named sets of parameters. Choosing one sets the knobs below.",
+    )
+    sentence = PRESETS[current].sentence if current in PRESETS else "The knobs below are set by hand."
+    st.caption(escaped(sentence, 200))
+
+
+def _apply(defaults: Parameters, prefix: str, key: str) -> None:
+    name = st.session_state[key]
+    if name == OWN:
+        return
+    before = read_knobs(defaults, prefix).values()
+    chosen = applied(type(defaults), name, {"n": before["n"]} if "n" in before else {})
+    for parameter, value in chosen.values().items():
+        st.session_state[f"{prefix}.{parameter}"] = value

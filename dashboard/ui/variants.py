@@ -1,0 +1,84 @@
+"""What is compared: routers, each with its defaults or with parameters that were pinned. One text each, for the URL.
+
+ehrr            the router with its defaults
+ehrr~k=3~n=5    with two parameters set
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote, unquote
+
+import streamlit as st
+
+from core.app import App
+from core.domain.params import Parameters, Value
+from core.shared.errors import WayfareError
+from dashboard.ui.text import escaped
+from dashboard.ui.url_state import UrlState
+
+FIRST = ("ehrr", "rag_mcp", "tool_attention", "pa_rag", "full_catalog")
+MOST = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A router with its parameters."""
+
+    router: str
+    title: str
+    parameters: Parameters
+
+    @property
+    def text(self) -> str:
+        """The variant as the URL carries it."""
+        return variant_text(self.router, self.parameters.changed())
+
+    @property
+    def name(self) -> str:
+        """The router's title with what differs from its defaults."""
+        changed = ", ".join(f"{name} = {value}" for name, value in self.parameters.changed().items())
+        return f"{self.title} · {changed}" if changed else self.title
+
+
+def variant_text(router: str, changed: Mapping[str, Value]) -> str:
+    """A router and what differs from its defaults as one text.
+
+    >>> variant_text("ehrr", {"k": 3, "billing": "a,b~c"})
+    'ehrr~k=3~billing=a%2Cb%7Ec'
+    """
+    return "~".join([router, *(f"{name}={_quoted(str(value))}" for name, value in changed.items())])
+
+
+def read_variant(app: App, text: str) -> Variant:
+    """The variant of a text. Raises WayfareError for a router, a parameter or a value that is not there."""
+    router, *settings = text.split("~")
+    pairs = {name: unquote(value) for name, _, value in (setting.partition("=") for setting in settings)}
+    parameters = app.routing.parameters(router, pairs)
+    title = next(known.title for known in app.routing.routers() if known.id == router)
+    return Variant(router, title, parameters)
+
+
+def choose_variants(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[Variant, ...]:
+    """The choice of what is compared: every router, and what a link or the Route page has pinned."""
+    known = [router.id for router in app.routing.routers()]
+    wanted = linked["with"].split(",") if linked.get("with") else [name for name in FIRST if name in known]
+    variants: dict[str, Variant] = {name: read_variant(app, name) for name in known}
+    for text in wanted:
+        try:
+            variants.setdefault(text, read_variant(app, text))
+        except WayfareError as error:
+            st.warning(f"The link was not taken whole: {escaped(str(error))}", icon=":material/link_off:")
+    key = state.key("with")
+    if key not in st.session_state:
+        st.session_state[key] = [text for text in wanted if text in variants][:MOST]
+    chosen: Sequence[str] = st.multiselect(
+        "Routers to compare", list(variants), key=key, format_func=lambda text: variants[text].name, max_selections=MOST,
+        placeholder="Choose two or more", help="Pin a set of parameters with Compare on the Route page.",
+    )  # fmt: skip
+    return tuple(variants[text] for text in chosen)
+
+
+def _quoted(value: str) -> str:
+    return quote(value, safe="").replace("~", "%7E")

@@ -1,1 +1,0 @@
-"""Pages: one a file, no logic."""

@@ -1,1 +1,0 @@
-"""Widgets that own their session keys."""

@@ -1,0 +1,96 @@
+"""What a first start would have to compute: the vectors of the catalogs that ship, and the encoders' graphs.
+
+Every text that a shipped catalog's indexes embed is in `vectors/<model>.parquet`, exactly as a first start would have embedded
+it: catalog by catalog, in the indexes' own order. Whoever changes a text, a view or a model runs `make catalog`.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from core.embedding.base import MemoryVectorStore, Vectors, text_hash
+from core.embedding.cached import CachedEncoder, EncoderSource
+from core.embedding.difference import tuned_folder
+from core.embedding.export import export_model
+from core.embedding.model import ModelFolder, model_folder
+from core.embedding.onnx import OnnxEncoder
+from core.embedding.packaged_vectors import VectorFileError, read_vectors, vector_file, write_vectors
+from core.embedding.prepared import PREPARED, prepare
+from core.importers.shipped_catalogs import SHIPPED_CATALOGS
+from core.services.catalogs import CatalogService
+from core.store import Store
+from sample_catalog import VECTORS
+
+
+class TextCollector:
+    """An encoder that only remembers the hashes of what it is asked to embed."""
+
+    note = ""
+
+    def __init__(self, model: str, dimension: int) -> None:
+        self.model = model
+        self.dimension = dimension
+        self.hashes: set[str] = set()
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Rows of ones."""
+        self.hashes.update(map(text_hash, texts))
+        return np.ones((len(texts), self.dimension), dtype=np.float32)
+
+    def tokens(self, texts: Sequence[str]) -> list[Vectors]:
+        """None: no index looks at tokens."""
+        return [self.encode([]) for _ in texts]
+
+
+def models() -> tuple[ModelFolder, ModelFolder]:
+    """The two models of an app: the frozen one of the papers' forms, and the one that is tuned for relevance."""
+    frozen = model_folder()
+    return frozen, tuned_folder(frozen)
+
+
+def drift(folder: Path = VECTORS) -> list[str]:
+    """In words, where the files in a folder do not fit the catalogs' texts and the models; nothing is embedded for that."""
+    used = models()
+    collectors = {model.key: TextCollector(model.key, model.dimension) for model in used}
+    _prepare_all([CachedEncoder(EncoderSource.of(collectors[one.key]), MemoryVectorStore()) for one in used])
+    found = [f"embedding/data/{key}.zip is missing" for key in collectors if not (PREPARED / f"{key}.zip").is_file()]
+    known = {vector_file(folder, key) for key in collectors}
+    found += [f"vectors/{file.name} belongs to no model" for file in sorted(folder.glob("*")) if file not in known]
+    for key, collector in collectors.items():
+        try:
+            there = read_vectors(folder, key).keys()
+        except VectorFileError as problem:
+            found.append(str(problem))
+            continue
+        if there != collector.hashes:
+            lacking, unused = len(collector.hashes - there), len(there - collector.hashes)
+            found.append(f"vectors/{key}.parquet lacks {lacking} texts and has {unused} that no catalog has")
+    return found
+
+
+def build() -> str:
+    """Write the graphs and the vectors; what was made, in one line."""
+    store, folders = MemoryVectorStore(), models()
+    with tempfile.TemporaryDirectory() as scratch:
+        root = Path(scratch)
+        for folder in folders:
+            export_model(folder, root / folder.key)
+            prepare(folder, root / folder.key)
+        _prepare_all([CachedEncoder(EncoderSource.of(OnnxEncoder(root, folder)), store) for folder in folders])
+    for file in VECTORS.glob("*"):
+        file.unlink()
+    made = [write_vectors(VECTORS, folder.key, store.of_model(folder.key)) for folder in folders]
+    return ", ".join(f"{file.name}: {file.stat().st_size / 1e6:.1f} MB" for file in made)
+
+
+def _prepare_all(encoders: Sequence[CachedEncoder]) -> None:
+    """Have every shipped catalog embedded as a first start does it."""
+    frozen, tuned = encoders
+    with Store() as store:
+        catalogs = CatalogService(store, frozen, tuned=tuned)
+        for name in SHIPPED_CATALOGS:
+            catalogs.prepare(name)

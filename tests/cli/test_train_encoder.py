@@ -1,0 +1,74 @@
+"""`wayfare train-encoder`: what is refused before anything slow begins; the training itself is tests/tuning."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import Command, server, tool
+
+TASKS = [{"id": "1", "subtask": "do it", "relevant": ["files::read"]}]
+Write = Callable[[str, Any], Path]
+
+
+@pytest.fixture
+def catalog(write: Write) -> Path:
+    return write("mine.json", {"servers": [server("files", tool("read"), tool("write"))]})
+
+
+def test_help_is_there_without_loading_torch(process: Command) -> None:
+    done = process("train-encoder", "--help")
+    assert done.code == 0
+    assert "--judge CATALOG=TASKS" in done.out
+    assert "wayfare train-encoder --train" in done.out
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "message"),
+    [
+        ("--judge", "mine.json", "'mine.json' is not CATALOG=TASKS; write for example"),
+        ("--judge", "=tasks.jsonl", "'=tasks.jsonl' is not CATALOG=TASKS"),
+        ("--train", "=tasks.jsonl", "'=tasks.jsonl' is not CATALOG=TASKS"),
+        ("--train", "no-such-catalog", "no-such-catalog"),
+        ("--judge", "sample=/nowhere/tasks.jsonl", "/nowhere/tasks.jsonl: it cannot be read"),
+        ("--seed", "-1", "-1 is not in the range"),
+        ("--seed", "many", "'many' is not a valid integer"),
+        ("--steps", "0", "0 is not in the range"),
+    ],
+)
+def test_bad_options_are_one_sentence(wayfare: Command, option: str, text: str, message: str) -> None:
+    done = wayfare("train-encoder", option, text)
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_tasks_of_another_catalog_are_refused(wayfare: Command, write: Write, catalog: Path) -> None:
+    tasks = write("other.jsonl", [{**TASKS[0], "relevant": ["moon::land"]}])
+    for option in ("--train", "--judge"):
+        done = wayfare("train-encoder", option, f"{catalog}={tasks}")
+        assert done.code == 2
+        assert "No task names a tool of the catalog" in done.err
+    refusals = write("refusals.jsonl", [{**TASKS[0], "relevant": []}])
+    assert "no task names a tool" in wayfare("train-encoder", "--judge", f"{catalog}={refusals}").err.lower()
+
+
+def test_a_place_that_cannot_be_written_is_refused_first(wayfare: Command, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = wayfare("train-encoder", "--out", tmp_path / "file" / "x.npz")
+    assert (done.code, done.out) == (2, "")
+    assert "its folder cannot be made" in done.err
+    done = wayfare("train-encoder", "--out", tmp_path)
+    assert done.code == 2
+    assert "cannot be written; give a file" in done.err
+    assert not list(tmp_path.glob("*.npz"))
+
+
+def test_nothing_is_trained_for_a_refusal(wayfare: Command) -> None:
+    before = set(sys.modules)
+    assert wayfare("train-encoder", "--judge", "mine.json").code == 2
+    assert "core.tuning.training" not in set(sys.modules) - before

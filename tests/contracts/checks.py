@@ -1,0 +1,40 @@
+"""What holds for every decision of every router, and when two of them are the same."""
+
+import json
+from dataclasses import fields
+
+import numpy as np
+
+from core.domain.decision import Decision
+from core.domain.trace import DROPS, KEPT
+
+
+def columns(decision: Decision):
+    """Every column of both traces by name."""
+    traces = {"servers": decision.servers, "tools": decision.tools}
+    return {(name, f.name): getattr(trace, f.name) for name, trace in traces.items() for f in fields(trace)}
+
+
+def same(one: Decision, other: Decision) -> bool:
+    mine, theirs = columns(one), columns(other)
+    arrays = [name for name in mine if isinstance(mine[name], np.ndarray)]
+    if any(not np.array_equal(mine[name], theirs[name], equal_nan=mine[name].dtype.kind == "f") for name in arrays):
+        return False
+    plain = ("catalog", "router", "subtask", "server_hint", "parameters", "planner", "reason", "candidates")
+    return all(getattr(one, name) == getattr(other, name) for name in plain) and one.tokens == other.tokens
+
+
+def check_whole(decision: Decision, context):
+    """What holds for any decision: one row for each server and tool, no NaN, candidates and ranks that agree."""
+    got = columns(decision)
+    assert {len(got[key]) for key in got if key[0] == "servers"} == {len(context.catalog.servers)}
+    assert {len(got[key]) for key in got if key[0] == "tools"} == {len(context.catalog.tools)}
+    for key in (("servers", "utility"), ("servers", "cost_s"), ("tools", "utility"), ("tools", "time_cost_s")):
+        assert np.isfinite(got[key]).all(), key
+    tools = decision.tools
+    assert tools.dropped.tolist().count(KEPT) == len(decision.candidates)
+    assert [int(tools.rank[row]) for row in decision.candidates] == list(range(1, len(decision.candidates) + 1))
+    assert {int(code) for code in tools.dropped} <= {KEPT, *range(len(DROPS))}
+    assert sorted(decision.servers.rank.tolist()) == list(range(1, len(context.catalog.servers) + 1))
+    assert decision.reason.endswith(".")
+    json.dumps(decision.to_json(), allow_nan=False)

@@ -1,0 +1,108 @@
+"""What every router tells of its decision: documents, timings, tokens, stages."""
+
+import json
+from dataclasses import replace
+from itertools import count
+
+import pytest
+
+from core.domain.catalog import Server
+from core.domain.trace import DROPS
+from core.routers import ROUTERS
+from tests.routers import worlds
+
+HOSTILE = '<script>alert("x")</script> \u202e\x00\x1b[31m {{7*7}} `rm -rf` **bold** \u200b</td>'
+SERVER_KEYS = ["server", "similarity", "cost_s", "utility", "shortlisted", "posted_price_usd", "ask_usd", "accepted"]
+TOOL_KEYS = ["tool", "similarity", "cost_s", "time_cost_s", "money_cost_s"]
+TOOL_KEYS += ["utility", "price_usd", "affordable", "rank", "dropped_by"]
+FIT_KEYS = ["p_fit", "p_success"]
+BY_FIT = {"ehrr", "rag_mcp", "expected_value"}  # they ask for the probability of fit, by their defaults
+BY_ORDER = {"expected_value"}  # their candidates are an order of tries
+
+
+def test_the_document_is_the_one_that_scripts_rely_on(router, busy):
+    document = router.route("x", busy).to_json()
+    assert list(document)[:6] == ["router", "subtask", "parameters", "planner", "reason", "preset"]
+    assert list(document)[6:11] == ["servers", "tools", "candidates", "tokens", "timings_ms"]
+    fit = ["p_nothing_fits"] if router.id in BY_FIT else []
+    assert list(document)[11:] == fit + (["order", "expected"] if router.id in BY_ORDER else [])
+    assert list(document["tokens"]) == ["baseline", "exposed", "cached"]
+    assert list(document["timings_ms"]) == ["embed", "score", "total"]
+    assert document["router"] == router.id
+    assert document["parameters"] == router.parameters().values()
+    assert len(document["servers"]) == len(busy.catalog.servers)
+    assert len(document["tools"]) == len(busy.catalog.tools)
+
+
+def test_every_row_of_the_document_has_the_promised_keys_in_order(router, busy):
+    document = router.route("x", busy).to_json()
+    for rows, promised in ((document["servers"], SERVER_KEYS), (document["tools"], TOOL_KEYS)):
+        for row in rows:
+            assert [key for key in row if key in promised] == promised
+
+
+def test_no_row_of_the_document_has_a_key_that_is_not_promised(router, busy):
+    document = router.route("x", busy).to_json()
+    assert list(document["servers"][0]) == SERVER_KEYS
+    assert list(document["tools"][0]) == TOOL_KEYS + (FIT_KEYS if router.id in BY_FIT else [])
+
+
+@pytest.mark.parametrize("name", sorted(BY_FIT))
+def test_how_likely_a_tool_fits_is_told_of_every_tool(busy, name):
+    document = ROUTERS[name]().route("x", busy).to_json()
+    assert 0 <= document["p_nothing_fits"] <= 1
+    assert all(0 <= row["p_success"] <= row["p_fit"] <= 1 for row in document["tools"])
+    told = {row["tool"]: row["p_fit"] for row in document["tools"]}
+    assert told == dict(zip(busy.tool_ids, busy.matcher.answer.tools.tolist(), strict=True))
+
+
+def test_the_document_survives_json_with_its_types(router, busy):
+    document = json.loads(json.dumps(router.route("x", busy).to_json(), allow_nan=False))
+    tool = document["tools"][0]
+    assert isinstance(tool["affordable"], bool)
+    assert isinstance(tool["utility"], float)
+    assert all(row["dropped_by"] is None or row["dropped_by"] in list(DROPS) for row in document["tools"])
+    assert all((row["dropped_by"] is None) == (row["tool"] in document["candidates"]) for row in document["tools"])
+    assert all(row["cost_s"] == pytest.approx(row["time_cost_s"] + row["money_cost_s"]) for row in document["tools"])
+
+
+@pytest.mark.parametrize("name", list(ROUTERS))
+def test_the_timings_are_those_of_the_clock(busy, name):
+    ticks = count(10.0, 0.25)
+    decision = ROUTERS[name](clock=lambda: next(ticks)).route("x", busy)
+    times = decision.timings_ms
+    assert times["total"] == times["embed"] + times["score"] == 250.0 * (next(ticks) - 10.25) / 0.25
+    assert times["score"] >= 0
+
+
+def test_the_tokens_are_counted_on_the_definitions(router, busy):
+    """Two candidates are put before the model, and what else the router's own way of showing tools takes."""
+    tokens = router.route("x", busy, router.parameters(n=2)).tokens
+    assert tokens["baseline"] == 10 * 21
+    assert 0 < tokens["exposed"] <= tokens["baseline"]
+    assert tokens["cached"] >= 0
+
+
+def test_the_stages_tell_how_many_went_on(router, busy):
+    decision = router.route("x", busy, router.parameters(n=2))
+    assert decision.stages
+    assert all(0 <= stage.kept <= stage.of and stage.name and stage.what for stage in decision.stages)
+    assert decision.stages[-1].kept == len(decision.candidates)
+
+
+def test_hostile_names_and_descriptions_come_back_as_they_are(router):
+    tool = replace(worlds.tool(HOSTILE), description=HOSTILE)
+    context = worlds.context(
+        worlds.catalog(Server(HOSTILE, HOSTILE, tools=(tool,))), {HOSTILE: 0.8}, {f"{HOSTILE}::{HOSTILE}": 0.8}
+    )
+    document = router.route("x", context).to_json()
+    assert document["candidates"] == [f"{HOSTILE}::{HOSTILE}"]
+    assert document["servers"][0]["server"] == HOSTILE
+
+
+@pytest.mark.parametrize("subtask", ["读取文件 🗂️ и отправь", "é" * 5_000, HOSTILE], ids=["unicode", "5000", "hostile"])
+def test_a_subtask_comes_back_as_it_was_given(router, busy, subtask):
+    decision = router.route(subtask, busy)
+    assert decision.subtask == subtask
+    assert json.loads(json.dumps(decision.to_json(), allow_nan=False))["subtask"] == subtask
+    assert subtask in busy.matcher.read

@@ -1,0 +1,135 @@
+"""How page tests open an app, visit a page, and read what stands on it.
+
+app = app_with({"small": CATALOG})          # a fixture: an app in memory that the pages use
+
+
+def test_it(app: App) -> None:
+    page = open_page("route", q="read a file", catalog="small")
+    assert "read" in text_of(press(page, "route:compare"))
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.app import App, Settings, build_app
+from core.embedding.cached import CachedEncoder, EncoderSource
+from core.execution.base import ToolCaller
+from core.store import Store
+from dashboard import session
+from tests.embedding.toys import Letters
+
+Catalogs = Mapping[str, Mapping[str, Any]]
+Figure = dict[str, Any]
+BARE = {"servers": [{"name": "bare", "connection": {"command": "none"}}]}  # its only server lists no tools
+TIMEOUT_S = 120  # a limit for a machine that has much else to do, not an expectation
+
+
+class LettersAndWords(Letters):
+    """An encoder without a model that late interaction can use too."""
+
+    def tokens(self, texts: Sequence[str]) -> list[np.ndarray]:
+        """One row a word."""
+        return [self.encode(text.split() or [text]) for text in texts]
+
+
+@contextmanager
+def opened(
+    catalogs: Catalogs | None = None,
+    *,
+    encoder: EncoderSource | None = None,
+    caller: Callable[[], ToolCaller] | None = None,
+) -> Iterator[App]:
+    """An app in memory with the shipped catalogs and these; the pages use it as long as the context is open. Its files, such
+    as saved networks, are in a folder of its own."""
+    store = Store(None)
+    source = EncoderSource.of(LettersAndWords()) if encoder is None else encoder
+    vectors = CachedEncoder(source, store.vectors)
+    with TemporaryDirectory() as home:
+        settings = Settings(db=Path(home, "wayfare.duckdb"), cache=Path(home, "cache"), seed=1)
+        with build_app(store, settings, encoder=vectors, caller=caller) as app:
+            for name, catalog in (catalogs or {}).items():
+                app.catalog_editor.import_text(json.dumps(catalog), name, "test")
+            session.use_app(app)
+            try:
+                yield app
+            finally:
+                session.use_app(None)
+
+
+def app_with(
+    catalogs: Catalogs | None = None,
+    *,
+    scope: Literal["function", "module"] = "function",
+    encoder: Callable[[], EncoderSource] | None = None,
+) -> Any:
+    """A fixture named like the variable it is bound to: an app with these catalogs, for a test or for its module."""
+
+    @pytest.fixture(scope=scope, autouse=True)
+    def app() -> Iterator[App]:
+        with opened(catalogs, encoder=None if encoder is None else encoder()) as made:
+            yield made
+
+    return app
+
+
+def _draw(name: str) -> None:
+    from importlib import import_module
+
+    import_module(f"dashboard.pages.{name}.view").page()
+
+
+def open_page(name: str, /, *, remembered: Mapping[str, object] | None = None, **query: str) -> AppTest:
+    """A page opened with a link, after its first run; `remembered` is what the visitor's session holds before."""
+    page = AppTest.from_function(_draw, args=(name,), default_timeout=TIMEOUT_S)
+    for key, value in (remembered or {}).items():
+        page.session_state[key] = value
+    page.query_params.update(query)
+    return checked(page.run())
+
+
+def checked(page: AppTest) -> AppTest:
+    """The page, which stopped at no exception."""
+    assert not page.exception, page.exception[0].stack_trace
+    return page
+
+
+def press(page: AppTest, key: str) -> AppTest:
+    """The page after a button was pressed."""
+    return checked(page.button(key=key).click().run())
+
+
+def labelled(page: AppTest, label: str) -> Any:
+    """The first button with this label."""
+    return next(button for button in page.button if button.label == label)
+
+
+def markdown_of(page: AppTest) -> str:
+    """Everything that is read as Markdown, with its escapes."""
+    kinds = (page.markdown, page.caption, page.info, page.warning, page.error, page.success)
+    return "\n".join(str(element.value) for kind in kinds for element in kind)
+
+
+def text_of(page: AppTest) -> str:
+    """The same without the escapes, to look for words."""
+    return markdown_of(page).replace("\\", "").replace("\u2060", "")
+
+
+def charts(page: AppTest) -> list[Figure]:
+    """All charts as they are sent to the browser, in order, each {"data", "layout"}."""
+    sent = [json.loads(element.proto.json) for element in page.get("bidi_component")]
+    return [json.loads(data["figure"]) for data in sent if "figure" in data]
+
+
+def titles(page: AppTest) -> list[str]:
+    """What the charts say they show."""
+    return [chart["layout"]["title"]["text"] for chart in charts(page)]

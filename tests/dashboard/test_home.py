@@ -1,0 +1,45 @@
+"""The examples of the home page come out right with the real encoder over the sample."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.app import App, Settings, open_app
+from dashboard.pages.route.home import EXAMPLES, Example
+
+
+@pytest.fixture(scope="module")
+def sample(warm_store: Path, encoder_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    """An app over a copy of the store in which the sample has been embedded."""
+    db = Path(shutil.copy(warm_store, tmp_path_factory.mktemp("home") / "home.duckdb"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WAYFARE_CACHE", str(encoder_cache))
+        with open_app(Settings(db=db)) as app:
+            yield app
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.title)
+def test_an_example_comes_out_right(sample: App, example: Example) -> None:
+    if example.planner:
+        decisions = [step.decision for step in sample.routing.plan(example.subtask, planner=example.planner).steps]
+    else:
+        decisions = [sample.routing.route(example.subtask, record=False)]
+    assert len(decisions) == len(example.winners)
+    for decision, right in zip(decisions, example.winners, strict=True):
+        assert decision.winner is not None
+        assert decision.winner.tool in right
+
+
+def test_of_two_that_fit_the_quicker_one_wins_where_time_matters_more(sample: App) -> None:
+    two = EXAMPLES[1]
+    hasty = sample.routing.parameters("ehrr", {"alpha_t": 0.2})
+    decisions = [sample.routing.route(two.subtask, parameters=p, record=False) for p in (None, hasty)]
+    first, second = (decision.winner for decision in decisions)
+    assert first is not None
+    assert second is not None
+    assert {first.tool, second.tool} == two.winners[0]
+    assert second.time_cost_s < first.time_cost_s

@@ -1,0 +1,124 @@
+"""The model by the environment, from the app and the command line: which planner was used, what it took, and what a failure leaves."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.app import App, Settings, open_app
+from core.cli import main
+from core.shared.errors import PlannerError
+
+QUESTION = "Will it rain in Oslo on Friday?"
+
+
+@pytest.fixture
+def db(tmp_path: Path, warm_store: Path, encoder_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    file = tmp_path / "wayfare.duckdb"
+    shutil.copy(warm_store, file)
+    monkeypatch.setenv("WAYFARE_CACHE", str(encoder_cache))
+    return file
+
+
+@pytest.fixture(autouse=True)
+def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("MODEL", "BASE_URL", "API_KEY"):
+        monkeypatch.delenv(f"WAYFARE_LLM_{name}", raising=False)
+
+
+@pytest.fixture
+def model(no_model: None, endpoint, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAYFARE_LLM_MODEL", "gpt-4o-mini")
+    monkeypatch.setenv("WAYFARE_LLM_BASE_URL", endpoint.url)
+    monkeypatch.setenv("WAYFARE_LLM_API_KEY", key)
+    monkeypatch.setattr("core.planning.endpoint.WAIT_S", 0.0)
+
+
+@pytest.fixture
+def app(db: Path) -> Iterator[App]:
+    with open_app(Settings.from_environment(db=db)) as app:
+        yield app
+
+
+def route(app: App, planner: str, router: str = "prag"):
+    return app.routing.route(QUESTION, router=router, parameters=app.routing.parameters(router, {"planner": planner}))
+
+
+def test_without_a_model_rules_speak_and_nothing_was_taken(app):
+    assert route(app, "rules").planner == "rules"
+    assert app.routing.planner_usage() is None
+
+
+def test_a_router_that_asks_no_planner_says_so(app):
+    assert app.routing.route(QUESTION).planner == "none"
+
+
+def test_asking_for_a_model_that_is_not_set_is_one_sentence(app):
+    with pytest.raises(PlannerError, match=r"^No model is set; set WAYFARE_LLM_MODEL.* or choose planner=rules\.$"):
+        route(app, "model")
+
+
+@pytest.mark.usefixtures("model")
+def test_with_a_model_the_decision_says_who_spoke_and_the_console_what_it_took(endpoint, app):
+    endpoint.reactions = [endpoint.answer({"description": "weather forecast for a place and date"})]
+    decision = route(app, "model")
+    assert decision.planner == "gpt-4o-mini"
+    assert "weather forecast for a place and date" in decision.stages[0].note
+    assert route(app, "rules").planner == "rules"
+    usage = app.routing.planner_usage()
+    assert (usage.calls, usage.input_tokens, usage.output_tokens, usage.failed) == (1, 100, 20, 0)
+    assert usage.cost_usd == pytest.approx(27e-6)
+
+
+@pytest.mark.usefixtures("model")
+def test_invented_tools_are_refused_counted_and_the_decision_stands(endpoint, app):
+    parameters = {"planner": "model", "decompose": False}
+    endpoint.reactions = [endpoint.answer({"tools": ["nobody::has_it"], "reason": "Best."})]
+    decision = app.routing.route(QUESTION, router="react", parameters=app.routing.parameters("react", parameters))
+    assert decision.candidates
+    assert "1 named that nobody offered" in decision.stages[-1].note
+    assert app.routing.planner_usage().invented == 2  # a server and a tool
+
+
+@pytest.mark.usefixtures("model")
+def test_a_failure_in_the_middle_of_a_decision_loses_nothing(endpoint, app):
+    before = route(app, "rules")
+    wanted = endpoint.answer({"parts": [{"text": "one", "needs": []}, {"text": "two", "needs": []}]})
+    endpoint.reactions = [wanted, endpoint.fail(500)]
+    with pytest.raises(PlannerError, match=r"^The model 'gpt-4o-mini' at .* after 3 attempts"):
+        route(app, "model", "react")
+    usage = app.routing.planner_usage()
+    assert (usage.calls, usage.failed) == (1, 1)
+    assert app.routing.decision(before.id) is before
+    assert route(app, "rules") is before
+
+
+@pytest.mark.usefixtures("model")
+def test_the_command_line_names_who_spoke(endpoint, db, capsys):
+    endpoint.reactions = [endpoint.answer({"description": "weather forecast"})]
+    main(["route", QUESTION, "--router", "prag", "--set", "planner=model", "--db", str(db)])
+    assert "Planner: gpt-4o-mini." in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("model")
+def test_a_failing_model_is_exit_2_with_one_sentence_without_the_key(endpoint, db, capsys, key):
+    endpoint.reactions = [endpoint.fail(401, f'{{"error": {{"message": "wrong key {key}"}}}}')]
+    with pytest.raises(SystemExit) as exit_:
+        main(["route", QUESTION, "--router", "prag", "--set", "planner=model", "--db", str(db), "--json"])
+    out, err = capsys.readouterr()
+    assert (exit_.value.code, out) == (2, "")
+    assert err.startswith("The model 'gpt-4o-mini'")
+    assert err.count("\n") == 1
+    assert key not in err
+
+
+def test_the_command_line_without_a_model_is_exit_2_with_one_sentence(db, capsys):
+    with pytest.raises(SystemExit) as exit_:
+        main(["route", QUESTION, "--router", "prag", "--set", "planner=model", "--db", str(db)])
+    out, err = capsys.readouterr()
+    assert (exit_.value.code, out) == (2, "")
+    assert err.startswith("No model is set; set WAYFARE_LLM_MODEL")
+    assert err.count("\n") == 1

@@ -1,0 +1,105 @@
+"""Folds, paired intervals, how many more labels, weights and the line through the logits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.relevance.held_back import change_of, change_of_means, draws_of, folds_of, more_labels
+from core.relevance.probability import calibration_error, fit_line, log_losses, sigmoid
+from core.relevance.weights import fit_weights
+
+
+@given(st.lists(st.sampled_from("abcdefghij"), min_size=5, max_size=60), st.integers(2, 5), st.integers(0, 9))
+@settings(max_examples=100, deadline=None)
+def test_a_group_is_never_split(groups: list[str], count: int, seed: int) -> None:
+    fold = folds_of(groups, count, seed=seed)
+    assert all(len(set(fold[np.array(groups) == name])) == 1 for name in set(groups))
+    assert set(fold.tolist()) <= set(range(count))
+    assert folds_of(groups, count, seed=seed).tolist() == fold.tolist()
+
+
+def test_folds_without_groups_are_even() -> None:
+    sizes = np.bincount(folds_of([str(n) for n in range(52)], 5))
+    assert sizes.tolist() == [11, 11, 10, 10, 10]
+
+
+def test_whole_groups_are_drawn() -> None:
+    drawn = draws_of(["a", "a", "b", "c"], draws=50)
+    assert (drawn[:, 0] == drawn[:, 1]).all()
+    assert (drawn[:, 0] + drawn[:, 2] + drawn[:, 3] == 3).all()
+
+
+def test_the_interval_covers_as_it_says() -> None:
+    rng = np.random.default_rng(0)
+    groups = [str(n) for n in range(80)]
+    covered = 0
+    for _ in range(60):
+        change = change_of_means(np.zeros(80), rng.normal(0.1, 0.4, 80), groups)
+        covered += change.low <= 0.1 <= change.high
+    assert covered >= 52
+
+
+def test_a_measure_that_is_no_mean_has_its_interval_too() -> None:
+    rows = np.arange(40.0)[:, None]
+    change = change_of(lambda found, times: float((times @ found)[0]), rows, rows + 1, [str(n) for n in range(40)])
+    assert (change.before, change.after, change.gain) == (780.0, 820.0, 40.0)
+    assert change.low == change.high == 40.0
+
+
+def test_more_labels_is_said_only_where_something_was_gained() -> None:
+    groups = [str(n) for n in range(30)]
+    noise = np.random.default_rng(3).normal(0, 0.3, 30)
+    assert more_labels(np.zeros(30), noise - noise.mean() - 0.01, groups) is None
+    few, many = (more_labels(np.zeros(30), noise - noise.mean() + gain, groups) for gain in (0.08, 0.02))
+    assert few < many
+
+
+def toy(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Sub-tasks whose second signal says which of six tools is right; the first is noise."""
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(count, 6, 2)).astype(np.float32)
+    right = np.zeros((count, 6), dtype=bool)
+    right[np.arange(count), features[:, :, 1].argmax(axis=1)] = True
+    return features, right
+
+
+def test_weights_go_to_the_signal_that_tells_and_stay_where_labels_are_few() -> None:
+    shipped = np.array([0.5, 0.5])
+    fitted = fit_weights(*toy(200, 0), shipped, strength=4.0, slope=1.5)
+    assert 0 <= fitted[0] < 0.2
+    assert fitted[1] > 0.8
+    few = fit_weights(*toy(2, 1), shipped, strength=100.0, slope=1.5)
+    assert few == pytest.approx(shipped, abs=0.05)
+
+
+@given(st.integers(0, 1000), st.floats(0.1, 50))
+@settings(max_examples=40, deadline=None)
+def test_weights_are_never_negative(seed: int, strength: float) -> None:
+    features, right = toy(8, seed)
+    assert (fit_weights(-features, right, np.array([0.4, 0.6]), strength=strength, slope=1.5) >= 0).all()
+
+
+def test_the_line_mends_what_is_overrated() -> None:
+    rng = np.random.default_rng(1)
+    true = rng.normal(-2, 1.5, size=(300, 5))
+    fits = rng.random((300, 5)) < sigmoid(true)
+    said = 2 * true + 1
+    slope, offset = fit_line(said, fits)
+    assert (slope, offset) == (pytest.approx(0.5, abs=0.07), pytest.approx(-0.5, abs=0.3))
+    mended = slope * said + offset
+    assert log_losses(mended, fits).mean() < log_losses(said, fits).mean()
+    assert calibration_error(mended, fits) < calibration_error(said, fits) / 2
+
+
+@given(st.lists(st.tuples(st.floats(-60, 60), st.booleans()), max_size=30))
+@settings(max_examples=80, deadline=None)
+def test_the_line_stays_within_its_range(pairs) -> None:
+    logits, fits = np.array([x for x, _ in pairs]), np.array([y for _, y in pairs], dtype=bool)
+    slope, offset = fit_line(logits, fits)
+    assert 0.1 <= slope <= 10
+    assert -10 <= offset <= 10
+    if not pairs:
+        assert (slope, offset) == (1.0, 0.0)

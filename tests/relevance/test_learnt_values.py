@@ -1,0 +1,80 @@
+"""A calibration's values as JSON and back, and every way in which a file can be wrong."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.relevance.feedback import Evidence, Memory
+from core.relevance.learnt import NOTHING_LEARNT, Learnt, LearntValues, Solved
+from core.relevance.query_map import QueryMap
+from core.shared.errors import CatalogError
+
+FULL = LearntValues(
+    weights={"dense": 0.5, "words": 0.0},
+    slope=1.2,
+    offset=-0.3,
+    bound=9.0,
+    half=2.0,
+    floor=0.5,
+    ridge=3.0,
+    theta=0.24,
+    solved=(Solved("read a file", "file access", ("files::read",)),),
+    teaches=True,
+)
+
+
+def test_it_comes_back_as_it_was() -> None:
+    text = json.dumps(FULL.to_json(), allow_nan=False)
+    assert LearntValues.parse(json.loads(text), where="x").to_json() == FULL.to_json()
+    assert LearntValues.parse({}, where="x") == LearntValues()
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        ([], "values is no JSON object"),
+        (None, "values is no JSON object"),
+        ({"weights": {"dense": -1}}, "weights.dense is -1"),
+        ({"weights": {"dense": "much"}}, "weights.dense is much"),
+        ({"weights": [1]}, "weights is no JSON object"),
+        ({"fit": {"slope": 0}}, "fit.slope is 0; give a number from 0.1 to 10"),
+        ({"fit": {"offset": float("nan")}}, "fit.offset is nan"),
+        ({"fit": {"slope": True}}, "fit.slope is True"),
+        ({"memory": {"bound": 1e9}}, "memory.bound is 1000000000.0; give a number from 0 to 12"),
+        ({"memory": {"half": 0}}, "memory.half is 0"),
+        ({"memory": {"floor": 1}}, "memory.floor is 1"),
+        ({"query_map": {"ridge": 0}}, "query_map.ridge is 0"),
+        ({"theta": 2}, "theta is 2"),
+        ({"solved": {}}, "solved is no list"),
+        ({"solved": [{}]}, "solved[0] is not"),
+        ({"solved": [{"subtask": "x", "relevant": []}]}, "solved[0] is not"),
+        ({"solved": [{"subtask": "x", "relevant": ["plain"]}]}, "solved[0] is not"),
+        ({"solved": [{"subtask": " ", "relevant": ["a::b"]}]}, "solved[0] is not"),
+        ({"solved": [7]}, "solved[0] is no JSON object"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence(document: Any, said: str) -> None:
+    with pytest.raises(CatalogError) as caught:
+        LearntValues.parse(document, where="mine.json")
+    assert str(caught.value).startswith("mine.json: ")
+    assert said in str(caught.value)
+    assert str(caught.value).count("\n") == 0
+
+
+def test_nothing_learnt_changes_nothing() -> None:
+    query = np.eye(3, dtype=np.float32)[0]
+    assert NOTHING_LEARNT.moved(query) is query
+    assert NOTHING_LEARNT.shift(query) is None
+    assert NOTHING_LEARNT.found(query) is None
+
+
+def test_what_was_learnt_is_given_to_the_scorer() -> None:
+    query = np.eye(3, dtype=np.float32)[:1]
+    memory = Memory([Evidence("a", 0, 1, 1.0, "ann")], query, tools=2)
+    learnt = Learnt(memory=memory, query_map=QueryMap.fit(query, np.eye(3, dtype=np.float32)[1:2], ridge=1.0))
+    assert learnt.shift(query[0]).tolist() == [0.0, 3.0]
+    assert learnt.moved(query[0]).tolist() == [0.5, 0.5, 0.0]

@@ -1,0 +1,123 @@
+"""The memory of solved sub-tasks: its bounds as properties, what each label did, and what it costs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.relevance.feedback import BOUND, CALLS, FLOOR, HALF, WORKED_LIMIT, Evidence, Memory, closeness, shifts
+
+TOOLS = 5
+QUERY = np.eye(4, dtype=np.float32)[0]
+VISITORS = ("ann", "bob", "cyd", CALLS)
+
+
+def rows(cosines: list[float]) -> np.ndarray:
+    """Unit rows at these cosines to QUERY."""
+    return np.array([[c, np.sqrt(max(0.0, 1 - c * c)), 0, 0] for c in cosines], dtype=np.float32)
+
+
+@st.composite
+def evidence(draw: st.DrawFn, visitors: tuple[str, ...] = VISITORS) -> tuple[list[Evidence], np.ndarray]:
+    cosines = draw(st.lists(st.floats(-1, 1), min_size=1, max_size=6))
+    labels = draw(
+        st.lists(
+            st.tuples(
+                st.integers(0, len(cosines) - 1),
+                st.integers(0, TOOLS - 1),
+                st.sampled_from([1.0, -1.0, 0.25]),
+                st.sampled_from(visitors),
+            ),
+            max_size=40,
+        )
+    )
+    return [Evidence(str(n), *label) for n, label in enumerate(labels)], rows(cosines)
+
+
+def values(found: list[Evidence], vectors: np.ndarray, **settings_: float) -> np.ndarray:
+    shift = Memory(found, vectors, tools=TOOLS, **settings_).shift(QUERY)
+    return np.zeros(TOOLS) if shift is None else shift.values
+
+
+@given(evidence(("ann",)))
+@settings(max_examples=150, deadline=None)
+def test_one_visitor_lifts_no_tool_above_what_one_label_allows(known) -> None:
+    assert np.abs(values(*known)).max() <= BOUND * 1 / (HALF + 1) + 1e-9
+
+
+@given(evidence(), st.integers(1, 3))
+@settings(max_examples=150, deadline=None)
+def test_n_visitors_lift_no_tool_above_what_n_labels_allow(known, count: int) -> None:
+    labels = [one for one in known[0] if one.visitor in VISITORS[:count]]
+    assert np.abs(values(labels, known[1])).max() <= BOUND * count / (HALF + count) + 1e-9
+
+
+@given(evidence(), st.floats(0, 12), st.floats(0.1, 5))
+@settings(max_examples=150, deadline=None)
+def test_no_shift_is_beyond_the_bound(known, bound: float, half: float) -> None:
+    assert np.abs(values(*known, bound=bound, half=half)).max() <= bound + 1e-9
+
+
+@given(evidence(), st.integers(0, TOOLS - 1), st.sampled_from(VISITORS[:3]), st.sampled_from([1.0, -1.0]))
+@settings(max_examples=150, deadline=None)
+def test_a_right_label_never_lowers_its_tool_and_a_wrong_one_never_lifts_it(known, tool, visitor, sign) -> None:
+    labels, vectors = known
+    after = values([*labels, Evidence("new", 0, tool, sign, visitor)], vectors)
+    change = after - values(labels, vectors)
+    assert sign * change[tool] >= -1e-9
+    assert np.delete(np.abs(change), tool).max() <= 1e-9
+
+
+@given(evidence())
+@settings(max_examples=150, deadline=None)
+def test_the_parts_of_the_labels_add_up_to_the_shift(known) -> None:
+    shift = Memory(*known, tools=TOOLS).shift(QUERY)
+    if shift is None:
+        return
+    summed = np.zeros(TOOLS)
+    for move in shift.moves():
+        summed[move.tool] += move.logits
+    assert summed == pytest.approx(shift.values)
+    assert [abs(move.logits) for move in shift.moves()] == sorted((abs(m.logits) for m in shift.moves()), reverse=True)
+    assert all(move.tool == 2 for move in shift.moves(2))
+
+
+@given(evidence(), st.permutations(range(40)))
+@settings(max_examples=60, deadline=None)
+def test_the_order_of_labels_does_not_matter(known, order) -> None:
+    labels, vectors = known
+    mixed = [labels[i] for i in order if i < len(labels)]
+    assert values(mixed, vectors) == pytest.approx(values(labels, vectors))
+
+
+def test_repeating_a_label_changes_nothing_and_a_second_visitor_does() -> None:
+    once = Evidence("a", 0, 1, 1.0, "ann")
+    same = values([once] * 50, rows([1.0]))
+    assert same == pytest.approx(values([once], rows([1.0])))
+    assert same[1] == pytest.approx(BOUND / 2)
+    assert values([once, Evidence("b", 0, 1, 1.0, "bob")], rows([1.0]))[1] == pytest.approx(BOUND * 2 / 3)
+
+
+def test_calls_that_ended_well_count_for_half_a_label_at_most() -> None:
+    four, forty = ([Evidence(str(n), 0, 0, 0.25, CALLS) for n in range(count)] for count in (1, 40))
+    assert values(four, rows([1.0]))[0] == pytest.approx(shifts(np.array(0.25)))
+    assert values(forty, rows([1.0]))[0] == pytest.approx(shifts(np.array(WORKED_LIMIT)))
+
+
+def test_what_is_not_like_the_query_moves_nothing() -> None:
+    label = Evidence("a", 0, 0, 1.0, "ann")
+    assert Memory([label], rows([FLOOR - 0.01]), tools=TOOLS).shift(QUERY) is None
+    assert Memory([], rows([]).reshape(0, 4), tools=TOOLS).shift(QUERY) is None
+    near, nearer = (values([label], rows([cosine]))[0] for cosine in (0.7, 0.9))
+    assert 0 < near < nearer
+
+
+def test_closeness_is_nothing_below_the_floor_and_whole_for_the_same_text() -> None:
+    assert closeness(np.array([-1.0, FLOOR, 1.0, 1.0000001])).tolist() == [0.0, 0.0, 1.0, 1.0]
+
+
+def test_a_tool_that_as_many_call_right_as_wrong_stays() -> None:
+    both = [Evidence("a", 0, 3, 1.0, "ann"), Evidence("b", 0, 3, -1.0, "bob")]
+    assert values(both, rows([1.0]))[3] == 0

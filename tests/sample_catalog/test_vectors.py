@@ -1,0 +1,73 @@
+"""The vectors that come with Wayfare fit the catalogs' texts and the models, and are what the encoders give."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.app import Settings
+from core.embedding.base import text_hash
+from core.embedding.onnx import OnnxEncoder
+from core.embedding.packaged_vectors import read_vectors, write_vectors
+from core.importers.read_shipped import sample
+from core.index.text_views import TOOL_VIEWS, full
+from sample_catalog import VECTORS, vectors
+
+
+def test_every_text_of_every_shipped_catalog_has_its_vector() -> None:
+    assert vectors.drift() == [], "run `make catalog`"
+
+
+@pytest.mark.parametrize("place", [0, 1], ids=["frozen", "tuned"])
+def test_they_are_the_encoders(place: int, encoder_cache: Path) -> None:
+    folder = vectors.models()[place]
+    known = read_vectors(VECTORS, folder.key)
+    texts = [full(tool) for tool in sample().tools[::37]]
+    found = OnnxEncoder(Settings(cache=encoder_cache).models_folder, folder).encode(texts)
+    np.testing.assert_allclose(np.vecdot(found, [known[text_hash(text)] for text in texts]), 1.0, atol=1e-5)
+
+
+def test_they_are_unit_rows_of_finite_numbers() -> None:
+    for folder in vectors.models():
+        rows = np.stack(list(read_vectors(VECTORS, folder.key).values()))
+        norms = np.linalg.norm(rows, axis=1)
+        assert rows.shape[1] == folder.dimension
+        assert np.isfinite(rows).all()
+        assert ((norms == 0) | (np.abs(norms - 1) < 1e-5)).all()
+
+
+def test_a_first_decision_embeds_the_query_alone(tmp_path: Path) -> None:
+    """No text of the sample reaches the encoder: only the query does."""
+    from core.embedding.base import MemoryVectorStore
+    from core.embedding.cached import CachedEncoder, EncoderSource
+    from core.embedding.packaged_vectors import PackagedVectors
+    from core.index.catalog_index import CatalogIndex
+
+    folder = vectors.models()[0]
+    collector = vectors.TextCollector(folder.key, folder.dimension)
+    encoder = CachedEncoder(EncoderSource.of(collector), PackagedVectors(MemoryVectorStore(), VECTORS))
+    index = CatalogIndex.build(sample(), encoder)
+    assert (collector.hashes, index.report.embedded, encoder.is_open) == (set(), 0, False)
+    encoder.encode_query("read a file")
+    assert collector.hashes == {text_hash("read a file")}
+    assert set(index.tools.views) == set(TOOL_VIEWS)
+
+
+def test_missing_vectors_are_drift(tmp_path: Path) -> None:
+    found = vectors.drift(tmp_path)
+    assert [line.partition(" come")[0] for line in found] == [
+        f"No vectors of the model {folder.key}" for folder in vectors.models()
+    ]
+
+
+def test_a_changed_text_is_drift(tmp_path: Path) -> None:
+    frozen, tuned = (read_vectors(VECTORS, folder.key) for folder in vectors.models())
+    changed = {**dict(list(frozen.items())[2:]), text_hash("another text"): next(iter(frozen.values()))}
+    for folder, rows in zip(vectors.models(), (changed, tuned), strict=True):
+        write_vectors(tmp_path, folder.key, rows)
+    (tmp_path / "stray.parquet").write_text("")
+    stray, line = vectors.drift(tmp_path)
+    assert stray == "vectors/stray.parquet belongs to no model"
+    assert line.endswith("lacks 2 texts and has 1 that no catalog has")

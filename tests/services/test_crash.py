@@ -1,0 +1,49 @@
+"""A process that is killed between a decision and its outcome: the decision stays, and there is no half outcome."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from core.app import App
+from core.domain.outcome import OutcomeKind
+from tests.services.world import ROOT, call, figures, open_test_app
+
+
+@pytest.mark.parametrize("what", ["decide", "call"])
+def test_killed(app: App, path: Path, what: str) -> None:
+    assert app.calls.run(call("echo")).outcome.kind is OutcomeKind.OK
+    before = figures(app)
+    app.close()
+
+    line = [sys.executable, "-m", "tests.services.victim", str(path), what]
+    with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, text=True) as victim:
+        decision_id, server_pid = victim.stdout.readline().split()
+        victim.kill()
+
+    with open_test_app(path) as again:
+        activity = again.store.activity
+        kept = activity.decision(decision_id)
+        assert (kept.subtask, kept.catalog) == ("swallow words", "world")
+        assert activity.decision_outcomes(decision_id) == ()
+        assert (activity.decision_count(), activity.call_count()) == (1, 1)
+        assert len(activity.statistics_history("world", "raw")) == 1
+        assert figures(again) == before
+        assert again.routing.route("swallow words", catalog="world").winner is not None
+        assert again.calls.run(call("echo")).server_before.calls == 1
+        again.store.events.flush()
+        assert activity.decision_count() == 2
+    if what == "call":
+        assert_gone(int(server_pid))
+
+
+def assert_gone(pid: int) -> None:
+    """A server whose client was killed sees the end of its input and leaves."""
+    deadline = time.monotonic() + 30
+    while Path(f"/proc/{pid}").exists() and " Z " not in Path(f"/proc/{pid}/stat").read_text():
+        assert time.monotonic() < deadline, f"process {pid} was left behind"
+        time.sleep(0.02)

@@ -1,0 +1,122 @@
+"""Apps on a store with an encoder that needs no model, a small catalog, and a caller that follows a script."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from core.app import App, Settings, build_app
+from core.domain.catalog import Connection, Tool
+from core.domain.outcome import ContentBlock, Outcome, OutcomeKind, ToolCall
+from core.embedding.cached import CachedEncoder, EncoderSource
+from core.execution.base import Progress
+from core.store import Store
+from tests.embedding.toys import WordEncoder
+
+ROOT = Path(__file__).parents[2]
+RAW = str(ROOT / "tests" / "mcp_bridge" / "servers" / "raw.py")
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+FIGURES = {"conn_s": 0.2, "call_s": 0.4, "success": 0.9, "success_variance": 0.01, "post_accept_failure": 0.1}
+
+
+def open_test_app(path: Path | None) -> App:
+    """An app on a store; in memory where there is no path. Its cache lies beside the store."""
+    store = Store(path)
+    settings = Settings(seed=1) if path is None else Settings(db=path, cache=path.parent, seed=1)
+    return build_app(store, settings, encoder=CachedEncoder(EncoderSource.of(WordEncoder()), store.vectors))
+
+
+def document(**changes: Any) -> str:
+    """A catalog of three servers; one of them is a real one that starts fast."""
+    raw = {
+        "name": "raw",
+        "description": "Echo words back.",
+        "ask_usd": 0.001,
+        "connection": {"type": "stdio", "command": "${python}", "args": ["-S", RAW]},
+        "tools": [
+            {"name": name, "description": f"{text} words.", "price_usd": 0.002, "latency_s": 0.5, "success": 0.8}
+            for name, text in (("echo", "Echo"), ("crash", "Break"), ("stall", "Swallow"), ("nap", "Delay"))
+        ],
+    }
+    files = {
+        "name": "files",
+        "description": "Read and write files.",
+        "tools": [
+            {"name": "read", "description": "Read a file.", "price_usd": 0.001, "latency_s": 0.3},
+            {"name": "write", "description": "Write a file.", "latency_s": 0.3},
+        ],
+    }
+    mail = {
+        "name": "mail",
+        "description": "Post letters.",
+        "tools": [{"name": "send", "description": "Send a letter."}],
+    }
+    return json.dumps({"servers": [{**raw, **FIGURES, **changes}, files, mail]})
+
+
+def call(tool: str, server: str = "raw", **fields: Any) -> ToolCall:
+    """A call to the catalog `world`."""
+    return ToolCall(server, tool, fields.pop("arguments", {}), catalog="world", **fields)
+
+
+def figures(app: App, catalog: str = "world") -> list[Any]:
+    """All statistics of a catalog as lists, for comparison."""
+    snapshot = app.catalogs.statistics(catalog)
+    columns = [*columns_of(snapshot.servers), *columns_of(snapshot.tools)]
+    return [*(repr(column.tolist()) for column in columns), snapshot.version]
+
+
+def columns_of(record: Any) -> Iterable[Any]:
+    return (getattr(record, field.name) for field in fields(record))
+
+
+def under_way(app: App, server: str = "raw", *, calls: int = 1) -> int:
+    """Wait until so many calls were handed to a server; gives the id of its process."""
+    deadline = time.monotonic() + 60
+    while True:
+        for state in app.pool.states():
+            if state.server == server and state.state == "ready" and state.calls >= calls:
+                return state.pid
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{server} is not called")
+        time.sleep(0.01)
+
+
+class Scripted:
+    """A caller that gives one outcome after the other and first does what a test wants done meanwhile."""
+
+    def __init__(self, *kinds: OutcomeKind, meanwhile: Callable[[ToolCall], None] = lambda _: None) -> None:
+        self._kinds = iter(kinds)
+        self._meanwhile = meanwhile
+        self.calls: list[ToolCall] = []
+        self.connections: list[Connection | None] = []
+
+    def call(
+        self,
+        call: ToolCall,
+        tool: Tool | None,
+        connection: Connection | None,
+        *,
+        on_progress: Callable[[Progress], None] | None = None,
+        cancel: threading.Event | None = None,
+    ) -> Outcome:
+        self.calls.append(call)
+        self.connections.append(connection)
+        if on_progress is not None:
+            on_progress(Progress(1, 2, "half"))
+        self._meanwhile(call)
+        number = len(self.calls)
+        return Outcome(
+            call,
+            next(self._kinds, OutcomeKind.OK),
+            NOON,
+            latency_s=0.1 * number,
+            connect_s=0.3 if number == 1 else None,
+            content=(ContentBlock("text", text="done"),),
+        )

@@ -1,0 +1,59 @@
+"""Settings: what each variable sets, and that nothing but these is looked at."""
+
+from pathlib import Path
+
+import pytest
+
+from core.app import Settings
+from core.planning.environment import planners
+
+
+def test_every_variable_has_its_place() -> None:
+    environ = {
+        "WAYFARE_DB": "/data/a.duckdb",
+        "WAYFARE_CACHE": "~/somewhere",
+        "WAYFARE_CATALOG": "mine",
+        "WAYFARE_RERANKER": " /models/bge ",
+        "WAYFARE_ENCODER_DIFFERENCE": " none ",
+        "WAYFARE_LLM_MODEL": "small",
+        "WAYFARE_LLM_BASE_URL": "http://127.0.0.1:1/v1",
+    }
+    settings = Settings.from_environment(environ)
+    assert (settings.db, settings.catalog, settings.reranker) == (Path("/data/a.duckdb"), "mine", "/models/bge")
+    assert settings.cache == Path.home() / "somewhere"
+    assert settings.models_folder == settings.cache / "models"
+    assert settings.virtual_folder == settings.cache / "virtual"
+    assert settings.networks_folder == Path("/data/networks")
+    assert settings.tuned_encoder == Path("/data/encoder-difference.npz")
+    assert (settings.encoder_difference, Settings().encoder_difference) == ("none", "")
+    assert list(planners(settings.environment)) == ["rules", "model"]
+
+
+@pytest.mark.parametrize("environ", [{}, dict.fromkeys(("WAYFARE_DB", "WAYFARE_CACHE", "WAYFARE_CATALOG"), "")])
+def test_without_a_variable_the_users_own_folders_are_used(environ) -> None:
+    settings, usual = Settings.from_environment(environ), Settings()
+    assert (settings.db, settings.cache, settings.catalog) == (usual.db, usual.cache, "sample")
+    assert Path(settings.db).name == "wayfare.duckdb"
+    assert settings.cache.name == "wayfare"
+
+
+def test_an_option_goes_before_the_environment(tmp_path: Path) -> None:
+    environ = {"WAYFARE_DB": "/data/a.duckdb", "WAYFARE_CATALOG": "mine"}
+    settings = Settings.from_environment(environ, db=tmp_path / "b.duckdb", catalog="other")
+    assert (settings.db, settings.catalog) == (tmp_path / "b.duckdb", "other")
+    assert settings.networks_folder == tmp_path / "networks"
+
+
+def test_networks_of_a_store_in_memory_are_the_users() -> None:
+    assert Settings(db=":memory:").networks_folder == Path(Settings().db).parent / "networks"
+    assert Settings(db=Path(":memory:")).networks_folder == Settings().networks_folder
+
+
+def test_this_process_is_the_environment_where_none_is_given(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("WAYFARE_CACHE", str(tmp_path))
+    assert Settings.from_environment().cache == tmp_path
+    assert Settings().cache != tmp_path
+
+
+def test_settings_show_nothing_of_the_environment() -> None:
+    assert "hunter22" not in repr(Settings.from_environment({"WAYFARE_LLM_API_KEY": "hunter22"}))

@@ -1,0 +1,138 @@
+"""Labels and calibrations in the store: what counts, what is evidence, and what survives a killed process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from core.domain.feedback import Calibration, CalibrationSwitch, Worked, in_force
+from core.shared.errors import StoreError, UnknownNameError
+from core.store import Store
+from tests.store.conftest import T0
+
+
+def test_they_come_back_as_they_were(tmp_path: Path, make: SimpleNamespace) -> None:
+    labels = [make.label(), make.label(right=False, note="=1+1\n'quoted'"), make.label(catalog="other")]
+    with Store(tmp_path / "db") as store:
+        store.labels.append(*labels)
+        assert store.activity.latest_sequence() == 3
+    with Store(tmp_path / "db") as store:
+        assert store.labels.history("demo") == tuple(labels[:2])
+        assert store.labels.history("nowhere") == ()
+
+
+def test_all_or_none(store: Store, make: SimpleNamespace) -> None:
+    with pytest.raises(StoreError, match=r"Label\.subtask cannot be stored"):
+        store.labels.append(make.label(), make.label(subtask="\ud800"))
+    assert store.labels.history("demo") == ()
+
+
+def test_a_label_is_taken_back_by_an_entry_that_names_it(store: Store, make: SimpleNamespace) -> None:
+    first, second = make.label(), make.label(tool="files::write")
+    store.labels.append(first, second)
+    assert store.labels.find(first.id) == first
+    store.labels.append(make.label(id="back", retracts=first.id))
+    assert [label.id for label in in_force(store.labels.history("demo"))] == [second.id]
+    for id_, said in ((first.id, "taken back already"), ("back", "no label 'back'"), ("x", "no label 'x'")):
+        with pytest.raises(UnknownNameError, match=said):
+            store.labels.find(id_)
+
+
+def test_the_last_word_of_a_visitor_counts(make: SimpleNamespace) -> None:
+    ann = [make.label(right=True), make.label(right=True), make.label(right=False)]
+    bob = make.label(right=True, visitor="bob")
+    assert in_force([*ann, bob]) == (ann[-1], bob)
+    assert in_force([*ann, make.label(retracts=ann[-1].id)]) == (ann[1],)
+
+
+def test_only_real_calls_that_ended_well_on_a_decision_are_evidence(store: Store, make: SimpleNamespace) -> None:
+    decision = make.decision(server_hint="file access")
+    good = make.outcome(decision_id=decision.id)
+    other = [
+        make.outcome(decision_id=decision.id, simulated=True),
+        make.outcome(decision_id=decision.id, kind="tool_error"),
+        make.outcome(decision_id=decision.id, injected="slowed by 3 s"),
+        make.outcome(decision_id=None),
+        make.outcome(decision_id="gone"),
+        make.outcome(decision_id=decision.id, catalog="other"),
+    ]
+    later = make.outcome(decision_id=decision.id, tool="write")
+    store.events.append(decision, good, *other, later)
+    found = store.labels.worked("demo", limit=10)
+    assert found == (
+        Worked(later.id, "read a file", "file access", "files::write"),
+        Worked(good.id, "read a file", "file access", "files::read"),
+    )
+    assert store.labels.worked("demo", limit=1) == found[:1]
+
+
+def calibration(name: str, id_: str, catalog: str = "demo") -> Calibration:
+    return Calibration(id_, T0, catalog, name, "{}", '{"labels": 3}', 3, "abc", "cli")
+
+
+def switch(to: str | None, catalog: str = "demo") -> CalibrationSwitch:
+    return CalibrationSwitch(T0, catalog, to, "", "cli")
+
+
+def test_of_a_name_the_newest_counts(store: Store) -> None:
+    for name, id_ in (("spring", "a"), ("summer", "b"), ("spring", "c")):
+        store.calibrations.save(calibration(name, id_))
+    store.calibrations.save(calibration("spring", "d", "other"))
+    assert [one.id for one in store.calibrations.of_catalog("demo")] == ["c", "b"]
+    assert store.calibrations.find("demo", "spring").id == "c"
+    with pytest.raises(UnknownNameError, match="no calibration 'winter'; it has: spring, summer"):
+        store.calibrations.find("demo", "winter")
+    assert store.calibrations.active("demo") is None
+
+
+def test_undo_goes_one_step_back(store: Store) -> None:
+    store.calibrations.save(calibration("spring", "a"), switch("a"))
+    store.calibrations.save(calibration("summer", "b"), switch("b"))
+    store.calibrations.switch(switch("z", "other"))
+    names = []
+    for step in (None, "", None, None, None):
+        store.calibrations.switch(switch(step))
+        active = store.calibrations.active("demo")
+        names.append(active.name if active else None)
+    assert names == ["spring", None, "spring", None, None]
+
+
+def test_a_damaged_report_is_empty() -> None:
+    assert calibration("a", "a").report == {"labels": 3}
+    assert Calibration("a", T0, "demo", "a", "{}", "{", 0, "", "cli").report == {}
+
+
+WRITER = """
+import sys
+from datetime import UTC, datetime
+from core.domain.feedback import Label
+from core.store import Store
+
+store, number = Store(sys.argv[1]), 0
+while True:
+    now = datetime.now(UTC)
+    pair = [Label(f"{number}.{n}", now, "demo", "x" * 4000, "", "s::t", bool(n), "v", "cli", None) for n in range(2)]
+    store.labels.append(*pair)
+    print(number, flush=True)
+    number += 1
+"""
+
+
+def test_a_killed_process_loses_no_label_and_keeps_no_half_of_a_pair(tmp_path: Path) -> None:
+    path = tmp_path / "db"
+    with subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        seen = [process.stdout.readline() for _ in range(40)]
+        os.kill(process.pid, signal.SIGKILL)
+        seen += process.stdout.readlines()
+    printed = [int(line) for line in seen if line.endswith("\n")]
+    with Store(path) as store:
+        kept = [label.id for label in store.labels.history("demo")]
+    assert len(kept) // 2 - len(printed) in (0, 1)
+    assert kept == [f"{n}.{part}" for n in range(len(kept) // 2) for part in range(2)]

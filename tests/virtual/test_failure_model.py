@@ -1,0 +1,110 @@
+"""FailureModel: what each profile makes of a server's declared rates and times."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from itertools import groupby
+
+import pytest
+
+from core.domain.catalog import Server, Tool
+from core.virtual.failure_model import UNDECLARED_S, Ending, FailureModel, PlannedCall
+from core.virtual.profiles import PROFILES, Profile
+
+SERVER = Server("any", call_s=0.5, success=0.7, post_accept_failure=0.2)
+TOOL = Tool("any", "do", latency_s=2.0, success=0.9)
+CALLS = 4000
+
+
+def failures(
+    profile: str | Profile, server: Server = SERVER, tool: Tool = TOOL, *, seed: int = 1, speed: float = 1.0
+) -> list[PlannedCall]:
+    """Many calls of one tool."""
+    chosen = PROFILES[profile] if isinstance(profile, str) else profile
+    drawn = FailureModel(server, chosen, rng=random.Random(seed), speed=speed)
+    return [drawn.next(tool) for _ in range(CALLS)]
+
+
+def shares(drawn: list[PlannedCall]) -> dict[Ending, float]:
+    counted = Counter(planned.ending for planned in drawn)
+    return {ending: counted[ending] / len(drawn) for ending in Ending}
+
+
+def mean_s(drawn: list[PlannedCall]) -> float:
+    return sum(planned.wait_s for planned in drawn) / len(drawn)
+
+
+def test_declared_rates_are_met() -> None:
+    drawn = failures("declared")
+    assert shares(drawn)[Ending.DROP] == pytest.approx(0.2, abs=0.03)
+    assert shares(drawn)[Ending.ERROR] == pytest.approx(0.8 * 0.1, abs=0.02)
+    assert shares(drawn)[Ending.HANG] == 0
+    assert mean_s(drawn) == pytest.approx(2.0, rel=0.05)
+    assert min(planned.wait_s for planned in drawn) < 1.4
+    assert max(planned.wait_s for planned in drawn) > 2.8
+
+
+def test_the_server_stands_in_where_its_tool_declares_nothing() -> None:
+    drawn = failures("declared", tool=Tool("any", "do"))
+    assert mean_s(drawn) == pytest.approx(0.5, rel=0.05)
+    assert shares(drawn)[Ending.ERROR] == pytest.approx(0.8 * 0.3, abs=0.03)
+
+
+def test_nothing_declared_is_no_failure() -> None:
+    drawn = failures("declared", Server("any"), Tool("any", "do"))
+    assert {planned.ending for planned in drawn} == {Ending.RESULT}
+    assert mean_s(drawn) == pytest.approx(UNDECLARED_S, rel=0.05)
+
+
+def test_zero_is_a_declared_value() -> None:
+    drawn = failures("declared", SERVER, Tool("any", "do", latency_s=0.0, success=0.0))
+    assert mean_s(drawn) == 0
+    assert shares(drawn)[Ending.RESULT] == 0
+
+
+def test_steady_neither_waits_nor_fails() -> None:
+    assert set(failures("steady")) == {PlannedCall(0.0, Ending.RESULT)}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_speed_of_zero_never_waits_and_changes_no_ending(profile: str) -> None:
+    still, real = failures(profile, speed=0.0), failures(profile)
+    assert {planned.wait_s for planned in still} == {0.0}
+    assert [planned.ending for planned in still] == [planned.ending for planned in real]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_seed_decides_everything(profile: str) -> None:
+    assert failures(profile) == failures(profile)
+    if profile != "steady":
+        assert failures(profile) != failures(profile, seed=2)
+
+
+def test_flaky_crashing_and_slow_are_what_they_say() -> None:
+    assert shares(failures("flaky"))[Ending.ERROR] == pytest.approx(0.8 * 0.3, abs=0.03)
+    assert shares(failures("crashing"))[Ending.DROP] == pytest.approx(0.25, abs=0.03)
+    assert mean_s(failures("slow")) == pytest.approx(10.0, rel=0.05)
+    assert PROFILES["slow-start"].start_s == 5
+
+
+@pytest.mark.parametrize(("profile", "ending"), [("outages", Ending.HANG), ("drops", Ending.DROP)])
+def test_outages_come_in_stretches(profile: str, ending: Ending) -> None:
+    calm = Server("any", call_s=0.5)
+    drawn = failures(profile, calm, Tool("any", "do"))
+    stretches = [len(list(group)) for down, group in groupby(drawn, lambda planned: planned.ending is ending) if down]
+    assert sum(stretches) / len(stretches) == pytest.approx(5, abs=1.5)
+    assert max(stretches) > 8
+    assert 0.2 < shares(drawn)[ending] < 0.5
+    assert {planned.ending for planned in drawn} == {ending, Ending.RESULT}
+
+
+def test_an_outage_of_one_call() -> None:
+    profile = Profile("", error=0.0, crash=0.0, outage_start=1.0, outage_calls=1.0)
+    assert {planned.ending for planned in failures(profile)} == {Ending.HANG}
+
+
+def test_every_profile_has_one_line_of_help() -> None:
+    for name, profile in PROFILES.items():
+        assert profile.help.endswith("."), name
+        assert "\n" not in profile.help

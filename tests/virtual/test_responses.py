@@ -1,0 +1,132 @@
+"""Simulated results: repeatable, fitting for every tool of the sample, readable where the arguments are wrong."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from core.domain.catalog import Tool, ToolHints
+from core.importers.read_shipped import sample
+from core.shared.json_schema import admitted_by
+from core.virtual.responses import simulated_result
+from core.virtual.schema_inference import inferred_schema
+from core.virtual.schema_values import value_for
+
+SEARCH = Tool("shop", "search_books", "Returns title, price and author of each book.")
+
+
+def arguments_for(tool: Tool) -> dict[str, Any]:
+    """Arguments that the tool's schema admits."""
+    return value_for(
+        {"additionalProperties": False, "type": "object", **(tool.input_schema or {})}, random.Random(tool.id)
+    )
+
+
+def test_every_tool_of_the_sample_returns_what_its_schema_says() -> None:
+    promised = 0
+    for tool in sample().tools:
+        made = simulated_result(tool, arguments_for(tool), seed=3)
+        assert not made.failed, (tool.id, made.sentence)
+        assert made.sentence.startswith("Simulated result of ")
+        json.dumps(made.value, allow_nan=False)
+        if tool.output_schema is not None:
+            promised += 1
+            assert made.structured
+            assert admitted_by(tool.output_schema)(made.value), (tool.id, made.value)
+        else:
+            assert isinstance(made.value, dict)
+            assert made.value
+    assert promised > 100
+
+
+def test_the_same_call_has_the_same_result_in_every_process() -> None:
+    code = (
+        "from core.virtual.responses import simulated_result; from core.domain.catalog import Tool; import json; "
+        "tool = Tool('shop', 'search_books', 'Returns title, price and author of each book.', output_schema={'type': 'object',"
+        " 'properties': {'code': {'type': 'string', 'pattern': '^[^a-c]{8}$'}, 'books': {'type': 'array'}}, 'required': ['code']});"
+        "print(json.dumps([simulated_result(SEARCH_, {'query': 'tides', 'n': 2}, seed=5).value for SEARCH_ in (tool,)]))"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", code], env={"PYTHONHASHSEED": hash_seed}, capture_output=True, text=True, check=True
+        ).stdout
+        for hash_seed in ("1", "2", "3")
+    }
+    assert len(outputs) == 1
+
+
+def test_another_seed_tool_or_argument_has_another_result() -> None:
+    base = simulated_result(SEARCH, {"query": "tides"}, seed=1)
+    assert base == simulated_result(SEARCH, {"query": "tides"}, seed=1)
+    assert base.value != simulated_result(SEARCH, {"query": "tides"}, seed=2).value
+    assert base.value != simulated_result(SEARCH, {"query": "moon"}, seed=1).value
+    other = Tool("shop", "search_titles", SEARCH.description)
+    assert base.value["books"] != simulated_result(other, {"query": "tides"}, seed=1).value["titles"]
+
+
+def test_the_order_of_arguments_does_not_matter() -> None:
+    assert (
+        simulated_result(SEARCH, {"a": 1, "b": 2}, seed=1).value["books"]
+        == simulated_result(SEARCH, {"b": 2, "a": 1}, seed=1).value["books"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "expected"),
+    [
+        ("search_papers", {"query": "tides"}, {"query", "papers", "count"}),
+        ("listFiles", {"folder": "/a", "limit": 2}, {"folder", "files", "count"}),
+        ("get_user", {"user_id": "u1"}, {"user_id", "id", "name", "description"}),
+        ("mail.send", {"subject": "hi"}, {"subject", "mail_id", "at", "status"}),
+        ("create_or_update_file", {"path": "/a"}, {"path", "file_id", "at", "status"}),
+        ("cancelOrder", {"orderId": "7"}, {"orderId", "status"}),
+        ("compute_tax", {"amount": 3}, {"amount", "result"}),
+        ("translate_text", {"text": "ja"}, {"text"}),
+        ("airports.near", {"city": "Oslo"}, {"city", "airports", "count"}),
+        ("status", {}, {"id", "name", "description"}),
+    ],
+)
+def test_verb_and_noun_decide_the_document(name: str, arguments: dict[str, Any], expected: set[str]) -> None:
+    made = simulated_result(Tool("any", name), arguments, seed=1).value
+    assert set(made) == expected
+    assert arguments.items() - {("limit", 2)} <= made.items()
+
+
+def test_hints_decide_where_the_verb_says_nothing() -> None:
+    writes = inferred_schema(Tool("any", "frobnicate", hints=ToolHints(read_only=False)), {})
+    assert writes["properties"]["status"] == {"const": "done"}
+    assert "status" not in inferred_schema(Tool("any", "frobnicate"), {})["properties"]
+
+
+def test_private_arguments_are_not_repeated() -> None:
+    made = simulated_result(
+        Tool("bank", "send_money"), {"amount": 5, "cardToken": "t0ps3cret", "api_key": "k3y"}, seed=1
+    ).value
+    assert made["amount"] == 5
+    assert not {"t0ps3cret", "k3y"} & {str(value) for value in made.values()}
+
+
+def test_bad_arguments_are_reported_field_by_field() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"n": {"type": "integer"}, "to": {"type": "string"}},
+        "required": ["n", "to"],
+    }
+    made = simulated_result(Tool("any", "send", input_schema=schema), {"n": "x"}, seed=1)
+    assert made.failed
+    assert made.sentence.startswith("Simulated error of any::send: ")
+    assert "to is required" in made.sentence
+    assert "integer" in made.sentence
+    assert made.value is None
+
+
+@pytest.mark.parametrize("schema", [{"type": 5}, {"enum": []}, {"$ref": "https://example.org/x"}])
+def test_an_output_schema_that_cannot_be_met_is_a_tool_error(schema: dict[str, Any]) -> None:
+    made = simulated_result(Tool("any", "get", output_schema=schema), {}, seed=1)
+    assert made.failed
+    assert "output schema cannot be met" in made.sentence
