@@ -1,11 +1,11 @@
 """Parameters declared once: from a `knob` come the slider, the CLI flag, the sweep axis, the column and the URL.
 
-A set of parameters is a frozen dataclass that inherits `Parameters`; each field is a `knob`.
+A set of parameters is a frozen dataclass that inherits `Parameters`; each field is a `knob`, and each number has a `Range`.
 
 >>> @dataclass(frozen=True)
 ... class Toy(Parameters):
-...     alpha: float = knob(0.1, symbol="α", unit="1/s", low=0.0, high=1.0, step=0.01, group="time", help="A weight.")
-...     k: int = knob(5, low=1, high=50, step=1, group="size", help="How many.")
+...     alpha: float = knob(0.1, Range(0.0, 1.0, 0.01, "1/s"), group="time", symbol="α", help="A weight.")
+...     k: int = knob(5, Range(1, 50), group="size", help="How many.")
 >>> Toy().replaced({"alpha": "0.3"}).changed()
 {'alpha': 0.3}
 >>> Toy(alpha=7.0)
@@ -27,6 +27,20 @@ from core.shared.errors import ParameterError
 Value = float | int | bool | str | None
 NOTHING = "none"
 TEXT_LIMIT = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The values of a number, both ends inclusive, the step of its slider, and its unit."""
+
+    low: float
+    high: float
+    step: float = 1
+    unit: str = ""
+
+
+SHARE = Range(0.0, 1.0, 0.05)
+FINE_SHARE = Range(0.0, 1.0, 0.01)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +85,10 @@ class Knob:
         if self.choices and value not in self.choices:
             choices = ", ".join(self.choices)
             raise ParameterError(f"{self.name} = {str(raw)[:60]!r} is not one of {choices}; choose one of them.")
-        if not isinstance(value, bool | str):
-            low, high = -math.inf if self.low is None else self.low, math.inf if self.high is None else self.high
-            if not low <= cast(float, value) <= high:
-                raise ParameterError(
-                    f"{self.name} = {value} is outside {self.low} to {self.high}; choose a value within that range."
-                )
+        if self.low is not None and self.high is not None and not self.low <= cast(float, value) <= self.high:
+            raise ParameterError(
+                f"{self.name} = {value} is outside {self.low} to {self.high}; choose a value within that range."
+            )
         return value
 
     def range_text(self) -> str:
@@ -117,20 +129,21 @@ def _to_bool(raw: object) -> bool:
 
 def knob(
     default: Value,
+    within: Range | None = None,
     *,
     help: str,
-    symbol: str = "",
-    unit: str = "",
-    low: float | None = None,
-    high: float | None = None,
-    step: float | None = None,
     group: str = "general",
-    choices: tuple[str, ...] = (),
-    kind: type | None = None,
+    symbol: str = "",
     label: str = "",
     advanced: bool = False,
+    choices: tuple[str, ...] = (),
+    kind: type | None = None,
 ) -> Any:
-    """Declare one parameter. `kind` is needed only where the default is None (an optional number)."""
+    """Declare one parameter: a number within a range, a switch, a choice, or a text.
+
+    `kind` is needed only where the default is None (an optional number).
+    """
+    low, high, step, unit = (None, None, None, "") if within is None else dataclasses.astuple(within)
     info = Knob(
         "", kind or type(default), default, symbol, unit, low, high, step, group, help, choices, default is None,
         label, advanced,

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.params import Parameters, knob
+from core.domain.params import Parameters, Range, knob
 
 Array = NDArray[np.float64]
 
@@ -81,9 +81,9 @@ def noise(base_ms: float, spread_ms: float, steps: int, rng: np.random.Generator
 
 def base_knob(default: float, what: str = "Latency while nothing happens.") -> Any:
     """A latency in ms."""
-    return knob(default, unit="ms", low=0.0, high=5000.0, step=5.0, group="network", help=what)
+    return knob(default, Range(0.0, 5000.0, 5.0, "ms"), group="network", help=what)
 
 
 def spread_knob(default: float) -> Any:
     """A standard deviation in ms."""
-    return knob(default, unit="ms", low=0.0, high=2000.0, step=1.0, group="network", help="Standard deviation of it.")
+    return knob(default, Range(0.0, 2000.0, 1.0, "ms"), group="network", help="Standard deviation of it.")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.domain.params import knob
+from core.domain.params import Range, knob
 from core.network.base import Effect, State, base_knob
 
 
@@ -23,12 +23,8 @@ class Fluctuating(State):
 
     base_ms: float = base_knob(200.0, "The middle of the rhythm.")
     amplitude_ms: float = base_knob(150.0, "How far it rises and falls.")
-    period_s: float = knob(
-        3600.0, unit="s", low=20.0, high=86_400.0, step=60.0, group="network", help="One rise and fall."
-    )
-    phase: float = knob(
-        0.0, unit="rad", low=0.0, high=6.2832, step=0.1, group="network", help="Where in the rhythm it starts."
-    )
+    period_s: float = knob(3600.0, Range(20.0, 86_400.0, 60.0, "s"), group="network", help="One rise and fall.")
+    phase: float = knob(0.0, Range(0.0, 6.2832, 0.1, "rad"), group="network", help="Where in the rhythm it starts.")
 
     def effect(self, steps: int, step_s: float, rng: np.random.Generator) -> Effect:  # noqa: ARG002
         """See `State.effect`."""

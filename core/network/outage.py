@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.params import knob
+from core.domain.params import FINE_SHARE, Range, knob
 from core.network.base import OUTAGE_MS, Effect, State, base_knob, noise, spread_knob
 from core.shared.errors import ParameterError
 
@@ -26,14 +26,11 @@ class Outage(State):
 
     base_ms: float = base_knob(30.0)
     spread_ms: float = spread_knob(5.0)
-    start: float = knob(
-        0.02, low=0.0, high=1.0, step=0.01, group="network", help="Chance at each step that an outage begins."
-    )
-    shortest: int = knob(3, unit="steps", low=1, high=10_000, step=1, group="network", help="Shortest outage.")
-    longest: int = knob(30, unit="steps", low=1, high=10_000, step=1, group="network", help="Longest outage.")
-    down_ms: float = knob(
-        OUTAGE_MS, unit="ms", low=OUTAGE_MS, high=60_000.0, step=100.0, group="network", help="Latency while down."
-    )
+    start: float = knob(0.02, FINE_SHARE, group="network", help="Chance at each step that an outage begins.")
+    shortest: int = knob(3, Range(1, 10_000, unit="steps"), group="network", help="Shortest outage.")
+    longest: int = knob(30, Range(1, 10_000, unit="steps"), group="network", help="Longest outage.")
+    down_ms: float = knob(OUTAGE_MS, Range(OUTAGE_MS, 60_000.0, 100.0, "ms"), group="network",
+        help="Latency while down.")  # fmt: skip
 
     def __post_init__(self) -> None:
         State.__post_init__(self)

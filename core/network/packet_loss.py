@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.domain.params import knob
+from core.domain.params import Range, knob
 from core.network.base import Effect, State, base_knob, noise, spread_knob
 
 MOST_RETRIES = 6
@@ -25,7 +25,7 @@ class PacketLoss(State):
 
     base_ms: float = base_knob(30.0)
     spread_ms: float = spread_knob(5.0)
-    loss: float = knob(0.05, low=0.0, high=0.9, step=0.01, group="network", help="Share of packets that are lost.")
+    loss: float = knob(0.05, Range(0.0, 0.9, 0.01), group="network", help="Share of packets that are lost.")
     retry_ms: float = base_knob(200.0, "Until the first retry; it doubles with each.")
 
     def effect(self, steps: int, step_s: float, rng: np.random.Generator) -> Effect:  # noqa: ARG002

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.domain.params import knob
+from core.domain.params import Range, knob
 from core.network.base import Effect, State, base_knob, noise, spread_knob
 
 
@@ -24,13 +24,10 @@ class SlowStart(State):
     base_ms: float = base_knob(20.0)
     spread_ms: float = spread_knob(2.0)
     extra_ms: float = base_knob(800.0, "On top of it right after a start.")
-    settles_s: float = knob(
-        300.0, unit="s", low=1.0, high=86_400.0, step=10.0, group="network", help="Time in which it falls to a third."
-    )
-    restarts_s: float | None = knob(
-        None, unit="s", low=10.0, high=86_400.0, step=60.0, group="network", kind=float,
-        help="Time from one start to the next; off where empty: it starts once.",
-    )  # fmt: skip
+    settles_s: float = knob(300.0, Range(1.0, 86_400.0, 10.0, "s"), group="network",
+        help="Time in which it falls to a third.")  # fmt: skip
+    restarts_s: float | None = knob(None, Range(10.0, 86_400.0, 60.0, "s"), group="network", kind=float,
+        help="Time from one start to the next; off where empty: it starts once.")  # fmt: skip
 
     def effect(self, steps: int, step_s: float, rng: np.random.Generator) -> Effect:
         """See `State.effect`."""

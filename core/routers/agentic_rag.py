@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.domain.decision import Exposure, Stage
-from core.domain.params import knob
+from core.domain.params import Range, knob
 from core.economics.utility import ranking
 from core.index.text_views import full
 from core.planning.base import SubQuery
@@ -34,10 +34,8 @@ from core.routers.retrieval import RetrievalParameters, flat, selected
 class AgenticParameters(RetrievalParameters):
     """Retrieval's, and how far back the context reaches."""
 
-    memory: int = knob(
-        MAX_PARTS, label="Steps remembered", symbol="memory", low=0, high=MAX_PARTS, step=1, group=PLANNING,
-        help="Steps that stay in the context of the next ones. 0: each thought is looked up alone.",
-    )  # fmt: skip
+    memory: int = knob(MAX_PARTS, Range(0, MAX_PARTS), group=PLANNING, symbol="memory", label="Steps remembered",
+        help="Steps that stay in the context of the next ones. 0: each thought is looked up alone.")  # fmt: skip
 
 
 class AgenticRag(Router[AgenticParameters]):

@@ -21,14 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.catalog import Server, words
-from core.domain.params import knob
+from core.domain.params import SHARE, Range, knob
 from core.economics.utility import ranking
-from core.reranking import NONE, RERANKERS
+from core.reranking import NONE
 from core.routers.context import Match, Query, RoutingContext
 from core.routers.orchestrator import Retrieved
-from core.routers.parameters import ABLATION, SIMILARITY, VIEWS
+from core.routers.parameters import ABLATION, SIMILARITY, weight_knob
 from core.routers.ranked_result import Floats, Mask, best_tool, top
-from core.routers.rerank_step import RERANK, RerankingParameters, reranked
+from core.routers.rerank_step import RerankingParameters, reranked, reranker_knob
 from core.routers.retrieval import RetrievalParameters
 
 TOOL_POOL = 32  # tools of the kept servers that the reranker reads
@@ -41,62 +41,21 @@ SERVER_INDEX_SHARE = 0.25  # of a server's score after reranking
 class CascadeParameters(RerankingParameters, RetrievalParameters):
     """The sizes of the stages and the reranker. Servers are found by their summary."""
 
-    w_server_profile: float = knob(
-        0.35, label="Weight of its description", advanced=True, symbol="w profile", low=0.0, high=1.0, step=0.05, group=VIEWS,
-        help="Weight of a server's own description in its functional summary.",
-    )  # fmt: skip
-    w_server_summary: float = knob(
-        0.35, label="Weight of its summary", advanced=True, symbol="w summary", low=0.0, high=1.0, step=0.05, group=VIEWS,
-        help="Weight of its tools' names in its functional summary.",
-    )  # fmt: skip
-    w_server_best_tool: float = knob(
-        0.0, label="Weight of its best tool", advanced=True, symbol="w best tool", low=0.0, high=1.0, step=0.05, group=VIEWS,
-        help="Weight of the similarity of a server's best tool: no part of a server index.",
-    )  # fmt: skip
-    w_server_lexical: float = knob(
-        0.3, label="Weight of words, servers", advanced=True, symbol="w srv BM25", low=0.0, high=1.0, step=0.05, group=VIEWS,
-        help="Weight of words in common with the functional summary.",
-    )  # fmt: skip
-    pool: int = knob(
-        40,
-        label="Servers before reranking",
-        symbol="p",
-        low=1,
-        high=200,
-        step=1,
-        group=SIMILARITY,
-        help="Servers retrieved before reranking.",
-    )
-    k: int = knob(
-        3,
-        label="Servers kept",
-        symbol="k",
-        low=1,
-        high=100,
-        step=1,
-        group=SIMILARITY,
-        help="Servers kept after reranking.",
-    )
-    chain: float = knob(
-        0.5, label="Weight of the server", advanced=True, symbol="chain", low=0.0, high=1.0, step=0.05, group=SIMILARITY,
-        help="Exponent of a server's score in that of its tools. 1: the chain rule as it is; 0: being kept is all that counts.",
-    )  # fmt: skip
-    summaries: str = knob(
-        EXTRACTED, label="Summaries", choices=(EXTRACTED, WRITTEN), group=SIMILARITY,
-        help="extracted: a server's description and its tools' names. written: by the planner's model, one answer a server at the first question.",
-    )  # fmt: skip
-    reranker: str = knob(
-        "late", label="Reranker", choices=(*RERANKERS, NONE), group=RERANK,
-        help="late: token by token. lexical: words in common. fusion: ranks under all views. cross_encoder: the model that WAYFARE_RERANKER names. none: the order of retrieval (w/o Reranker).",
-    )  # fmt: skip
-    hierarchy: bool = knob(
-        True,
-        label="Rank servers before tools",
-        advanced=True,
-        group=ABLATION,
-        symbol="hierarchy",
-        help="Off: one flat layer of all tools (w/o Hierarchy).",
-    )
+    w_server_profile: float = weight_knob(0.35, "w profile", "a server's own description in its functional summary", label="Weight of its description")  # fmt: skip
+    w_server_summary: float = weight_knob(0.35, "w summary", "its tools' names in its functional summary", label="Weight of its summary")  # fmt: skip
+    w_server_best_tool: float = weight_knob(0.0, "w best tool", "the similarity of a server's best tool: no part of a server index", label="Weight of its best tool")  # fmt: skip
+    w_server_lexical: float = weight_knob(0.3, "w srv BM25", "words in common with the functional summary", label="Weight of words, servers")  # fmt: skip
+    pool: int = knob(40, Range(1, 200), group=SIMILARITY, symbol="p", label="Servers before reranking",
+        help="Servers retrieved before reranking.")  # fmt: skip
+    k: int = knob(3, Range(1, 100), group=SIMILARITY, symbol="k", label="Servers kept",
+        help="Servers kept after reranking.")  # fmt: skip
+    chain: float = knob(0.5, SHARE, group=SIMILARITY, symbol="chain", label="Weight of the server", advanced=True,
+        help="Exponent of a server's score in that of its tools. 1: the chain rule as it is; 0: being kept is all that counts.")  # fmt: skip
+    summaries: str = knob(EXTRACTED, group=SIMILARITY, label="Summaries", choices=(EXTRACTED, WRITTEN),
+        help="extracted: a server's description and its tools' names. written: by the planner's model, one answer a server at the first question.")  # fmt: skip
+    reranker: str = reranker_knob("late", none="the order of retrieval (w/o Reranker)")
+    hierarchy: bool = knob(True, group=ABLATION, symbol="hierarchy", label="Rank servers before tools", advanced=True,
+        help="Off: one flat layer of all tools (w/o Hierarchy).")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

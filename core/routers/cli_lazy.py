@@ -23,7 +23,7 @@ import numpy as np
 
 from core.domain.catalog import Catalog, Server, Tool, first_sentence
 from core.domain.decision import Exposure, Stage
-from core.domain.params import knob
+from core.domain.params import Range, knob
 from core.domain.trace import DROPS, KEPT, Drop
 from core.routers.base import Router, RoutingResult
 from core.routers.context import Query, RoutingContext
@@ -44,15 +44,8 @@ LINE_CHARACTERS = 100
 class CliLazyParameters(CandidateParameters):
     """How much a search prints."""
 
-    lines: int = knob(
-        10,
-        label="Lines printed",
-        low=1,
-        high=50,
-        step=1,
-        group=SIMILARITY,
-        help="Tools that a search prints, a line each.",
-    )
+    lines: int = knob(10, Range(1, 50), group=SIMILARITY, label="Lines printed",
+        help="Tools that a search prints, a line each.")  # fmt: skip
 
 
 class CliLazy(Router[CliLazyParameters]):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from core.domain.decision import Stage
-from core.domain.params import knob
+from core.domain.params import Range, knob
 from core.domain.trace import DROPS, KEPT, Array, Drop, ToolEstimates
 from core.domain.tries import PlannedTry, TryPlan
 from core.economics.order_of_tries import POOL, Order, Tries, best_order, worth_of_next
@@ -32,39 +32,16 @@ NOT_WORTH = DROPS.index(Drop.NOT_WORTH)
 class ExpectedValueParameters(LearningParameters, CandidateParameters):
     """What a solved sub-task and a wrong call are worth, and how many tries are allowed."""
 
-    n: int = knob(
-        3,
-        label="Most tries",
-        symbol="n",
-        low=1,
-        high=50,
-        step=1,
-        group=SIMILARITY,
-        help="Tries at most; beyond 6, the rest in order of value.",
-    )
-    worth_usd: float = knob(
-        0.10,
-        label="Worth of a solution",
-        symbol="V",
-        unit="$",
-        low=0.0,
-        high=10.0,
-        step=0.01,
-        group=VALUE,
-        help="What a solved sub-task is worth.",
-    )
-    wrong_usd: float = knob(
-        0.002, label="Cost of a failed try", symbol="w", unit="$", low=0.0, high=1.0, step=0.001, group=VALUE,
-        help="What a call costs on top where it does not solve the sub-task.",
-    )  # fmt: skip
-    unsafe_usd: float = knob(
-        0.002, label="Cost of a wrong write", symbol="w write", unit="$", low=0.0, high=1.0, step=0.001, group=VALUE,
-        help="What a wrong call costs beyond that where the tool does not say that it only reads.",
-    )  # fmt: skip
-    kappa: float = knob(
-        1000.0, label="Money matters", symbol="κ", unit="s/$", low=1.0, high=100_000.0, step=10.0, group=VALUE,
-        help="Seconds that one dollar is worth: 1000 is 3.60 dollars an hour.",
-    )  # fmt: skip
+    n: int = knob(3, Range(1, 50), group=SIMILARITY, symbol="n", label="Most tries",
+        help="Tries at most; beyond 6, the rest in order of value.")  # fmt: skip
+    worth_usd: float = knob(0.10, Range(0.0, 10.0, 0.01, "$"), group=VALUE, symbol="V", label="Worth of a solution",
+        help="What a solved sub-task is worth.")  # fmt: skip
+    wrong_usd: float = knob(0.002, Range(0.0, 1.0, 0.001, "$"), group=VALUE, symbol="w", label="Cost of a failed try",
+        help="What a call costs on top where it does not solve the sub-task.")  # fmt: skip
+    unsafe_usd: float = knob(0.002, Range(0.0, 1.0, 0.001, "$"), group=VALUE, symbol="w write", label="Cost of a wrong write",
+        help="What a wrong call costs beyond that where the tool does not say that it only reads.")  # fmt: skip
+    kappa: float = knob(1000.0, Range(1.0, 100_000.0, 10.0, "s/$"), group=VALUE, symbol="κ", label="Money matters",
+        help="Seconds that one dollar is worth: 1000 is 3.60 dollars an hour.")  # fmt: skip
 
 
 class ExpectedValue(Router[ExpectedValueParameters]):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.domain.params import Parameters, knob
+from core.domain.params import SHARE, Parameters, Range, knob
 from core.domain.statistics import Statistics
 from core.economics.exploration import effective_calls, optimistic, thompson
 from core.economics.time_to_success import Array
@@ -23,22 +23,14 @@ EXPLORATION = "exploration"
 class ExplorationParameters(Parameters):
     """Whether and how a decision explores."""
 
-    exploration: str = knob(
-        "none", label="Try less-known servers", choices=("none", "thompson", "optimism"), group=EXPLORATION,
-        help="thompson: success is drawn from what is believed of it. optimism: it gets a bonus where little is known.",
-    )  # fmt: skip
-    explore_seed: int = knob(
-        0, label="Seed of the draws", advanced=True, symbol="seed", low=0, high=1_000_000, step=1, group=EXPLORATION,
-        help="Seed of the draws: the same seed over the same statistics decides the same.",
-    )  # fmt: skip
-    explore_memory: int = knob(
-        50, label="Outcomes until experience counts half", advanced=True, symbol="memory", unit="outcomes", low=1, high=10_000, step=1, group=EXPLORATION,
-        help="Outcomes elsewhere after which what is known of a server or tool counts half.",
-    )  # fmt: skip
-    optimism: float = knob(
-        0.3, label="Bonus for the unknown", advanced=True, symbol="c", low=0.0, high=1.0, step=0.05, group=EXPLORATION,
-        help="Weight of the bonus c · √(ln(1 + N) / n) for n calls of N; from about 0.5 on every server looks perfect.",
-    )  # fmt: skip
+    exploration: str = knob("none", group=EXPLORATION, label="Try less-known servers", choices=("none", "thompson", "optimism"),
+        help="thompson: success is drawn from what is believed of it. optimism: it gets a bonus where little is known.")  # fmt: skip
+    explore_seed: int = knob(0, Range(0, 1_000_000), group=EXPLORATION, symbol="seed", label="Seed of the draws", advanced=True,
+        help="Seed of the draws: the same seed over the same statistics decides the same.")  # fmt: skip
+    explore_memory: int = knob(50, Range(1, 10_000, unit="outcomes"), group=EXPLORATION, symbol="memory", label="Outcomes until experience counts half", advanced=True,
+        help="Outcomes elsewhere after which what is known of a server or tool counts half.")  # fmt: skip
+    optimism: float = knob(0.3, SHARE, group=EXPLORATION, symbol="c", label="Bonus for the unknown", advanced=True,
+        help="Weight of the bonus c · √(ln(1 + N) / n) for n calls of N; from about 0.5 on every server looks perfect.")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.domain.params import knob
+from core.domain.params import Range, knob
 from core.economics.utility import ranking
 from core.routers.base import Router, RoutingResult
 from core.routers.context import Match, Query, RoutingContext
@@ -29,26 +29,10 @@ from core.routers.ranked_result import Floats, top
 class McpZeroParameters(OrchestratorParameters):
     """Breadth of both stages."""
 
-    s: int = knob(
-        5,
-        label="Servers looked into",
-        symbol="s",
-        low=1,
-        high=100,
-        step=1,
-        group=SIMILARITY,
-        help="Servers that are looked into (server_top_k).",
-    )
-    t: int = knob(
-        20,
-        label="Tools found",
-        symbol="t",
-        low=1,
-        high=200,
-        step=1,
-        group=SIMILARITY,
-        help="Tools that come up (tool_top_k).",
-    )
+    s: int = knob(5, Range(1, 100), group=SIMILARITY, symbol="s", label="Servers looked into",
+        help="Servers that are looked into (server_top_k).")  # fmt: skip
+    t: int = knob(20, Range(1, 200), group=SIMILARITY, symbol="t", label="Tools found",
+        help="Tools that come up (tool_top_k).")  # fmt: skip
 
 
 class McpZero(Router[McpZeroParameters]):

@@ -34,18 +34,10 @@ REFUSED = "Nothing in the catalog can do it"
 class OrchestratorParameters(PlanningParameters, CandidateParameters):
     """How a question is taken apart and turned down."""
 
-    decompose: bool = knob(
-        True,
-        label="Take the query apart",
-        group=PLANNING,
-        help="Off: the question is looked up as one, however much it asks for.",
-    )
-    refuse: bool = knob(
-        False,
-        label="May refuse",
-        group=PLANNING,
-        help="On: the planner may answer that nothing in the catalog can do it (ETOM, level 5).",
-    )
+    decompose: bool = knob(True, group=PLANNING, label="Take the query apart",
+        help="Off: the question is looked up as one, however much it asks for.")  # fmt: skip
+    refuse: bool = knob(False, group=PLANNING, label="May refuse",
+        help="On: the planner may answer that nothing in the catalog can do it (ETOM, level 5).")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

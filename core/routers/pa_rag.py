@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from core.domain.decision import Stage
-from core.domain.params import knob
+from core.domain.params import Range, knob
 from core.planning.base import SubQuery
 from core.reranking import NONE
 from core.routers.aggregation import aggregated
@@ -34,18 +34,12 @@ from core.routers.retrieval import complexity_stage, selected
 class PaRagParameters(CascadeParameters):
     """The cascade's, the path, the budget."""
 
-    path: str = knob(
-        "adaptive", label="Depth of the search", advanced=True, choices=("adaptive", "simple", "complex"), group=ABLATION,
-        help="adaptive: the complexity decides. simple: one pass (Simple Only). complex: always taken apart (Complex Only).",
-    )  # fmt: skip
-    budget_tokens: int = knob(
-        8_000, label="Token limit", symbol="budget", unit="tokens", low=100, high=32_000, step=100, group=BUDGET,
-        help="Most tokens that the definitions of the chosen tools may take together.",
-    )  # fmt: skip
-    check_arguments: bool = knob(
-        True, label="Check arguments", group=BUDGET, symbol="check arguments",
-        help="Says at each chosen tool which required arguments the question holds nothing for. No tool is dropped for it.",
-    )  # fmt: skip
+    path: str = knob("adaptive", group=ABLATION, label="Depth of the search", advanced=True, choices=("adaptive", "simple", "complex"),
+        help="adaptive: the complexity decides. simple: one pass (Simple Only). complex: always taken apart (Complex Only).")  # fmt: skip
+    budget_tokens: int = knob(8_000, Range(100, 32_000, 100, "tokens"), group=BUDGET, symbol="budget", label="Token limit",
+        help="Most tokens that the definitions of the chosen tools may take together.")  # fmt: skip
+    check_arguments: bool = knob(True, group=BUDGET, symbol="check arguments", label="Check arguments",
+        help="Says at each chosen tool which required arguments the question holds nothing for. No tool is dropped for it.")  # fmt: skip
 
 
 class PaRag(Router[PaRagParameters]):

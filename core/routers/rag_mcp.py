@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.domain.decision import Stage
-from core.domain.params import knob
+from core.domain.params import Range, knob
 from core.routers.base import Router, RoutingResult
 from core.routers.context import Query, RoutingContext
 from core.routers.parameters import FIT, SIMILARITY, MatchingParameters, similarity_knob
@@ -22,16 +22,8 @@ class RagMcpParameters(MatchingParameters):
     """The size of the short-list; the rest is how texts are compared."""
 
     similarity: str = similarity_knob(FIT)
-    k: int = knob(
-        5,
-        label="Servers on the short-list",
-        symbol="k",
-        low=1,
-        high=100,
-        step=1,
-        group=SIMILARITY,
-        help="Servers on the short-list.",
-    )
+    k: int = knob(5, Range(1, 100), group=SIMILARITY, symbol="k", label="Servers on the short-list",
+        help="Servers on the short-list.")  # fmt: skip
 
 
 class RagMcp(Router[RagMcpParameters]):

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog
 from core.domain.decision import Exposure
-from core.domain.params import knob
+from core.domain.params import Range, knob
 from core.economics.utility import ranking
 from core.index.text_views import full, profile
 from core.planning.base import Card
@@ -39,16 +39,8 @@ MOST_CARDS = 200  # a selection sees at most so many servers or tools, the neare
 class ReactParameters(OrchestratorParameters):
     """Breadth of the selections."""
 
-    s: int = knob(
-        3,
-        label="Servers per cycle",
-        symbol="s",
-        low=1,
-        high=50,
-        step=1,
-        group=SIMILARITY,
-        help="Servers whose tools are shown in a cycle (server_top_k).",
-    )
+    s: int = knob(3, Range(1, 50), group=SIMILARITY, symbol="s", label="Servers per cycle",
+        help="Servers whose tools are shown in a cycle (server_top_k).")  # fmt: skip
 
 
 class React(Router[ReactParameters]):

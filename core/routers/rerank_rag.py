@@ -13,10 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.domain.decision import Stage
-from core.domain.params import knob
-from core.reranking import NONE, RERANKERS
+from core.reranking import NONE
 from core.routers.context import Query, RoutingContext
-from core.routers.rerank_step import RERANK, RerankingParameters, reranked
+from core.routers.rerank_step import RerankingParameters, rerank_share_knob, reranked, reranker_knob
 from core.routers.two_stage import Retrieval, StageScores, TwoStageParameters, TwoStageRouter, translated
 
 
@@ -24,14 +23,8 @@ from core.routers.two_stage import Retrieval, StageScores, TwoStageParameters, T
 class RerankRagParameters(RerankingParameters, TwoStageParameters):
     """RAG's settings and the reranker: one that looks at meaning, since words were counted already, and decides alone."""
 
-    reranker: str = knob(
-        "fusion", label="Reranker", choices=(*RERANKERS, NONE), group=RERANK,
-        help="late: token by token. lexical: words in common. fusion: ranks under all views. cross_encoder: the model that WAYFARE_RERANKER names. none: RAG as it is.",
-    )  # fmt: skip
-    rerank_share: float = knob(
-        1.0, label="Share of the reranker", symbol="w", low=0.0, high=1.0, step=0.05, group=RERANK,
-        help="Share of the reranker's score; the rest is that of BM25. 1: the reranker decides alone, as in the paper.",
-    )  # fmt: skip
+    reranker: str = reranker_knob("fusion", none="RAG as it is")
+    rerank_share: float = rerank_share_knob(1.0, "BM25. 1: the reranker decides alone, as in the paper.")
 
 
 class RerankRag(TwoStageRouter[RerankRagParameters]):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog
-from core.domain.params import Parameters, knob
+from core.domain.params import SHARE, Parameters, knob
 from core.economics.utility import ranking
 from core.index.text_views import full
 from core.reranking import NONE, RERANKERS, Documents
@@ -30,18 +30,25 @@ def _texts(catalog: Catalog) -> tuple[str, ...]:
     return tuple(map(full, catalog.tools))
 
 
+def reranker_knob(default: str, *, none: str) -> str:
+    """Which reranker; `none` says what is left without one."""
+    return knob(default, group=RERANK, label="Reranker", choices=(*RERANKERS, NONE),
+        help="late: token by token. lexical: words in common. fusion: ranks under all views. "
+        f"cross_encoder: the model that WAYFARE_RERANKER names. none: {none}.")  # fmt: skip
+
+
+def rerank_share_knob(default: float, rest: str) -> float:
+    """How much the reranker's score counts; `rest` says what the remaining share is."""
+    return knob(default, SHARE, group=RERANK, symbol="w", label="Share of the reranker",
+        help=f"Share of the reranker's score; the rest is that of {rest}")  # fmt: skip
+
+
 @dataclass(frozen=True)
 class RerankingParameters(Parameters):
     """Which reranker, and how much its score counts."""
 
-    reranker: str = knob(
-        "lexical", label="Reranker", choices=(*RERANKERS, NONE), group=RERANK,
-        help="late: token by token. lexical: words in common. fusion: ranks under all views. cross_encoder: the model that WAYFARE_RERANKER names. none: the order of retrieval.",
-    )  # fmt: skip
-    rerank_share: float = knob(
-        0.5, label="Share of the reranker", symbol="w", low=0.0, high=1.0, step=0.05, group=RERANK,
-        help="Share of the reranker's score; the rest is that of retrieval. 1: the reranker decides alone.",
-    )  # fmt: skip
+    reranker: str = reranker_knob("lexical", none="the order of retrieval")
+    rerank_share: float = rerank_share_knob(0.5, "retrieval. 1: the reranker decides alone.")
 
 
 def reranked(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.domain.decision import Stage
-from core.domain.params import knob
+from core.domain.params import SHARE, Range, knob
 from core.index.text_views import full
 from core.planning.base import Card, Complexity, SubQuery
 from core.routers.context import Match, Query, RoutingContext
@@ -25,36 +25,14 @@ from core.routers.ranked_result import best_tool, top
 class RetrievalParameters(PlanningParameters, MatchingParameters):
     """How many tools are retrieved and taken. Similarities are taken as they are."""
 
-    n: int = knob(
-        3,
-        label="Tools per query",
-        symbol="n",
-        low=1,
-        high=50,
-        step=1,
-        group=SIMILARITY,
-        help="Tools taken for a query or sub-query, at most.",
-    )
-    m: int = knob(
-        10,
-        label="Tools shown to the selector",
-        symbol="m",
-        low=1,
-        high=32,
-        step=1,
-        group=SIMILARITY,
-        help="Tools put before the selector.",
-    )
-    refuse: bool = knob(
-        False,
-        label="May refuse",
-        group=PLANNING,
-        help="On: the selector may answer that nothing of what was retrieved can do it.",
-    )
-    sim_midpoint: float = knob(
-        0.0, label="Middle of the scale", advanced=True, symbol="Sim½", low=0.0, high=1.0, step=0.05, group=VIEWS,
-        help="The similarity that counts as one half; 0 takes the cosine as it is.",
-    )  # fmt: skip
+    n: int = knob(3, Range(1, 50), group=SIMILARITY, symbol="n", label="Tools per query",
+        help="Tools taken for a query or sub-query, at most.")  # fmt: skip
+    m: int = knob(10, Range(1, 32), group=SIMILARITY, symbol="m", label="Tools shown to the selector",
+        help="Tools put before the selector.")  # fmt: skip
+    refuse: bool = knob(False, group=PLANNING, label="May refuse",
+        help="On: the selector may answer that nothing of what was retrieved can do it.")  # fmt: skip
+    sim_midpoint: float = knob(0.0, SHARE, group=VIEWS, symbol="Sim½", label="Middle of the scale", advanced=True,
+        help="The similarity that counts as one half; 0 takes the cosine as it is.")  # fmt: skip
 
 
 def flat(query: Query, context: RoutingContext, text: str, p: RetrievalParameters) -> tuple[Match, Retrieved]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.domain.decision import Stage
-from core.domain.params import knob
+from core.domain.params import Range, knob
 from core.routers.base import Router, RoutingResult
 from core.routers.context import Query, RoutingContext
 from core.routers.parameters import SIMILARITY, CandidateParameters
@@ -23,16 +23,8 @@ from core.routers.ranked_result import Scored, best_tool, ranked_result
 class SimpleRetrievalParameters(CandidateParameters):
     """How many are retrieved."""
 
-    n: int = knob(
-        10,
-        label="Tools retrieved",
-        symbol="k",
-        low=1,
-        high=50,
-        step=1,
-        group=SIMILARITY,
-        help="Tools retrieved, each with its schema.",
-    )
+    n: int = knob(10, Range(1, 50), group=SIMILARITY, symbol="k", label="Tools retrieved",
+        help="Tools retrieved, each with its schema.")  # fmt: skip
 
 
 class SimpleRetrieval(Router[SimpleRetrievalParameters]):

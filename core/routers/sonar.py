@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.domain.decision import Stage
-from core.domain.params import knob
+from core.domain.params import SHARE, Range, knob
 from core.network.score import NEUTRAL, Weights, network_score
 from core.routers.context import Query, RoutingContext
 from core.routers.ranked_result import Floats, Mask
@@ -27,61 +27,28 @@ NETWORK = "network"
 
 
 def _penalty(default: float, symbol: str, what: str, *, label: str) -> float:
-    return knob(
-        default, label=label, advanced=True, symbol=symbol, low=0.0, high=1.0, step=0.05, group=NETWORK,
-        help=f"Penalty {what}, NetMCP (7).",
-    )  # fmt: skip
+    return knob(default, SHARE, group=NETWORK, symbol=symbol, label=label, advanced=True,
+        help=f"Penalty {what}, NetMCP (7).")  # fmt: skip
 
 
 @dataclass(frozen=True)
 class SonarParameters(TwoStageParameters):
     """PRAG's settings, what expertise weighs against the network, and how the network is judged."""
 
-    mode: str = knob(
-        "balanced", label="What counts most", choices=tuple(MODES), group=NETWORK,
-        help="quality: a = 0.7, b = 0.3. balanced: both 0.5. latency: a = 0.3, b = 0.7.",
-    )  # fmt: skip
-    a: float | None = knob(
-        None, label="Expertise matters", symbol="a", low=0.0, high=1.0, step=0.05, group=NETWORK, kind=float,
-        help="Weight of expertise, NetMCP (8); b = 1 - a is that of the network. The mode's where empty.",
-    )  # fmt: skip
-    w: int = knob(
-        10,
-        label="Latencies looked at",
-        advanced=True,
-        symbol="w",
-        low=1,
-        high=1000,
-        step=1,
-        group=NETWORK,
-        help="Latest latencies looked at.",
-    )
-    ewma: float = knob(
-        0.3,
-        label="Smoothing of the latency",
-        advanced=True,
-        symbol="λ",
-        low=0.01,
-        high=1.0,
-        step=0.01,
-        group=NETWORK,
-        help="Factor of the moving average of latency.",
-    )
+    mode: str = knob("balanced", group=NETWORK, label="What counts most", choices=tuple(MODES),
+        help="quality: a = 0.7, b = 0.3. balanced: both 0.5. latency: a = 0.3, b = 0.7.")  # fmt: skip
+    a: float | None = knob(None, SHARE, group=NETWORK, symbol="a", label="Expertise matters", kind=float,
+        help="Weight of expertise, NetMCP (8); b = 1 - a is that of the network. The mode's where empty.")  # fmt: skip
+    w: int = knob(10, Range(1, 1000), group=NETWORK, symbol="w", label="Latencies looked at", advanced=True,
+        help="Latest latencies looked at.")  # fmt: skip
+    ewma: float = knob(0.3, Range(0.01, 1.0, 0.01), group=NETWORK, symbol="λ", label="Smoothing of the latency", advanced=True,
+        help="Factor of the moving average of latency.")  # fmt: skip
     w_high: float = _penalty(0.25, "w high", "of a high latency", label="Penalty of a high latency")
     w_trend: float = _penalty(0.15, "w trend", "of a rising latency", label="Penalty of a rising latency")
     w_outage: float = _penalty(0.40, "w outage", "of recent outages", label="Penalty of outages")
     w_unstable: float = _penalty(0.20, "w unstable", "of a latency that varies", label="Penalty of a varying latency")
-    n_unknown: float = knob(
-        NEUTRAL,
-        label="Score of an unknown server",
-        advanced=True,
-        symbol="N?",
-        low=-1.0,
-        high=1.0,
-        step=0.05,
-        group=NETWORK,
-        help="N of a server without any history.",
-    )
+    n_unknown: float = knob(NEUTRAL, Range(-1.0, 1.0, 0.05), group=NETWORK, symbol="N?", label="Score of an unknown server", advanced=True,
+        help="N of a server without any history.")  # fmt: skip
 
     @property
     def expertise_weight(self) -> float:

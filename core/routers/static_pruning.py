@@ -18,7 +18,7 @@ import numpy as np
 
 from core.domain.catalog import Catalog
 from core.domain.decision import Exposure, Stage
-from core.domain.params import knob
+from core.domain.params import Range, knob
 from core.domain.trace import DROPS, KEPT, Drop
 from core.routers.base import Router, RoutingResult
 from core.routers.context import Query, RoutingContext
@@ -32,19 +32,10 @@ STAND_IN = "auto"
 class StaticPruningParameters(CandidateParameters):
     """Which tools are kept."""
 
-    size: int = knob(
-        30,
-        label="Tools kept",
-        low=1,
-        high=200,
-        step=1,
-        group=SIMILARITY,
-        help="Tools kept where no list is given, Tool Attention's B2.",
-    )
-    keep: str = knob(
-        STAND_IN, label="Tools to keep", group=SIMILARITY,
-        help="The tools to keep as server::tool, with commas between; auto takes the first tools of each server in turn.",
-    )  # fmt: skip
+    size: int = knob(30, Range(1, 200), group=SIMILARITY, label="Tools kept",
+        help="Tools kept where no list is given, Tool Attention's B2.")  # fmt: skip
+    keep: str = knob(STAND_IN, group=SIMILARITY, label="Tools to keep",
+        help="The tools to keep as server::tool, with commas between; auto takes the first tools of each server in turn.")  # fmt: skip
 
 
 class StaticPruning(Router[StaticPruningParameters]):

@@ -28,7 +28,7 @@ from core.attention.events import turn_event
 from core.attention.summaries import MAX_TOKENS, Pool, pool
 from core.domain.catalog import Catalog
 from core.domain.decision import Decision, Exposure, Stage
-from core.domain.params import knob
+from core.domain.params import FINE_SHARE, Range, knob
 from core.domain.preconditions import EVERYTHING, AgentState
 from core.domain.trace import DROPS, KEPT, Drop
 from core.routers.base import Router, RoutingResult
@@ -44,57 +44,24 @@ STATE = "agent state"
 class ToolAttentionParameters(CandidateParameters):
     """The paper's defaults, the agent's state, and the switches of its ablation study (its section 7.3)."""
 
-    n: int = knob(
-        10,
-        label="Active tools",
-        symbol="k",
-        low=1,
-        high=50,
-        step=1,
-        group=SIMILARITY,
-        help="Active tools, top-k by ISO, (7).",
-    )
-    theta: float = knob(
-        0.28, label="Least overlap", symbol="θ", low=0.0, high=1.0, step=0.01, group=SIMILARITY,
-        help="Least overlap of intent and summary (ISO) of an active tool, (6); `wayfare calibrate` fits it to labelled tasks.",
-    )  # fmt: skip
-    summary_tokens: int = knob(
-        MAX_TOKENS, label="Length of a summary", advanced=True, symbol="summary", unit="tokens", low=20, high=MAX_TOKENS, step=5, group=SIMILARITY,
-        help="Most tokens of one summary; all summaries together are phase 1.",
-    )  # fmt: skip
-    scopes: str = knob(
-        EVERYTHING, label="Scopes granted", group=STATE,
-        help="Scopes that the agent holds, such as mail:write, calendar:*; * for all, none for none.",
-    )  # fmt: skip
-    outputs: str = knob(
-        EVERYTHING, label="Outputs seen", group=STATE,
-        help="Tools whose output the agent has seen, such as files::search_text; * for all, none for none.",
-    )  # fmt: skip
-    milestones: str = knob(
-        EVERYTHING, label="Milestones reached", group=STATE,
-        help="Milestones that the work has reached, such as plan_confirmed; * for all, none for none.",
-    )  # fmt: skip
-    preconditions: bool = knob(
-        True,
-        label="Check preconditions",
-        advanced=True,
-        group=ABLATION,
-        help="Off: overlap alone decides, whatever the state (w/o preconditions, ISO only).",
-    )
-    lazy_loading: bool = knob(
-        True,
-        label="Load schemas on demand",
-        advanced=True,
-        group=ABLATION,
-        help="Off: no schema is loaded, the model sees summaries alone (phase 1 only).",
-    )
-    hallucination_gate: bool = knob(
-        True,
-        label="Refuse calls of inactive tools",
-        advanced=True,
-        group=ABLATION,
-        help="Off: a call of a tool that is not active goes through (w/o hallucination gate).",
-    )
+    n: int = knob(10, Range(1, 50), group=SIMILARITY, symbol="k", label="Active tools",
+        help="Active tools, top-k by ISO, (7).")  # fmt: skip
+    theta: float = knob(0.28, FINE_SHARE, group=SIMILARITY, symbol="θ", label="Least overlap",
+        help="Least overlap of intent and summary (ISO) of an active tool, (6); `wayfare calibrate` fits it to labelled tasks.")  # fmt: skip
+    summary_tokens: int = knob(MAX_TOKENS, Range(20, MAX_TOKENS, 5, "tokens"), group=SIMILARITY, symbol="summary", label="Length of a summary", advanced=True,
+        help="Most tokens of one summary; all summaries together are phase 1.")  # fmt: skip
+    scopes: str = knob(EVERYTHING, group=STATE, label="Scopes granted",
+        help="Scopes that the agent holds, such as mail:write, calendar:*; * for all, none for none.")  # fmt: skip
+    outputs: str = knob(EVERYTHING, group=STATE, label="Outputs seen",
+        help="Tools whose output the agent has seen, such as files::search_text; * for all, none for none.")  # fmt: skip
+    milestones: str = knob(EVERYTHING, group=STATE, label="Milestones reached",
+        help="Milestones that the work has reached, such as plan_confirmed; * for all, none for none.")  # fmt: skip
+    preconditions: bool = knob(True, group=ABLATION, label="Check preconditions", advanced=True,
+        help="Off: overlap alone decides, whatever the state (w/o preconditions, ISO only).")  # fmt: skip
+    lazy_loading: bool = knob(True, group=ABLATION, label="Load schemas on demand", advanced=True,
+        help="Off: no schema is loaded, the model sees summaries alone (phase 1 only).")  # fmt: skip
+    hallucination_gate: bool = knob(True, group=ABLATION, label="Refuse calls of inactive tools", advanced=True,
+        help="Off: a call of a tool that is not active goes through (w/o hallucination gate).")  # fmt: skip
 
     def state(self) -> AgentState:
         """What the agent holds and has done."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.params import knob
+from core.domain.params import FINE_SHARE, Range, knob
 from core.reranking import NONE
 from core.routers.base import Router, RoutingResult
 from core.routers.context import Match, Query, RoutingContext
@@ -33,40 +33,14 @@ from core.routers.rerank_step import RERANK, RerankingParameters, best_first, re
 class FusionParameters(RerankingParameters, OrchestratorParameters):
     """Breadth of retrieval, wordings, reranking: the parameters of ETOM's ablation study (its appendix G)."""
 
-    k: int = knob(
-        10,
-        label="Tools per wording",
-        symbol="k",
-        low=1,
-        high=100,
-        step=1,
-        group=SIMILARITY,
-        help="Tools that each wording brings up (tool_top_k).",
-    )
-    variations: int = knob(
-        3, label="Other wordings", symbol="|Q|", low=0, high=8, step=1, group=SIMILARITY,
-        help="Other wordings of the question that are looked up too (query_expansion_count).",
-    )  # fmt: skip
-    threshold: float = knob(
-        0.0,
-        label="Least cosine",
-        symbol="cos₀",
-        low=0.0,
-        high=1.0,
-        step=0.01,
-        group=SIMILARITY,
-        help="Least cosine of a tool that comes up.",
-    )
-    rerank_top_k: int = knob(
-        20,
-        label="Candidates reranked",
-        symbol="k'",
-        low=1,
-        high=100,
-        step=1,
-        group=RERANK,
-        help="Candidates that are reranked.",
-    )
+    k: int = knob(10, Range(1, 100), group=SIMILARITY, symbol="k", label="Tools per wording",
+        help="Tools that each wording brings up (tool_top_k).")  # fmt: skip
+    variations: int = knob(3, Range(0, 8), group=SIMILARITY, symbol="|Q|", label="Other wordings",
+        help="Other wordings of the question that are looked up too (query_expansion_count).")  # fmt: skip
+    threshold: float = knob(0.0, FINE_SHARE, group=SIMILARITY, symbol="cos₀", label="Least cosine",
+        help="Least cosine of a tool that comes up.")  # fmt: skip
+    rerank_top_k: int = knob(20, Range(1, 100), group=RERANK, symbol="k'", label="Candidates reranked",
+        help="Candidates that are reranked.")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

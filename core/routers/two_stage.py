@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.decision import Stage
-from core.domain.params import knob
+from core.domain.params import Range, knob
 from core.domain.trace import DROPS, KEPT, Drop
 from core.routers.base import Router, RoutingResult
 from core.routers.context import Match, Query, RoutingContext
@@ -32,19 +32,10 @@ SHOWN_SIMILARITY = MatchingParameters()  # of the similarity that is shown besid
 class TwoStageParameters(PlanningParameters, CandidateParameters):
     """The settings of NetMCP's experiments are s3t6, s4t8, s5t10 and s6t12."""
 
-    s: int = knob(
-        3, label="Servers kept", symbol="s", low=1, high=100, step=1, group=SIMILARITY, help="Servers kept, NetMCP (2)."
-    )
-    t: int = knob(
-        6,
-        label="Tools kept",
-        symbol="t",
-        low=1,
-        high=200,
-        step=1,
-        group=SIMILARITY,
-        help="Tools kept of those servers, NetMCP (4).",
-    )
+    s: int = knob(3, Range(1, 100), group=SIMILARITY, symbol="s", label="Servers kept",
+        help="Servers kept, NetMCP (2).")  # fmt: skip
+    t: int = knob(6, Range(1, 200), group=SIMILARITY, symbol="t", label="Tools kept",
+        help="Tools kept of those servers, NetMCP (4).")  # fmt: skip
 
 
 T = TypeVar("T", bound=TwoStageParameters)
