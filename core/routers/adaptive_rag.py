@@ -12,6 +12,7 @@ from core.routers.agentic_rag import AgenticParameters, stepwise
 from core.routers.base import Router, RoutingResult
 from core.routers.context import Query, RoutingContext
 from core.routers.naive_rag import retrieved_once
+from core.routers.papers import PA_RAG
 from core.routers.retrieval import complexity_stage
 
 
@@ -20,11 +21,8 @@ class AdaptiveRag(Router[AgenticParameters]):
 
     id = "adaptive_rag"
     title = "Adaptive RAG"
-    paper = (
-        "The baseline B3 of: PA-RAG: Protocol-Aware Retrieval-Augmented Generation for Tool Discovery in MCP Ecosystems"
-    )
+    paper = f"The baseline B3 of: {PA_RAG}"
     summary = "A simple question goes through Naive RAG, a complex one through Agentic RAG, as its wording says."
-    parameters = AgenticParameters
     score = "similarity"
 
     def decide(self, query: Query, context: RoutingContext, parameters: AgenticParameters) -> RoutingResult:

@@ -26,6 +26,7 @@ from core.planning.base import SubQuery
 from core.routers.base import Router, RoutingResult
 from core.routers.context import Query, RoutingContext
 from core.routers.orchestrator import MAX_PARTS, Part, RetrievalNotes, Retrieved, joined_result
+from core.routers.papers import PA_RAG
 from core.routers.parameters import PLANNING
 from core.routers.retrieval import RetrievalParameters, flat, selected
 
@@ -43,11 +44,8 @@ class AgenticRag(Router[AgenticParameters]):
 
     id = "agentic_rag"
     title = "Agentic RAG (ReAct)"
-    paper = (
-        "The baseline B2 of: PA-RAG: Protocol-Aware Retrieval-Augmented Generation for Tool Discovery in MCP Ecosystems"
-    )
+    paper = f"The baseline B2 of: {PA_RAG}"
     summary = "Step by step: flat retrieval for each thought, in a context that holds all the steps before."
-    parameters = AgenticParameters
     score = "similarity"
 
     def decide(self, query: Query, context: RoutingContext, parameters: AgenticParameters) -> RoutingResult:

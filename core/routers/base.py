@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from typing import Any, ClassVar, Generic, TypeVar, cast, get_args
 
 from core.domain.decision import Decision, Explored, Exposure, Stage, SubDecision
 from core.domain.params import Parameters
@@ -55,11 +55,18 @@ class Router(ABC, Generic[P]):
     paper: ClassVar[str]
     summary: ClassVar[str]
     parameters: ClassVar[type[Parameters]]
-    """The class that stands in the brackets of `Router[...]`."""
+    """Taken from the brackets of `Router[...]`."""
     score: ClassVar[str]
     """What tools are ranked by, in words."""
     economic: ClassVar[bool] = False
     """Whether tools are ranked by utility, EHRR (7): only then what-if curves and headroom mean something."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for base in cls.__dict__.get("__orig_bases__", ()):
+            for argument in get_args(base):
+                if isinstance(argument, type) and issubclass(argument, Parameters):
+                    cls.parameters = argument
 
     def __init__(
         self,

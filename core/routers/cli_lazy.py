@@ -27,9 +27,10 @@ from core.domain.params import Range, knob
 from core.domain.trace import DROPS, KEPT, Drop
 from core.routers.base import Router, RoutingResult
 from core.routers.context import Query, RoutingContext
+from core.routers.papers import TOOL_ATTENTION
 from core.routers.parameters import SIMILARITY, CandidateParameters
 from core.routers.per_catalog import per_catalog
-from core.routers.ranked_result import Scored, best_tool, ranked_result, top
+from core.routers.ranked_result import cosine_layers, ranked_result, servers_of, top
 from core.shared.tokens import count_tokens
 
 USAGE = """Tools are reached through the command `tools`, on these servers:
@@ -53,32 +54,29 @@ class CliLazy(Router[CliLazyParameters]):
 
     id = "cli_lazy"
     title = "CLI lazy discovery"
-    paper = "The baseline B4 of: Tool Attention Is All You Need"
+    paper = f"The baseline B4 of: {TOOL_ATTENTION}"
     summary = "Only servers are in the prompt; tools are found by words with a search command and described one by one."
-    parameters = CliLazyParameters
     score = "cosine"
 
     def decide(self, query: Query, context: RoutingContext, parameters: CliLazyParameters) -> RoutingResult:
         """Search by words, read the lines, describe the best."""
         words, cosine = query.bm25("tools"), query.cosines("tools", "full")
         found = top(words, cosine, context.tool_order, parameters.lines) & (words > 0)
-        servers = best_tool(context, cosine)
         result = ranked_result(
             context,
-            Scored(np.maximum(servers, 0), servers),
-            Scored(np.maximum(cosine, 0), cosine),
+            *cosine_layers(context, cosine),
             n=parameters.n,
-            shortlisted=np.isin(np.arange(len(servers)), context.tool_server[found]),
+            shortlisted=servers_of(context, found),
             dropped=np.where(found, KEPT, DROPS.index(Drop.NOT_RETRIEVED)).astype(np.int8),
             score=self.score,
             no_candidate="No tool has a word in common with the sub-task; say it in other words.",
         )
-        tools, lines = context.catalog.tools, np.flatnonzero(found)
+        tools, servers, lines = context.catalog.tools, len(context.server_names), np.flatnonzero(found)
         printed = sum(count_tokens(f"{search_line(tools[row])}\n") for row in lines)
         described = count_tokens(usage(tools[result.candidates[0]])) if result.candidates else 0
         always = _prompt_tokens(context.catalog)
         stages = (
-            Stage("prompt", "servers", len(servers), len(servers), f"{always:,} tokens, the same at every turn."),
+            Stage("prompt", "servers", servers, servers, f"{always:,} tokens, the same at every turn."),
             Stage("search", "tools", len(lines), len(tools), f"Most words in common (BM25); prints {printed:,} tokens."),
             Stage(
                 "describe", "tools", len(result.candidates), len(lines),

@@ -19,6 +19,7 @@ from core.routers.context import Query, RoutingContext
 from core.routers.ehrr_parameters import EhrrParameters
 from core.routers.estimates import estimate_servers, estimate_tools, ranks
 from core.routers.exploration import Beliefs, beliefs, exploration_note
+from core.routers.papers import EHRR
 from core.routers.ranked_result import NO_TOOLS, winning_reason
 
 NOT_SHORTLISTED, REJECTED, NOT_AFFORDABLE, OUTRANKED, NOT_WORTH = map(
@@ -31,11 +32,10 @@ class Ehrr(Router[EhrrParameters]):
 
     id = "ehrr"
     title = "EHRR"
-    paper = "Clearing MCP Navigation Fog with Economics-Aware Hierarchical Tool Routing"
+    paper = EHRR
     summary = (
         "Utility of servers, posted-price auction, utility of tools: similarity against time, reliability and price."
     )
-    parameters = EhrrParameters
     score = "utility"
     economic = True
 

@@ -51,7 +51,6 @@ class ExpectedValue(Router[ExpectedValueParameters]):
     title = "Expected value"
     paper = "Ours; optimal search after Weitzman, Optimal Search for the Best Alternative"
     summary = "The order of tries that is worth most: chance of success, price, time and the cost of wrong calls in one currency."
-    parameters = ExpectedValueParameters
     score = "expected value of one try"
 
     def decide(self, query: Query, context: RoutingContext, parameters: ExpectedValueParameters) -> RoutingResult:

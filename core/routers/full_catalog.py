@@ -11,6 +11,7 @@ import numpy as np
 from core.domain.decision import Exposure, Stage
 from core.routers.base import Router, RoutingResult
 from core.routers.context import Query, RoutingContext
+from core.routers.papers import EHRR
 from core.routers.parameters import MatchingParameters
 from core.routers.ranked_result import Scored, ranked_result
 
@@ -20,9 +21,8 @@ class FullCatalog(Router[MatchingParameters]):
 
     id = "full_catalog"
     title = "Full catalog"
-    paper = "The baseline of: Clearing MCP Navigation Fog with Economics-Aware Hierarchical Tool Routing"
+    paper = f"The baseline of: {EHRR}"
     summary = "No routing: every definition goes before the model; shown is what similarity alone would pick from all."
-    parameters = MatchingParameters
     score = "similarity"
 
     def decide(self, query: Query, context: RoutingContext, parameters: MatchingParameters) -> RoutingResult:

@@ -10,7 +10,8 @@ is its request's server.
 from __future__ import annotations
 
 from core.routers.context import Query
-from core.routers.tool_fusion import FusionParameters, FusionRouter
+from core.routers.papers import ETOM
+from core.routers.tool_fusion import FusionRouter
 
 
 class Hybrid(FusionRouter):
@@ -18,9 +19,8 @@ class Hybrid(FusionRouter):
 
     id = "hybrid"
     title = "Hybrid"
-    paper = "ETOM: A Five-Level Benchmark for Evaluating Tool Orchestration within the MCP Ecosystem"
+    paper = ETOM
     summary = "MCP-Zero's structured request, looked up as ToolShed does: several wordings, no hierarchy, reranked."
-    parameters = FusionParameters
     score = "fused similarity"
 
     def first_wording(self, query: Query, text: str) -> str:

@@ -21,6 +21,7 @@ from core.routers.base import Router, RoutingResult
 from core.routers.context import Match, Query, RoutingContext
 from core.routers.enriched_documents import tool_documents
 from core.routers.orchestrator import OrchestratorParameters, RetrievalNotes, Retrieved, joined_result, orchestrate
+from core.routers.papers import ETOM
 from core.routers.parameters import SIMILARITY
 from core.routers.ranked_result import Floats, top
 
@@ -40,9 +41,8 @@ class McpZero(Router[McpZeroParameters]):
 
     id = "mcp_zero"
     title = "MCP-Zero"
-    paper = "ETOM: A Five-Level Benchmark for Evaluating Tool Orchestration within the MCP Ecosystem"
+    paper = ETOM
     summary = 'Makes a request "server: … tool: …", takes the nearest servers, then their tools by (s·t)·max(s, t).'
-    parameters = McpZeroParameters
     score = "(s·t)·max(s, t)"
 
     def decide(self, query: Query, context: RoutingContext, parameters: McpZeroParameters) -> RoutingResult:

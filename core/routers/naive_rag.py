@@ -13,6 +13,7 @@ from core.planning.base import SubQuery
 from core.routers.base import Router, RoutingResult
 from core.routers.context import Query, RoutingContext
 from core.routers.orchestrator import RetrievalNotes, joined_result
+from core.routers.papers import PA_RAG
 from core.routers.retrieval import RetrievalParameters, flat, selected
 
 
@@ -21,11 +22,8 @@ class NaiveRag(Router[RetrievalParameters]):
 
     id = "naive_rag"
     title = "Naive RAG"
-    paper = (
-        "The baseline B1 of: PA-RAG: Protocol-Aware Retrieval-Augmented Generation for Tool Discovery in MCP Ecosystems"
-    )
+    paper = f"The baseline B1 of: {PA_RAG}"
     summary = "The ten most similar tools of all, once for the whole question; a selector takes some of them."
-    parameters = RetrievalParameters
     score = "similarity"
 
     def decide(self, query: Query, context: RoutingContext, parameters: RetrievalParameters) -> RoutingResult:

@@ -25,6 +25,7 @@ from core.routers.base import Router, RoutingResult
 from core.routers.cascade import Cascade, CascadeParameters, Pruned, functional_summary
 from core.routers.context import Query, RoutingContext
 from core.routers.orchestrator import MAX_PARTS, Part, RetrievalNotes, joined_result
+from core.routers.papers import PA_RAG
 from core.routers.parameters import ABLATION, BUDGET
 from core.routers.ranked_result import top
 from core.routers.retrieval import complexity_stage, selected
@@ -47,11 +48,10 @@ class PaRag(Router[PaRagParameters]):
 
     id = "pa_rag"
     title = "PA-RAG"
-    paper = "PA-RAG: Protocol-Aware Retrieval-Augmented Generation for Tool Discovery in MCP Ecosystems"
+    paper = PA_RAG
     summary = (
         "Servers first, then their tools, reranked; a complex question is taken apart and each part looked up alone."
     )
-    parameters = PaRagParameters
     score = "chained relevance"
 
     def decide(self, query: Query, context: RoutingContext, parameters: PaRagParameters) -> RoutingResult:

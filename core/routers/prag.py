@@ -8,6 +8,7 @@ for a web search, and shares its words with tools about companies. SONAR is this
 
 from __future__ import annotations
 
+from core.routers.papers import NETMCP
 from core.routers.two_stage import TwoStageParameters, TwoStageRouter, predicted
 
 
@@ -16,7 +17,6 @@ class Prag(TwoStageRouter[TwoStageParameters]):
 
     id = "prag"
     title = "PRAG"
-    paper = "NetMCP: Network-Aware Model Context Protocol Platform for LLM Capability Extension"
+    paper = NETMCP
     summary = "Predicts the kind of tool that is wanted, then looks its words up: a few servers, a few tools, the best."
-    parameters = TwoStageParameters
     lookup = staticmethod(predicted)

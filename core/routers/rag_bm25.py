@@ -8,6 +8,7 @@ query's own, and a rewriting by the model otherwise; ties go to the higher simil
 
 from __future__ import annotations
 
+from core.routers.papers import NETMCP
 from core.routers.two_stage import TwoStageParameters, TwoStageRouter, translated
 
 
@@ -16,7 +17,6 @@ class RagBm25(TwoStageRouter[TwoStageParameters]):
 
     id = "rag_bm25"
     title = "RAG (BM25)"
-    paper = "NetMCP: Network-Aware Model Context Protocol Platform for LLM Capability Extension"
+    paper = NETMCP
     summary = "Words in common (BM25): a few servers, a few of their tools, the best of those."
-    parameters = TwoStageParameters
     lookup = staticmethod(translated)

@@ -13,6 +13,7 @@ from core.domain.decision import Stage
 from core.domain.params import Range, knob
 from core.routers.base import Router, RoutingResult
 from core.routers.context import Query, RoutingContext
+from core.routers.papers import EHRR
 from core.routers.parameters import FIT, SIMILARITY, MatchingParameters, similarity_knob
 from core.routers.ranked_result import Scored, ranked_result, top
 
@@ -31,9 +32,8 @@ class RagMcp(Router[RagMcpParameters]):
 
     id = "rag_mcp"
     title = "RAG-MCP"
-    paper = "RAG-MCP, as the benchmark of: Clearing MCP Navigation Fog with Economics-Aware Hierarchical Tool Routing"
+    paper = f"RAG-MCP, as the benchmark of: {EHRR}"
     summary = "Similarity alone: the most similar servers, then the most similar of their tools."
-    parameters = RagMcpParameters
     score = "similarity"
 
     def decide(self, query: Query, context: RoutingContext, parameters: RagMcpParameters) -> RoutingResult:

@@ -70,6 +70,17 @@ def ranked_result(
     )
 
 
+def cosine_layers(context: RoutingContext, cosine: Floats) -> tuple[Scored, Scored]:
+    """Both layers by one cosine of each tool (T,): a server is as near as its best tool; what is shown is at least 0."""
+    servers = best_tool(context, cosine)
+    return Scored(np.maximum(servers, 0), servers), Scored(np.maximum(cosine, 0), cosine)
+
+
+def servers_of(context: RoutingContext, tools: Mask | Sequence[int]) -> Mask:
+    """(S,) the servers that have at least one of these tools, given by row or as a mask (T,)."""
+    return np.isin(np.arange(len(context.server_names)), context.tool_server[tools])
+
+
 def winning_reason(ids: Sequence[str], scores: Floats, candidates: Sequence[int], score: str) -> str:
     """Why the first candidate is first, in one sentence; `score` names what `scores` (T,) are.
 

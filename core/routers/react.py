@@ -27,6 +27,7 @@ from core.planning.base import Card
 from core.routers.base import Router, RoutingResult
 from core.routers.context import Match, Query, RoutingContext
 from core.routers.orchestrator import OrchestratorParameters, RetrievalNotes, Retrieved, joined_result, orchestrate
+from core.routers.papers import ETOM
 from core.routers.parameters import SIMILARITY
 from core.routers.per_catalog import per_catalog
 from core.routers.ranked_result import Floats, Mask
@@ -48,11 +49,10 @@ class React(Router[ReactParameters]):
 
     id = "react"
     title = "ReAct"
-    paper = "ETOM: A Five-Level Benchmark for Evaluating Tool Orchestration within the MCP Ecosystem"
+    paper = ETOM
     summary = (
         "Reasons over names and descriptions, without retrieval: picks servers, then a tool of theirs, step by step."
     )
-    parameters = ReactParameters
     score = "fit of the description"
 
     def decide(self, query: Query, context: RoutingContext, parameters: ReactParameters) -> RoutingResult:

@@ -15,6 +15,7 @@ import numpy as np
 from core.domain.decision import Stage
 from core.reranking import NONE
 from core.routers.context import Query, RoutingContext
+from core.routers.papers import NETMCP
 from core.routers.rerank_step import RerankingParameters, rerank_share_knob, reranked, reranker_knob
 from core.routers.two_stage import Retrieval, StageScores, TwoStageParameters, TwoStageRouter, translated
 
@@ -32,9 +33,8 @@ class RerankRag(TwoStageRouter[RerankRagParameters]):
 
     id = "rerank_rag"
     title = "RerankRAG"
-    paper = "NetMCP: Network-Aware Model Context Protocol Platform for LLM Capability Extension"
+    paper = NETMCP
     summary = "Words in common (BM25) keep a few tools of a few servers; a reranker decides among those."
-    parameters = RerankRagParameters
     score = "reranked score"
     lookup = staticmethod(translated)
 

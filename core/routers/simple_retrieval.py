@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from core.domain.decision import Stage
 from core.domain.params import Range, knob
 from core.routers.base import Router, RoutingResult
 from core.routers.context import Query, RoutingContext
+from core.routers.papers import TOOL_ATTENTION
 from core.routers.parameters import SIMILARITY, CandidateParameters
-from core.routers.ranked_result import Scored, best_tool, ranked_result
+from core.routers.ranked_result import cosine_layers, ranked_result
 
 
 @dataclass(frozen=True)
@@ -32,20 +31,17 @@ class SimpleRetrieval(Router[SimpleRetrievalParameters]):
 
     id = "simple_retrieval"
     title = "Simple retrieval"
-    paper = "The baseline B3 of: Tool Attention Is All You Need"
+    paper = f"The baseline B3 of: {TOOL_ATTENTION}"
     summary = "The ten tools whose texts are most similar, all of their schemas, no gate."
-    parameters = SimpleRetrievalParameters
     score = "cosine"
 
     def decide(self, query: Query, context: RoutingContext, parameters: SimpleRetrievalParameters) -> RoutingResult:
         """Top-k by cosine over all tools."""
         cosine = query.cosines("tools", "full")
-        servers = best_tool(context, cosine)
         found = min(parameters.n, len(cosine))
         return ranked_result(
             context,
-            Scored(np.maximum(servers, 0), servers),
-            Scored(np.maximum(cosine, 0), cosine),
+            *cosine_layers(context, cosine),
             n=parameters.n,
             score=self.score,
             stages=(Stage("retrieved", "tools", found, len(cosine), "Highest cosine; their schemas are exposed."),),

@@ -19,6 +19,7 @@ from core.domain.decision import Stage
 from core.domain.params import SHARE, Range, knob
 from core.network.score import NEUTRAL, Weights, network_score
 from core.routers.context import Query, RoutingContext
+from core.routers.papers import NETMCP
 from core.routers.ranked_result import Floats, Mask
 from core.routers.two_stage import Retrieval, StageScores, TwoStageParameters, TwoStageRouter, predicted
 
@@ -65,9 +66,8 @@ class Sonar(TwoStageRouter[SonarParameters]):
 
     id = "sonar"
     title = "SONAR"
-    paper = "NetMCP: Network-Aware Model Context Protocol Platform for LLM Capability Extension"
+    paper = NETMCP
     summary = "Predicts the kind of tool that is wanted, finds it by words, and weighs that against recent latencies."
-    parameters = SonarParameters
     score = "weighted score of expertise and network"
     lookup = staticmethod(predicted)
 

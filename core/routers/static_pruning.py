@@ -22,8 +22,9 @@ from core.domain.params import Range, knob
 from core.domain.trace import DROPS, KEPT, Drop
 from core.routers.base import Router, RoutingResult
 from core.routers.context import Query, RoutingContext
+from core.routers.papers import TOOL_ATTENTION
 from core.routers.parameters import SIMILARITY, CandidateParameters
-from core.routers.ranked_result import Scored, best_tool, ranked_result
+from core.routers.ranked_result import cosine_layers, ranked_result, servers_of
 
 STAND_IN = "auto"
 
@@ -43,9 +44,8 @@ class StaticPruning(Router[StaticPruningParameters]):
 
     id = "static_pruning"
     title = "Static pruning"
-    paper = "The baseline B2 of: Tool Attention Is All You Need"
+    paper = f"The baseline B2 of: {TOOL_ATTENTION}"
     summary = "A fixed list of 30 tools, all of whose schemas are exposed; what is not in the list does not exist."
-    parameters = StaticPruningParameters
     score = "cosine"
 
     def decide(self, query: Query, context: RoutingContext, parameters: StaticPruningParameters) -> RoutingResult:
@@ -55,13 +55,11 @@ class StaticPruning(Router[StaticPruningParameters]):
         rows = [row for name in names if (row := context.catalog.tool_row.get(name)) is not None]
         dropped = np.full(len(cosine), DROPS.index(Drop.PRUNED), dtype=np.int8)
         dropped[rows] = KEPT
-        servers = best_tool(context, cosine)
         return ranked_result(
             context,
-            Scored(np.maximum(servers, 0), servers),
-            Scored(np.maximum(cosine, 0), cosine),
+            *cosine_layers(context, cosine),
             n=parameters.n,
-            shortlisted=np.isin(np.arange(len(servers)), context.tool_server[rows]),
+            shortlisted=servers_of(context, rows),
             dropped=dropped,
             score=self.score,
             stages=(

@@ -33,9 +33,10 @@ from core.domain.preconditions import EVERYTHING, AgentState
 from core.domain.trace import DROPS, KEPT, Drop
 from core.routers.base import Router, RoutingResult
 from core.routers.context import Query, RoutingContext
+from core.routers.papers import TOOL_ATTENTION
 from core.routers.parameters import ABLATION, SIMILARITY, CandidateParameters
 from core.routers.per_catalog import per_catalog
-from core.routers.ranked_result import NO_TOOLS, Floats, Mask, Scored, best_tool, ranked_result
+from core.routers.ranked_result import NO_TOOLS, Floats, Mask, cosine_layers, ranked_result, servers_of
 
 STATE = "agent state"
 
@@ -79,11 +80,10 @@ class ToolAttention(Router[ToolAttentionParameters]):
 
     id = "tool_attention"
     title = "Tool Attention"
-    paper = "Tool Attention Is All You Need: Dynamic Tool Gating and Lazy Schema Loading"
+    paper = f"{TOOL_ATTENTION}: Dynamic Tool Gating and Lazy Schema Loading"
     summary = (
         "Overlap of intent and summary, gated by a threshold and the agent's state; schemas of the active tools alone."
     )
-    parameters = ToolAttentionParameters
     score = "ISO"
 
     def decide(self, query: Query, context: RoutingContext, parameters: ToolAttentionParameters) -> RoutingResult:
@@ -94,13 +94,11 @@ class ToolAttention(Router[ToolAttentionParameters]):
         remarks = _unmet(context.catalog, above, parameters.state()) if parameters.preconditions else {}
         dropped = np.where(above, KEPT, DROPS.index(Drop.BELOW_THRESHOLD)).astype(np.int8)
         dropped[list(remarks)] = DROPS.index(Drop.GATED)
-        servers = best_tool(context, iso)
         result = ranked_result(
             context,
-            Scored(np.maximum(servers, 0), servers),
-            Scored(np.maximum(iso, 0), iso),
+            *cosine_layers(context, iso),
             n=parameters.n,
-            shortlisted=np.isin(np.arange(len(servers)), context.tool_server[above]),
+            shortlisted=servers_of(context, above),
             dropped=dropped,
             score=self.score,
             no_candidate="" if KEPT in dropped else _why_none(context, iso, remarks),

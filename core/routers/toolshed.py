@@ -11,7 +11,8 @@ made by rules, the reranker is one of `core.reranking`, and a server's score is 
 from __future__ import annotations
 
 from core.routers.context import Query
-from core.routers.tool_fusion import FusionParameters, FusionRouter
+from core.routers.papers import ETOM
+from core.routers.tool_fusion import FusionRouter
 
 
 class Toolshed(FusionRouter):
@@ -19,9 +20,8 @@ class Toolshed(FusionRouter):
 
     id = "toolshed"
     title = "ToolShed"
-    paper = "ETOM: A Five-Level Benchmark for Evaluating Tool Orchestration within the MCP Ecosystem"
+    paper = ETOM
     summary = "Enriched tool documents, looked up in several wordings without a hierarchy, merged and reranked."
-    parameters = FusionParameters
     score = "fused similarity"
 
     def first_wording(self, query: Query, text: str) -> str:
