@@ -17,12 +17,11 @@ from core.routers.retrieval import complexity_stage
 
 
 class AdaptiveRag(Router[AgenticParameters]):
-    """Classify, then retrieve once or step by step."""
+    """A simple question goes through Naive RAG, a complex one through Agentic RAG, as its wording says."""
 
     id = "adaptive_rag"
     title = "Adaptive RAG"
     paper = f"The baseline B3 of: {PA_RAG}"
-    summary = "A simple question goes through Naive RAG, a complex one through Agentic RAG, as its wording says."
     score = "similarity"
 
     def decide(self, query: Query, context: RoutingContext, parameters: AgenticParameters) -> RoutingResult:

@@ -40,12 +40,11 @@ class AgenticParameters(RetrievalParameters):
 
 
 class AgenticRag(Router[AgenticParameters]):
-    """Think, look up, act, observe."""
+    """Step by step: flat retrieval for each thought, in a context that holds all the steps before."""
 
     id = "agentic_rag"
     title = "Agentic RAG (ReAct)"
     paper = f"The baseline B2 of: {PA_RAG}"
-    summary = "Step by step: flat retrieval for each thought, in a context that holds all the steps before."
     score = "similarity"
 
     def decide(self, query: Query, context: RoutingContext, parameters: AgenticParameters) -> RoutingResult:

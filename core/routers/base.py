@@ -48,12 +48,16 @@ class RoutingResult:
 
 
 class Router(ABC, Generic[P]):
-    """A routing algorithm and the type of its parameters. A subclass sets the class variables and fills `decide`."""
+    """A routing algorithm and the type of its parameters.
+
+    A subclass sets the class variables and fills `decide`; its docstring is the sentence that pages and lists show.
+    """
 
     id: ClassVar[str]
     title: ClassVar[str]
     paper: ClassVar[str]
     summary: ClassVar[str]
+    """Taken from the docstring."""
     parameters: ClassVar[type[Parameters]]
     """Taken from the brackets of `Router[...]`."""
     score: ClassVar[str]
@@ -63,6 +67,7 @@ class Router(ABC, Generic[P]):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        cls.summary = cls.__doc__ or ""
         for base in cls.__dict__.get("__orig_bases__", ()):
             for argument in get_args(base):
                 if isinstance(argument, type) and issubclass(argument, Parameters):

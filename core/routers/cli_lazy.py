@@ -50,12 +50,11 @@ class CliLazyParameters(CandidateParameters):
 
 
 class CliLazy(Router[CliLazyParameters]):
-    """Look tools up when they are needed."""
+    """Only servers are in the prompt; tools are found by words with a search command and described one by one."""
 
     id = "cli_lazy"
     title = "CLI lazy discovery"
     paper = f"The baseline B4 of: {TOOL_ATTENTION}"
-    summary = "Only servers are in the prompt; tools are found by words with a search command and described one by one."
     score = "cosine"
 
     def decide(self, query: Query, context: RoutingContext, parameters: CliLazyParameters) -> RoutingResult:

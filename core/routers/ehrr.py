@@ -28,14 +28,11 @@ NOT_SHORTLISTED, REJECTED, NOT_AFFORDABLE, OUTRANKED, NOT_WORTH = map(
 
 
 class Ehrr(Router[EhrrParameters]):
-    """The economics-aware router."""
+    """Utility of servers, posted-price auction, utility of tools: similarity against time, reliability and price."""
 
     id = "ehrr"
     title = "EHRR"
     paper = EHRR
-    summary = (
-        "Utility of servers, posted-price auction, utility of tools: similarity against time, reliability and price."
-    )
     score = "utility"
     economic = True
 

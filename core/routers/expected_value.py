@@ -45,12 +45,11 @@ class ExpectedValueParameters(LearningParameters, CandidateParameters):
 
 
 class ExpectedValue(Router[ExpectedValueParameters]):
-    """Plans what to try first, what next, and when to stop."""
+    """The order of tries that is worth most: chance of success, price, time and the cost of wrong calls in one currency."""
 
     id = "expected_value"
     title = "Expected value"
     paper = "Ours; optimal search after Weitzman, Optimal Search for the Best Alternative"
-    summary = "The order of tries that is worth most: chance of success, price, time and the cost of wrong calls in one currency."
     score = "expected value of one try"
 
     def decide(self, query: Query, context: RoutingContext, parameters: ExpectedValueParameters) -> RoutingResult:

@@ -17,12 +17,11 @@ from core.routers.ranked_result import Scored, ranked_result
 
 
 class FullCatalog(Router[MatchingParameters]):
-    """No routing at all."""
+    """No routing: every definition goes before the model; shown is what similarity alone would pick from all."""
 
     id = "full_catalog"
     title = "Full catalog"
     paper = f"The baseline of: {EHRR}"
-    summary = "No routing: every definition goes before the model; shown is what similarity alone would pick from all."
     score = "similarity"
 
     def decide(self, query: Query, context: RoutingContext, parameters: MatchingParameters) -> RoutingResult:

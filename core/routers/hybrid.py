@@ -15,12 +15,11 @@ from core.routers.tool_fusion import FusionRouter
 
 
 class Hybrid(FusionRouter):
-    """A structured request, flat retrieval."""
+    """MCP-Zero's structured request, looked up as ToolShed does: several wordings, no hierarchy, reranked."""
 
     id = "hybrid"
     title = "Hybrid"
     paper = ETOM
-    summary = "MCP-Zero's structured request, looked up as ToolShed does: several wordings, no hierarchy, reranked."
     score = "fused similarity"
 
     def first_wording(self, query: Query, text: str) -> str:

@@ -37,12 +37,11 @@ class McpZeroParameters(OrchestratorParameters):
 
 
 class McpZero(Router[McpZeroParameters]):
-    """A structured request, servers first."""
+    """Makes a request "server: … tool: …", takes the nearest servers, then their tools by (s·t)·max(s, t)."""
 
     id = "mcp_zero"
     title = "MCP-Zero"
     paper = ETOM
-    summary = 'Makes a request "server: … tool: …", takes the nearest servers, then their tools by (s·t)·max(s, t).'
     score = "(s·t)·max(s, t)"
 
     def decide(self, query: Query, context: RoutingContext, parameters: McpZeroParameters) -> RoutingResult:

@@ -18,12 +18,11 @@ from core.routers.retrieval import RetrievalParameters, flat, selected
 
 
 class NaiveRag(Router[RetrievalParameters]):
-    """Retrieve once, select."""
+    """The ten most similar tools of all, once for the whole question; a selector takes some of them."""
 
     id = "naive_rag"
     title = "Naive RAG"
     paper = f"The baseline B1 of: {PA_RAG}"
-    summary = "The ten most similar tools of all, once for the whole question; a selector takes some of them."
     score = "similarity"
 
     def decide(self, query: Query, context: RoutingContext, parameters: RetrievalParameters) -> RoutingResult:

@@ -44,14 +44,11 @@ class PaRagParameters(CascadeParameters):
 
 
 class PaRag(Router[PaRagParameters]):
-    """A cascade over servers and tools, once or for each sub-query."""
+    """Servers first, then their tools, reranked; a complex question is taken apart and each part looked up alone."""
 
     id = "pa_rag"
     title = "PA-RAG"
     paper = PA_RAG
-    summary = (
-        "Servers first, then their tools, reranked; a complex question is taken apart and each part looked up alone."
-    )
     score = "chained relevance"
 
     def decide(self, query: Query, context: RoutingContext, parameters: PaRagParameters) -> RoutingResult:

@@ -13,10 +13,9 @@ from core.routers.two_stage import TwoStageParameters, TwoStageRouter, predicted
 
 
 class Prag(TwoStageRouter[TwoStageParameters]):
-    """Tool prediction, then words in common."""
+    """Predicts the kind of tool that is wanted, then looks its words up: a few servers, a few tools, the best."""
 
     id = "prag"
     title = "PRAG"
     paper = NETMCP
-    summary = "Predicts the kind of tool that is wanted, then looks its words up: a few servers, a few tools, the best."
     lookup = staticmethod(predicted)

@@ -13,10 +13,9 @@ from core.routers.two_stage import TwoStageParameters, TwoStageRouter, translate
 
 
 class RagBm25(TwoStageRouter[TwoStageParameters]):
-    """Words alone, in two stages."""
+    """Words in common (BM25): a few servers, a few of their tools, the best of those."""
 
     id = "rag_bm25"
     title = "RAG (BM25)"
     paper = NETMCP
-    summary = "Words in common (BM25): a few servers, a few of their tools, the best of those."
     lookup = staticmethod(translated)

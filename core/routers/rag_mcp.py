@@ -28,12 +28,11 @@ class RagMcpParameters(MatchingParameters):
 
 
 class RagMcp(Router[RagMcpParameters]):
-    """Retrieval without economics."""
+    """Similarity alone: the most similar servers, then the most similar of their tools."""
 
     id = "rag_mcp"
     title = "RAG-MCP"
     paper = f"RAG-MCP, as the benchmark of: {EHRR}"
-    summary = "Similarity alone: the most similar servers, then the most similar of their tools."
     score = "similarity"
 
     def decide(self, query: Query, context: RoutingContext, parameters: RagMcpParameters) -> RoutingResult:

@@ -45,14 +45,11 @@ class ReactParameters(OrchestratorParameters):
 
 
 class React(Router[ReactParameters]):
-    """Reasoning over names and descriptions, step by step."""
+    """Reasons over names and descriptions, without retrieval: picks servers, then a tool of theirs, step by step."""
 
     id = "react"
     title = "ReAct"
     paper = ETOM
-    summary = (
-        "Reasons over names and descriptions, without retrieval: picks servers, then a tool of theirs, step by step."
-    )
     score = "fit of the description"
 
     def decide(self, query: Query, context: RoutingContext, parameters: ReactParameters) -> RoutingResult:

@@ -29,12 +29,11 @@ class RerankRagParameters(RerankingParameters, TwoStageParameters):
 
 
 class RerankRag(TwoStageRouter[RerankRagParameters]):
-    """Words in common, then a closer look."""
+    """Words in common (BM25) keep a few tools of a few servers; a reranker decides among those."""
 
     id = "rerank_rag"
     title = "RerankRAG"
     paper = NETMCP
-    summary = "Words in common (BM25) keep a few tools of a few servers; a reranker decides among those."
     score = "reranked score"
     lookup = staticmethod(translated)
 

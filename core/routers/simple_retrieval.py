@@ -27,12 +27,11 @@ class SimpleRetrievalParameters(CandidateParameters):
 
 
 class SimpleRetrieval(Router[SimpleRetrievalParameters]):
-    """Cosine, and nothing else."""
+    """The ten tools whose texts are most similar, all of their schemas, no gate."""
 
     id = "simple_retrieval"
     title = "Simple retrieval"
     paper = f"The baseline B3 of: {TOOL_ATTENTION}"
-    summary = "The ten tools whose texts are most similar, all of their schemas, no gate."
     score = "cosine"
 
     def decide(self, query: Query, context: RoutingContext, parameters: SimpleRetrievalParameters) -> RoutingResult:

@@ -62,12 +62,11 @@ class SonarParameters(TwoStageParameters):
 
 
 class Sonar(TwoStageRouter[SonarParameters]):
-    """Expertise and the network."""
+    """Predicts the kind of tool that is wanted, finds it by words, and weighs that against recent latencies."""
 
     id = "sonar"
     title = "SONAR"
     paper = NETMCP
-    summary = "Predicts the kind of tool that is wanted, finds it by words, and weighs that against recent latencies."
     score = "weighted score of expertise and network"
     lookup = staticmethod(predicted)
 

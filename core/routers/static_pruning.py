@@ -40,12 +40,11 @@ class StaticPruningParameters(CandidateParameters):
 
 
 class StaticPruning(Router[StaticPruningParameters]):
-    """A list that does not change."""
+    """A fixed list of 30 tools, all of whose schemas are exposed; what is not in the list does not exist."""
 
     id = "static_pruning"
     title = "Static pruning"
     paper = f"The baseline B2 of: {TOOL_ATTENTION}"
-    summary = "A fixed list of 30 tools, all of whose schemas are exposed; what is not in the list does not exist."
     score = "cosine"
 
     def decide(self, query: Query, context: RoutingContext, parameters: StaticPruningParameters) -> RoutingResult:

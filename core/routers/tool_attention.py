@@ -76,14 +76,11 @@ def summaries(catalog: Catalog, limit_tokens: int) -> Pool:
 
 
 class ToolAttention(Router[ToolAttentionParameters]):
-    """Overlap, gate, two phases."""
+    """Overlap of intent and summary, gated by a threshold and the agent's state; schemas of the active tools alone."""
 
     id = "tool_attention"
     title = "Tool Attention"
     paper = f"{TOOL_ATTENTION}: Dynamic Tool Gating and Lazy Schema Loading"
-    summary = (
-        "Overlap of intent and summary, gated by a threshold and the agent's state; schemas of the active tools alone."
-    )
     score = "ISO"
 
     def decide(self, query: Query, context: RoutingContext, parameters: ToolAttentionParameters) -> RoutingResult:

@@ -16,12 +16,11 @@ from core.routers.tool_fusion import FusionRouter
 
 
 class Toolshed(FusionRouter):
-    """Multi-query retrieval over enriched documents."""
+    """Enriched tool documents, looked up in several wordings without a hierarchy, merged and reranked."""
 
     id = "toolshed"
     title = "ToolShed"
     paper = ETOM
-    summary = "Enriched tool documents, looked up in several wordings without a hierarchy, merged and reranked."
     score = "fused similarity"
 
     def first_wording(self, query: Query, text: str) -> str:
