@@ -49,7 +49,7 @@ class State(Parameters):
     def to_json(self) -> dict[str, Any]:
         """The state as profiles keep it: its name and what differs from its defaults.
 
-        >>> from core.network.ideal import Ideal
+        >>> from core.network.gaussian import Ideal
         >>> Ideal(base_ms=30).to_json()
         {'state': 'ideal', 'base_ms': 30.0}
         """
@@ -59,7 +59,7 @@ class State(Parameters):
 def latencies_ms(states: Sequence[State], steps: int, *, step_s: float, seed: np.random.SeedSequence) -> Array:
     """(N,) latencies in ms of a server under several states at once.
 
-    >>> from core.network.ideal import Ideal
+    >>> from core.network.gaussian import Ideal
     >>> from core.network.outage import Outage
     >>> calm, broken = Ideal(base_ms=20, spread_ms=0), Outage(base_ms=0, spread_ms=0, start=1)
     >>> latencies_ms([calm, broken], 2, step_s=10, seed=np.random.SeedSequence(1)).tolist()
@@ -74,11 +74,6 @@ def latencies_ms(states: Sequence[State], steps: int, *, step_s: float, seed: np
     return np.maximum(added, least)
 
 
-def noise(base_ms: float, spread_ms: float, steps: int, rng: np.random.Generator) -> Array:
-    """(N,) Gaussian latencies around a base, in ms."""
-    return base_ms + spread_ms * rng.standard_normal(steps)
-
-
 def base_knob(default: float, what: str = "Latency while nothing happens.") -> Any:
     """A latency in ms."""
     return knob(default, Range(0.0, 5000.0, 5.0, "ms"), group="network", help=what)
@@ -87,3 +82,15 @@ def base_knob(default: float, what: str = "Latency while nothing happens.") -> A
 def spread_knob(default: float) -> Any:
     """A standard deviation in ms."""
     return knob(default, Range(0.0, 2000.0, 1.0, "ms"), group="network", help="Standard deviation of it.")
+
+
+@dataclass(frozen=True)
+class Noisy(State):
+    """A state with Gaussian noise around a base; its defaults are those of a server nearby."""
+
+    base_ms: float = base_knob(20.0)
+    spread_ms: float = spread_knob(2.0)
+
+    def noise(self, steps: int, rng: np.random.Generator) -> Array:
+        """(N,) base + spread * z, z normal, in ms."""
+        return self.base_ms + self.spread_ms * rng.standard_normal(steps)

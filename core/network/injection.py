@@ -47,7 +47,7 @@ class Injection:
 
     `give_up_s` is how long connecting to a silent server is tried.
 
-    >>> from core.network.ideal import Ideal
+    >>> from core.network.gaussian import Ideal
     >>> injection = Injection(Traces.of({"a": [Ideal(base_ms=20, spread_ms=0)]}, 1))
     >>> injection.at = 0
     >>> str(injection.fault("a")), injection.fault("unknown")

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.params import FINE_SHARE, Range, knob
-from core.network.base import OUTAGE_MS, Effect, State, base_knob, noise, spread_knob
+from core.network.base import OUTAGE_MS, Effect, Noisy, base_knob, spread_knob
 from core.shared.errors import ParameterError
 
 
 @dataclass(frozen=True)
-class Outage(State):
+class Outage(Noisy):
     """Crashes, partitions, a region that is gone. Down for start * mean / (1 + start * mean) of the time, about."""
 
     id = "outage"
@@ -33,7 +33,7 @@ class Outage(State):
         help="Latency while down.")  # fmt: skip
 
     def __post_init__(self) -> None:
-        State.__post_init__(self)
+        Noisy.__post_init__(self)
         if self.longest < self.shortest:
             raise ParameterError(f"longest = {self.longest} is below shortest = {self.shortest}; raise it.")
 
@@ -43,7 +43,7 @@ class Outage(State):
         span = self.longest - self.shortest + 1
         length = self.shortest + np.floor(span * lengths.random(steps)).astype(np.int64)
         down = down_steps(starts.random(steps) < self.start, length)
-        return Effect(noise(self.base_ms, self.spread_ms, steps, calm), np.where(down, self.down_ms, 0.0))
+        return Effect(self.noise(steps, calm), np.where(down, self.down_ms, 0.0))
 
 
 def down_steps(begins: NDArray[np.bool_], length: NDArray[np.int64]) -> NDArray[np.bool_]:

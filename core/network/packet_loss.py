@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.domain.params import Range, knob
-from core.network.base import Effect, State, base_knob, noise, spread_knob
+from core.network.base import Effect, Noisy, base_knob, spread_knob
 
 MOST_RETRIES = 6
 
 
 @dataclass(frozen=True)
-class PacketLoss(State):
+class PacketLoss(Noisy):
     """A bad cable or a full queue. With 200 ms to the first retry, the third in a row is an outage."""
 
     id = "packet_loss"
@@ -33,4 +33,4 @@ class PacketLoss(State):
         calm, losses = rng.spawn(2)
         draws = losses.random(steps)
         lost = np.sum(draws[:, None] < self.loss ** np.arange(1, MOST_RETRIES + 1), axis=1)
-        return Effect(noise(self.base_ms, self.spread_ms, steps, calm) + self.retry_ms * (2.0**lost - 1))
+        return Effect(self.noise(steps, calm) + self.retry_ms * (2.0**lost - 1))

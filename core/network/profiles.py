@@ -26,7 +26,7 @@ import numpy as np
 from core.domain.catalog import Server
 from core.network import STATES
 from core.network.base import STEP_S, State
-from core.network.ideal import Ideal
+from core.network.gaussian import Ideal
 from core.network.traces import Traces
 from core.shared.errors import CatalogError, ParameterError, UnknownNameError
 

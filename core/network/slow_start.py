@@ -10,19 +10,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.domain.params import Range, knob
-from core.network.base import Effect, State, base_knob, noise, spread_knob
+from core.network.base import Effect, Noisy, base_knob
 
 
 @dataclass(frozen=True)
-class SlowStart(State):
+class SlowStart(Noisy):
     """Empty caches, a container that was scaled to zero; started anew every `restarts_s`, or once."""
 
     id = "slow_start"
     title = "Slow start"
     summary = "Slow at first, then fast."
 
-    base_ms: float = base_knob(20.0)
-    spread_ms: float = spread_knob(2.0)
     extra_ms: float = base_knob(800.0, "On top of it right after a start.")
     settles_s: float = knob(300.0, Range(1.0, 86_400.0, 10.0, "s"), group="network",
         help="Time in which it falls to a third.")  # fmt: skip
@@ -34,4 +32,4 @@ class SlowStart(State):
         time_s = np.arange(steps) * step_s
         since_s = time_s if self.restarts_s is None else time_s % self.restarts_s
         cold = self.extra_ms * np.exp(-since_s / self.settles_s)
-        return Effect(noise(self.base_ms, self.spread_ms, steps, rng) + cold)
+        return Effect(self.noise(steps, rng) + cold)

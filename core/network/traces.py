@@ -36,7 +36,7 @@ class Traces:
     def of(cls, states: Mapping[str, Sequence[State]], steps: int, *, seed: int = 0, step_s: float = STEP_S) -> Traces:
         """Generate traces. A server's trace depends on the seed, its name and its states, and not on the other servers.
 
-        >>> from core.network.ideal import Ideal
+        >>> from core.network.gaussian import Ideal
         >>> one = Traces.of({"a": [Ideal()]}, 5)
         >>> bool((Traces.of({"b": [Ideal()], "a": [Ideal()]}, 9).latency_s[1, :5] == one.latency_s[0]).all())
         True

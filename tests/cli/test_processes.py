@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from core.network.ideal import Ideal
+from core.network.gaussian import Ideal
 from core.network.profiles import Profile
 from tests.cli.conftest import ROOT, Command, command, server, tool, wait_for
 

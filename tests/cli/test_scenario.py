@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.network.ideal import Ideal
+from core.network.gaussian import Ideal
 from core.network.outage import Outage
 from core.network.profiles import Profile, load_profile
 from core.network.saved import NetworkProfiles

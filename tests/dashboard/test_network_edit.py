@@ -14,8 +14,7 @@ from streamlit.testing.v1 import AppTest
 from core.app import App
 from core.domain.catalog import Server
 from core.network.draft import Draft, DraftRule
-from core.network.high_latency import HighLatency
-from core.network.ideal import Ideal
+from core.network.gaussian import HighLatency, Ideal
 from core.network.profiles import Profile, load_profile
 from core.network.saved import NetworkProfiles
 from dashboard.pages.network.editor.dialog import STEPS_SHOWN, preview_curves

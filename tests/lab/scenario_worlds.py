@@ -5,9 +5,7 @@ import numpy as np
 from core.lab.scenarios.measures import Setting, measured
 from core.lab.scenarios.simulation import walk
 from core.network.fluctuating import Fluctuating
-from core.network.high_jitter import HighJitter
-from core.network.high_latency import HighLatency
-from core.network.ideal import Ideal
+from core.network.gaussian import HighJitter, HighLatency, Ideal
 from core.network.outage import Outage
 from core.network.profiles import Profile
 from core.routers import ROUTERS

@@ -8,7 +8,7 @@ import pytest
 from core.domain.outcome import OutcomeKind
 from core.lab.scenarios.measures import Judge
 from core.lab.scenarios.simulation import walk
-from core.network.high_jitter import HighJitter
+from core.network.gaussian import HighJitter
 from core.network.outage import Outage
 from core.network.profiles import Profile
 from core.planning.rules import RulesPlanner

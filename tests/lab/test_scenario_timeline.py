@@ -6,7 +6,7 @@ import numpy as np
 
 from core.lab.scenarios.simulation import walk
 from core.lab.scenarios.timeline import changes, curves, decision_at
-from core.network.ideal import Ideal
+from core.network.gaussian import Ideal
 from core.network.outage import Outage
 from core.network.profiles import Profile
 from core.network.traces import Traces

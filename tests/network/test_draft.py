@@ -8,8 +8,7 @@ from core.domain.catalog import Server
 from core.network import STATES
 from core.network.draft import MOST_STATES, Draft, DraftRule
 from core.network.fluctuating import Fluctuating
-from core.network.high_jitter import HighJitter
-from core.network.ideal import Ideal
+from core.network.gaussian import HighJitter, Ideal
 from core.network.outage import Outage
 from core.network.profiles import Profile, Rule, load_profile, shipped_profiles
 from core.shared.errors import CatalogError

@@ -6,8 +6,7 @@ import pytest
 
 from core.domain.catalog import Server
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
-from core.network.high_jitter import HighJitter
-from core.network.ideal import Ideal
+from core.network.gaussian import HighJitter, Ideal
 from core.network.outage import Outage
 from core.network.profiles import Profile, Rule, load_profile, parse_profile, shipped_profiles
 from core.shared.errors import CatalogError, UnknownNameError

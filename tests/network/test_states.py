@@ -6,9 +6,7 @@ import pytest
 from core.network import STATES
 from core.network.base import latencies_ms
 from core.network.fluctuating import Fluctuating
-from core.network.high_jitter import HighJitter
-from core.network.high_latency import HighLatency
-from core.network.ideal import Ideal
+from core.network.gaussian import HighJitter, HighLatency, Ideal
 from core.network.outage import Outage
 from core.network.packet_loss import PacketLoss
 from core.network.slow_start import SlowStart

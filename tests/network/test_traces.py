@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from core.network.high_jitter import HighJitter
-from core.network.ideal import Ideal
+from core.network.gaussian import HighJitter, Ideal
 from core.network.traces import CallHistory, Traces, TraceView
 
 STATES = {"a": [Ideal()], "b": [HighJitter()]}
