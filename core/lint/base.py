@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.catalog import Catalog, Tool
+from core.domain.catalog import Catalog, Server, Tool
 from core.domain.definitions import definition_text
 from core.domain.lint import Finding, Severity
 from core.index.catalog_index import CatalogIndex
@@ -109,6 +109,38 @@ class ToolRule(Rule):
     @abstractmethod
     def look(self, tool: Tool) -> tuple[str, str, str] | None:
         """Reason, place and evidence of a finding, or None where the tool is in order."""
+
+
+class PassageRule(Rule):
+    """A rule that looks at one text at a time, whoever's it is."""
+
+    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:  # noqa: ARG002 - passages say all
+        for passage in context.passages:
+            if found := self.look(passage):
+                reason, evidence = found
+                yield self.finding(
+                    reason, server=passage.server, tool=passage.tool, where=passage.where, evidence=evidence
+                )
+
+    @abstractmethod
+    def look(self, passage: Passage) -> tuple[str, str] | None:
+        """Reason and evidence of a finding, or None where the text is in order."""
+
+
+class ServerRule(Rule):
+    """A rule that looks at one server at a time."""
+
+    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
+        start = 0
+        for server in catalog.servers:
+            rows = slice(start, start + len(server.tools))
+            start = rows.stop
+            if reason := self.look(server, rows, context):
+                yield self.finding(reason, server=server.name)
+
+    @abstractmethod
+    def look(self, server: Server, rows: slice, context: Context) -> str:
+        """The reason of a finding, "" where the server is in order. `rows` are its tools' in the context's arrays."""
 
 
 def listed(names: list[str]) -> str:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from core.domain.catalog import Catalog, Tool, words
-from core.domain.lint import Finding, Severity
+from core.domain.catalog import Server, Tool, words
+from core.domain.lint import Severity
 from core.index.text_views import FULL_CHARACTERS
-from core.lint.base import Context, Rule, ToolRule
+from core.lint.base import Context, ServerRule, ToolRule
 from core.lint.vocabulary import VOCABULARY
 
 FEWEST_WORDS = 3  # "List Git branches" says what a tool does; two words are a name over again
@@ -34,7 +33,7 @@ class MissingDescription(ToolRule):
         return None if tool.description.strip() else ("The tool says nothing about itself.", "", "")
 
 
-class MissingServerDescription(Rule):
+class MissingServerDescription(ServerRule):
     """A server without a description."""
 
     id = "missing_server_description"
@@ -43,10 +42,8 @@ class MissingServerDescription(Rule):
     why = "Servers are short-listed by what they say; without it their tools' names stand in."
     advice = "Write one sentence on what the server is for."
 
-    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:  # noqa: ARG002 - the servers say all
-        for server in catalog.servers:
-            if not server.description.strip():
-                yield self.finding("The server says nothing about itself.", server=server.name)
+    def look(self, server: Server, rows: slice, context: Context) -> str:  # noqa: ARG002 - its description says all
+        return "" if server.description.strip() else "The server says nothing about itself."
 
 
 class VagueDescription(ToolRule):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from core.domain.catalog import Catalog
-from core.domain.lint import Finding, Severity
-from core.lint.base import Context, Rule
+from core.domain.lint import Severity
+from core.lint.base import PassageRule
+from core.lint.passages import Passage
 
 BLOB_CHARACTERS = 120  # of one encoded run: longer than keys, hashes and links that serve as examples
 _BLOB = re.compile(
@@ -15,7 +14,7 @@ _BLOB = re.compile(
 )
 
 
-class EncodedText(Rule):
+class EncodedText(PassageRule):
     """Sentences in base64, hexadecimal or escapes, and runs that nobody can read."""
 
     id = "encoded_text"
@@ -24,14 +23,9 @@ class EncodedText(Rule):
     why = "A model decodes what a reviewer passes over; a description has no reason to be unreadable."
     advice = "Read what it says; a description should be plain text, and an example short."
 
-    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:  # noqa: ARG002 - passages say all
-        for passage in context.passages:
-            if passage.encoding:
-                reason = f"The {passage.where} holds a sentence in {passage.encoding}."
-                evidence = passage.text
-            elif match := _BLOB.search(passage.text):
-                reason = f"The {passage.where} holds {len(match[0])} characters in a row that nobody can read."
-                evidence = match[0][:60]
-            else:
-                continue
-            yield self.finding(reason, server=passage.server, tool=passage.tool, where=passage.where, evidence=evidence)
+    def look(self, passage: Passage) -> tuple[str, str] | None:
+        if passage.encoding:
+            return f"The {passage.where} holds a sentence in {passage.encoding}.", passage.text
+        if match := _BLOB.search(passage.text):
+            return f"The {passage.where} holds {len(match[0])} characters in a row that nobody can read.", match[0][:60]
+        return None

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator
 
-from core.domain.catalog import Catalog
-from core.domain.lint import Finding, Severity
-from core.lint.base import Context, Rule
+from core.domain.lint import Severity
+from core.lint.base import PassageRule
 from core.lint.passages import Passage
 from core.lint.quoting import quoted
 from core.shared.untrusted_text import INVISIBLE, TAG_OFFSET
@@ -36,7 +33,7 @@ _SPACE = re.compile(
 )
 
 
-class HiddenCharacters(Rule):
+class HiddenCharacters(PassageRule):
     """Invisible characters that carry or break text."""
 
     id = "hidden_characters"
@@ -45,18 +42,14 @@ class HiddenCharacters(Rule):
     why = "A model reads characters that people cannot see: whole instructions fit into them, and words broken by them pass filters."
     advice = "Do not put this tool before a model until they are gone; ask its author why they were there."
 
-    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:  # noqa: ARG002 - passages say all
-        for passage in context.passages:
-            if not passage.text.isascii() and (found := hidden(passage.text)):
-                fact, start, end = found
-                around = quoted(passage.text, start, end)
-                yield self.finding(
-                    f"The {passage.place} {fact}.",
-                    server=passage.server, tool=passage.tool, where=passage.where, evidence=around,
-                )  # fmt: skip
+    def look(self, passage: Passage) -> tuple[str, str] | None:
+        if passage.text.isascii() or not (found := hidden(passage.text)):
+            return None
+        fact, start, end = found
+        return f"The {passage.place} {fact}.", quoted(passage.text, start, end)
 
 
-class StrayCharacters(Rule):
+class StrayCharacters(PassageRule):
     """One invisible character or a few, as a copied text brings along."""
 
     id = "stray_characters"
@@ -65,19 +58,14 @@ class StrayCharacters(Rule):
     why = "A copied text may carry invisible characters; they cost tokens and break exact matches."
     advice = "Remove them where the text is kept."
 
-    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:  # noqa: ARG002 - passages say all
-        for passage in context.passages:
-            if passage.text.isascii() or hidden(passage.text):
-                continue
-            if found := _unneeded(passage.text):
-                names = ", ".join(f"U+{ord(c):04X}" for c in sorted(Counter(found)))
-                yield self.finding(
-                    f"The {passage.place} has {len(found)} invisible character{'s' if len(found) > 1 else ''} ({names}).",
-                    server=passage.server, tool=passage.tool, where=passage.where,
-                )  # fmt: skip
+    def look(self, passage: Passage) -> tuple[str, str] | None:
+        if passage.text.isascii() or hidden(passage.text) or not (found := _unneeded(passage.text)):
+            return None
+        names = ", ".join(f"U+{ord(c):04X}" for c in sorted(set(found)))
+        return f"The {passage.place} has {len(found)} invisible character{'s' if len(found) > 1 else ''} ({names}).", ""
 
 
-class BuriedText(Rule):
+class BuriedText(PassageRule):
     """Text behind so much empty space that a dialog does not show it."""
 
     id = "buried_text"
@@ -86,13 +74,9 @@ class BuriedText(Rule):
     why = "Space pushes text beyond the edge of the dialog in which people approve a tool; a model reads on."
     advice = "Read what stands behind the space before this tool is put before a model."
 
-    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:  # noqa: ARG002 - passages say all
-        for passage in context.passages:
-            if match := _SPACE.search(passage.text):
-                yield self.finding(
-                    _buried(passage, match), server=passage.server, tool=passage.tool, where=passage.where,
-                    evidence=passage.text[match.end() :].lstrip()[:80],
-                )  # fmt: skip
+    def look(self, passage: Passage) -> tuple[str, str] | None:
+        match = _SPACE.search(passage.text)
+        return (_buried(passage, match), passage.text[match.end() :].lstrip()[:80]) if match else None
 
 
 def hidden(text: str) -> tuple[str, int, int] | None:

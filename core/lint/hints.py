@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from core.domain.catalog import Catalog, Tool, words
-from core.domain.lint import Finding, Severity
-from core.lint.base import Context, Rule, ToolRule
+from core.domain.catalog import Server, Tool, words
+from core.domain.lint import Severity
+from core.lint.base import Context, ServerRule, ToolRule
 from core.lint.vocabulary import VOCABULARY
 
 DESTROYS, REMOVES, WRITES, READS = (VOCABULARY[kind] for kind in ("destroys", "removes", "writes", "reads"))
 
 
-class MissingHints(Rule):
+class MissingHints(ServerRule):
     """Tools that say nothing about side effects, one finding a server."""
 
     id = "missing_hints"
@@ -21,14 +19,12 @@ class MissingHints(Rule):
     why = "Without readOnlyHint and destructiveHint a client cannot tell what may be called unasked, or called again."
     advice = "Add annotations with readOnlyHint, and destructiveHint where a tool changes something."
 
-    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:  # noqa: ARG002 - the tools say all
-        for server in catalog.servers:
-            silent = [
-                tool.name for tool in server.tools if tool.hints.read_only is None and tool.hints.destructive is None
-            ]
-            if silent:
-                some = "all of its" if len(silent) == len(server.tools) else f"{len(silent)} of its {len(server.tools)}"
-                yield self.finding(f"{some.capitalize()} tools say nothing about side effects.", server=server.name)
+    def look(self, server: Server, rows: slice, context: Context) -> str:  # noqa: ARG002 - its tools say all
+        silent = sum(tool.hints.read_only is None and tool.hints.destructive is None for tool in server.tools)
+        if not silent:
+            return ""
+        some = "All of its" if silent == len(server.tools) else f"{silent} of its {len(server.tools)}"
+        return f"{some} tools say nothing about side effects."
 
 
 class UnmarkedDestruction(ToolRule):

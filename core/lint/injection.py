@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from core.domain.catalog import Catalog
 from core.domain.lint import Finding, Severity
 from core.lint.base import Context
-from core.lint.passages import Passage
 from core.lint.phrases import PhraseRule
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9]+(?:[_-]\w+)+")
@@ -112,10 +111,7 @@ class SkipsConsent(PhraseRule):
     why = "Whether the user is asked is the operator's decision, not a tool's."
     says = "tells the model not to ask the user"
     advice = "Set the confirmation rules in your client, where no description reaches them."
-
-    def considers(self, passage: Passage) -> bool:
-        """Not parameters: a switch such as `force` says that there will be no question, and may."""
-        return "parameter " not in passage.where
+    reads_parameters = False  # a switch such as `force` says that there will be no question, and may
 
 
 class ClaimsPrecedence(PhraseRule):
@@ -140,7 +136,4 @@ class SteersModel(PhraseRule):
     why = "Orders in a description weigh on a model's choice, whether they are meant to help or to win."
     says = "gives the model orders about which tool to call, and when"
     advice = "Harmless where it orders a server's own tools; check that it does not reach beyond them."
-
-    def considers(self, passage: Passage) -> bool:
-        """Not parameters: "use this instead" is about another parameter there."""
-        return "parameter " not in passage.where
+    reads_parameters = False  # "use this instead" is about another parameter there

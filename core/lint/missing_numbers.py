@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from core.domain.catalog import Catalog, Server
 from core.domain.lint import Finding, Severity
-from core.lint.base import Context, Rule
+from core.lint.base import Context, ServerRule
 
 
-class Unpriced(Rule):
+class Unpriced(ServerRule):
     """Tools without a price: one finding for the catalog where none has any, else one a server."""
 
     id = "unpriced"
@@ -21,16 +21,15 @@ class Unpriced(Rule):
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
         if catalog.tools and not context.priced.any():
             yield self.finding(f"None of the {len(catalog.tools):,} tools has a price.")
-            return
-        start = 0
-        for server in catalog.servers:
-            priced = context.priced[start : start + len(server.tools)]
-            start += len(server.tools)
-            if missing := int((~priced).sum()):
-                yield self.finding(f"{missing} of its {len(server.tools)} tools have no price.", server=server.name)
+        else:
+            yield from super().check(catalog, context)
+
+    def look(self, server: Server, rows: slice, context: Context) -> str:
+        missing = int((~context.priced[rows]).sum())
+        return f"{missing} of its {len(server.tools)} tools have no price." if missing else ""
 
 
-class MissingFigures(Rule):
+class MissingFigures(ServerRule):
     """Servers that declare neither times nor success: one finding for the catalog where none does, else one each."""
 
     id = "missing_figures"
@@ -39,13 +38,14 @@ class MissingFigures(Rule):
     why = "Without declared figures every server starts from the same assumption, and only real calls tell them apart."
     advice = "Declare conn_s, call_s and success in the catalog, or let calls measure them."
 
-    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:  # noqa: ARG002 - the servers say all
-        silent = [server for server in catalog.servers if not _declares(server)]
-        if silent and len(silent) == len(catalog.servers):
-            yield self.finding(f"None of the {len(silent):,} servers declares times or success rates.")
-            return
-        for server in silent:
-            yield self.finding("The server declares no times and no success rate.", server=server.name)
+    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
+        if catalog.servers and not any(map(_declares, catalog.servers)):
+            yield self.finding(f"None of the {len(catalog.servers):,} servers declares times or success rates.")
+        else:
+            yield from super().check(catalog, context)
+
+    def look(self, server: Server, rows: slice, context: Context) -> str:  # noqa: ARG002 - the server says all
+        return "" if _declares(server) else "The server declares no times and no success rate."
 
 
 def _declares(server: Server) -> bool:

@@ -97,12 +97,13 @@ class PhraseRule(Rule):
     """A rule that is a list of phrases: one finding for each tool or server in whose texts any of them is meant."""
 
     says: ClassVar[str]  # "The {place} …": the reason
+    reads_parameters: ClassVar[bool] = True
 
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:  # noqa: ARG002 - passages say all
         evidence = self._evidence(context.corpus)
         places: dict[tuple[str, str], list[Passage]] = {}
         for passage in context.passages:
-            if passage.text in evidence and self.considers(passage):
+            if passage.text in evidence and (self.reads_parameters or "parameter " not in passage.where):
                 places.setdefault((passage.server, passage.tool), []).append(passage)
         for (server, tool), found in places.items():
             first = found[0]
@@ -110,10 +111,6 @@ class PhraseRule(Rule):
                 f"The {first.place} {self.says}{f', in {len(found)} places' if len(found) > 1 else ''}.",
                 server=server, tool=tool, where=first.where, evidence=evidence[first.text],
             )  # fmt: skip
-
-    def considers(self, passage: Passage) -> bool:  # noqa: ARG002 - most rules read every text
-        """Whether this rule reads such a text."""
-        return True
 
     def _evidence(self, corpus: Corpus) -> dict[str, str]:
         """For each text in which a phrase is meant, the original words."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.domain.catalog import Catalog
+from core.domain.catalog import Catalog, Server
 from core.domain.lint import Finding, Severity
-from core.lint.base import Context, Rule
+from core.lint.base import Context, Rule, ServerRule
 
 TOOL_TOKENS = 1000  # about seven usual tools: the median of two catalogs of real servers is 100 and 145, one in twenty has 500 to 800
 SERVER_TOKENS = 10_000  # of one server: as much as a long document, before the first question
@@ -28,7 +28,7 @@ class LargeTool(Rule):
                 yield self.finding(f"The definition takes {tokens:,} tokens.", server=tool.server, tool=tool.name)
 
 
-class LargeServer(Rule):
+class LargeServer(ServerRule):
     """A server whose tools together fill a prompt."""
 
     id = "large_server"
@@ -37,14 +37,11 @@ class LargeServer(Rule):
     why = f"A client that loads this server alone spends more than {SERVER_TOKENS:,} tokens on every request."
     advice = "Route to it instead of loading it whole, or switch off the tools that you do not need."
 
-    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
-        start = 0
-        for server in catalog.servers:
-            total = int(context.tokens[start : start + len(server.tools)].sum())
-            start += len(server.tools)
-            if total > SERVER_TOKENS:
-                reason = f"The definitions of its {len(server.tools)} tools take {total:,} tokens."
-                yield self.finding(reason, server=server.name)
+    def look(self, server: Server, rows: slice, context: Context) -> str:
+        total = int(context.tokens[rows].sum())
+        return (
+            f"The definitions of its {len(server.tools)} tools take {total:,} tokens." if total > SERVER_TOKENS else ""
+        )
 
 
 class LargeCatalog(Rule):
