@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from .chromium import FLAGS, NoBrowser, executable
-from .pages import Visit
 from .serving import ConsoleProgram
+from .visit import Visit
 
 Visitor = Callable[..., Visit]
 VISITS = pytest.StashKey[list[Visit]]()

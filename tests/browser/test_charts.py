@@ -6,8 +6,9 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from .conftest import Visitor
-from .pages import LIMIT_MS, Route
+from .pages import Route
 from .serving import ConsoleProgram
+from .visit import LIMIT_MS
 
 pytestmark = pytest.mark.browser
 

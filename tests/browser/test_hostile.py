@@ -10,8 +10,9 @@ import pytest
 from core.app import Settings, open_app
 
 from .conftest import Visitor
-from .pages import Call, Route, Visit
+from .pages import Call, Route
 from .serving import ConsoleProgram
+from .visit import Visit
 
 pytestmark = pytest.mark.browser
 

@@ -8,9 +8,10 @@ from playwright.sync_api import Locator, expect
 from core.app import Settings, open_app
 
 from .conftest import Visitor
-from .pages import LIMIT_MS, Route, Visit, plain
+from .pages import Route
 from .serving import ConsoleProgram
 from .test_hostile import EVERYTHING, NEED, TEXTS, hostile_catalog, is_text
+from .visit import LIMIT_MS, Visit, plain
 
 pytestmark = pytest.mark.browser
 

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from .conftest import Visitor
-from .pages import LIMIT_MS, Visit
 from .serving import ConsoleProgram
+from .visit import LIMIT_MS, Visit
 
 pytestmark = pytest.mark.browser
 

@@ -8,8 +8,9 @@ import pytest
 from playwright.sync_api import expect
 
 from .conftest import Visitor
-from .pages import LIMIT_MS, Call, Route
+from .pages import Call, Route
 from .serving import ConsoleProgram
+from .visit import LIMIT_MS
 
 pytestmark = pytest.mark.browser
 

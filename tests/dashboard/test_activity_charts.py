@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,6 +14,7 @@ from dashboard.pages.activity.charts.spending import SHOWN, spending_by_server, 
 from dashboard.pages.activity.charts.statistics import latency_history, success_history
 from dashboard.pages.activity.charts.trends import latency_over_time, success_over_time
 from dashboard.ui.charts.time_axes import BUCKETS_S, MOST_BUCKETS, bucket_for, time_axis
+from tests.dashboard import chart_texts
 
 T0 = pd.Timestamp(datetime(2026, 3, 1, 12, tzinfo=UTC))
 HOUR = timedelta(hours=1)
@@ -137,3 +139,33 @@ def test_nothing_to_draw_is_no_error() -> None:
     nothing = trends().iloc[:0]
     assert not success_over_time(nothing, HOUR, ZONE, of="x").data
     assert not latency_over_time(nothing, HOUR, ZONE, of="x").data
+
+
+def activity_charts() -> list[go.Figure]:
+    """The charts of the Activity page over two hours, of real and simulated calls."""
+    at = pd.date_range("2026-03-01 12:00", periods=2, freq="h", tz="UTC")
+    hour, zone = HOUR, ZONE
+    trends = pd.DataFrame(
+        {
+            "at": at, "simulated": [False, True], "calls": [4, 2], "success_share": [0.75, 1.0], "spent_usd": [0.1, None],
+            "unpriced_calls": [0, 2], "latency_p50_s": [0.01, 0.02], "latency_p95_s": [10.0, None], "server": ["files", chart_texts.HOSTILE],
+        }
+    )  # fmt: skip
+    history = pd.DataFrame({"at": at, "tool_calls": [1, 2], "server_calls": [1, 3]})
+    history[["tool_success", "server_success", "tool_latency_s", "server_call_s"]] = 0.5
+    return [
+        spending_by_server(trends),
+        spending_over_time(trends, hour, zone),
+        success_over_time(trends, hour, zone, of=chart_texts.HOSTILE),
+        latency_over_time(trends, hour, zone, of=chart_texts.HOSTILE),
+        success_history(history, zone, tool=chart_texts.HOSTILE),
+        latency_history(history, zone, tool=chart_texts.HOSTILE),
+    ]
+
+
+def test_plotly_takes_them_and_names_are_text() -> None:
+    for figure in activity_charts():
+        drawn = figure.to_dict()
+        assert go.Figure(**drawn).layout.title.text
+        assert figure.layout.yaxis.title.text or figure.layout.xaxis.title.text
+        assert not [text for text in chart_texts.texts(drawn) if "<" in re.sub("<br>", "", text)]

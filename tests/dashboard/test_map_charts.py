@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -24,9 +23,9 @@ from dashboard.pages.map.charts.labels import HEIGHT_PX, WIDTH_PX, Label, room_f
 from dashboard.pages.map.charts.marks import SYMBOLS, centres, marks, size_px
 from dashboard.pages.map.charts.tool_map import tool_map
 from dashboard.theme import ACCEPTED, CHOSEN, GROUPS, LOOKED_AT, MUTED, REJECTED
+from tests.dashboard.chart_texts import HOSTILE, texts
 from tests.routers import worlds
 
-HOSTILE = "<img src=x onerror=alert(1)> %{y} <b>&amp;</b> $a$\n\x00"
 OUR_TAGS = re.compile(r"</?b>|<br>")
 PRICES = (0.0001, 0.01, None, 0.0, 3.0)
 
@@ -94,19 +93,6 @@ def rings(figure: go.Figure, colour: str) -> list[tuple[float, float]]:
         if trace.marker.symbol == "circle-open" and trace.marker.color == colour and not trace.showlegend
         for x, y in zip(trace.x, trace.y, strict=True)
     ]
-
-
-def texts(part: Any) -> Iterator[str]:
-    """Every text that Plotly may draw."""
-    if isinstance(part, str):
-        yield part
-    elif isinstance(part, dict):
-        for key, value in part.items():
-            if key != "customdata":
-                yield from texts(value)
-    elif isinstance(part, list | tuple):
-        for value in part:
-            yield from texts(value)
 
 
 @pytest.mark.parametrize("asked", [True, False])

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from functools import partial
 
-import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
-from streamlit.testing.v1.element_tree import Button, Selectbox
+from streamlit.testing.v1.element_tree import Selectbox
 
 from core.app import App
 from core.domain.decision import Decision
 from core.routers import ROUTERS
 from core.routers.why import why
 from core.shared import units
-from dashboard.pages.route.home import EXAMPLES, LOOK_AT
 from dashboard.ui.text import escaped
 from tests.dashboard.harness import BARE, app_with, charts, checked, markdown_of, open_page, titles
 
@@ -48,24 +45,6 @@ CHARTS = [
     "Posted price ◆ and ask ●",
 ]  # fmt: skip
 
-
-class Letters:
-    """An encoder without a model: counts of letters."""
-
-    model, dimension, note = "letters", 26, ""
-
-    def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """One row a text, of length 1."""
-        rows = np.array(
-            [[text.lower().count(chr(97 + n)) + 0.01 for n in range(26)] for text in texts], dtype=np.float32
-        )
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
-
-    def tokens(self, texts: Sequence[str]) -> list[np.ndarray]:
-        """One row a word."""
-        return [self.encode(text.split() or [text]) for text in texts]
-
-
 app = app_with({"small": CATALOG, "hollow": BARE})
 visit = partial(open_page, "route")
 
@@ -89,33 +68,6 @@ def decided(app: App, **parameters: object) -> Decision:
 def recorded(app: App) -> int:
     app.store.events.flush()
     return app.store.activity.decision_count()
-
-
-def test_the_empty_page_says_what_it_is_for_and_an_example_fills_the_field(app: App) -> None:
-    page = visit()
-    assert "Which tool should a sub-task go to?" in markdown_of(page)
-    assert not titles(page)
-    info = app.catalogs.infos()[0]
-    assert f"ranks the {info.servers} servers and {info.tools} tools of the catalog sample" in plain(markdown_of(page))
-    assert [plain(button.label) for button in examples(page)] == [example.subtask for example in EXAMPLES]
-    assert sum(line.value.startswith(":violet[:material/") for line in page.markdown) == len(EXAMPLES) + len(LOOK_AT)
-    decided = checked(examples(page)[1].click().run())
-    assert decided.text_input(key="route.q").value == EXAMPLES[1].subtask
-    assert decided.query_params == {"q": EXAMPLES[1].subtask}
-    assert len(charts(decided)) == 6
-    planned = checked(examples(visit())[2].click().run())
-    assert planned.query_params == {"q": EXAMPLES[2].subtask, "plan": "rules"}
-
-
-def examples(page: AppTest) -> list[Button]:
-    return [button for button in page.button if (button.key or "").startswith("route.example:")]
-
-
-def test_an_empty_page_of_an_imported_catalog_has_no_examples(app: App) -> None:
-    page = visit(catalog="small")
-    assert "the 2 servers and 5 tools of the catalog small" in plain(markdown_of(page))
-    assert not examples(page)
-    assert page.query_params == {"catalog": "small"}
 
 
 def test_a_question_gives_the_charts_the_candidates_and_why(app: App) -> None:

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from core.app import App, Settings, build_app
-from core.domain.catalog import Connection, Tool
 from core.domain.outcome import ContentBlock, Outcome, OutcomeKind, ToolCall
 from core.embedding.cached import CachedEncoder, EncoderSource
 from core.execution.base import Progress
 from core.store import Store
+from tests.callers import RecordingCaller
 from tests.embedding.toys import WordEncoder
 
 ROOT = Path(__file__).parents[2]
@@ -88,28 +88,17 @@ def under_way(app: App, server: str = "raw", *, calls: int = 1) -> int:
         time.sleep(0.01)
 
 
-class Scripted:
+class Scripted(RecordingCaller):
     """A caller that gives one outcome after the other and first does what a test wants done meanwhile."""
 
     def __init__(self, *kinds: OutcomeKind, meanwhile: Callable[[ToolCall], None] = lambda _: None) -> None:
+        super().__init__()
         self._kinds = iter(kinds)
         self._meanwhile = meanwhile
-        self.calls: list[ToolCall] = []
-        self.connections: list[Connection | None] = []
 
-    def call(
-        self,
-        call: ToolCall,
-        tool: Tool | None,
-        connection: Connection | None,
-        *,
-        on_progress: Callable[[Progress], None] | None = None,
-        cancel: threading.Event | None = None,
-    ) -> Outcome:
-        self.calls.append(call)
-        self.connections.append(connection)
-        if on_progress is not None:
-            on_progress(Progress(1, 2, "half"))
+    def answer(self, call: ToolCall, report: Callable[[Progress], None], cancel: threading.Event) -> Outcome:
+        """See RecordingCaller."""
+        report(Progress(1, 2, "half"))
         self._meanwhile(call)
         number = len(self.calls)
         return Outcome(

@@ -1,0 +1,190 @@
+"""One browser window and its visitor: what is asked for, what is seen, what is pressed, by what is read on the page."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, Locator, Page, expect
+
+LIMIT_MS = 60_000
+
+LOCAL = re.compile(r"(https?|wss?)://(127\.0\.0\.1|localhost)(:\d+)?/|data:|blob:|about:")
+UNSEEN = re.compile("[\u2060\u200d]")  # joiners: put into addresses so that they do not become links, left out of emoji
+NOT_FOUND = re.compile(r"Failed to load resource: .* 404")
+LOST = re.compile(r"net::ERR_|WebSocket|[Cc]onnection|server endpoint|server is not responding")
+SETTLED = "[data-testid=stApp][data-test-script-state=notRunning][data-test-connection-state=CONNECTED]"
+
+
+def plain(text: str) -> str:
+    """A text as it is compared: one line, without characters that nobody sees."""
+    return " ".join(UNSEEN.sub("", text).split())
+
+
+class Visit:
+    """One browser window, alone in its session. Everything that it asks for, and every error, is written down."""
+
+    def __init__(self, browser: Browser, url: str, *, width: int, height: int) -> None:
+        self.url = url
+        self._context = browser.new_context(viewport={"width": width, "height": height})
+        self._context.set_default_timeout(LIMIT_MS)
+        self.page: Page = self._context.new_page()
+        self.asked: list[str] = []
+        self.errors: list[str] = []
+        self.dialogs: list[str] = []
+        self.may_lose_console = False
+        self._context.on("request", lambda request: self.asked.append(request.url))
+        self._context.on("weberror", lambda error: self.errors.append(str(error.error)))
+        self.page.on("websocket", lambda socket: self.asked.append(socket.url))
+        self.page.on("console", self._said)
+        self.page.on("dialog", self._dialog)
+
+    def _said(self, message: ConsoleMessage) -> None:
+        # a page that is opened by its own path looks for the server below that path first, and is told 404
+        known = [NOT_FOUND, LOST] if self.may_lose_console else [NOT_FOUND]
+        if message.type == "error" and not any(pattern.search(message.text) for pattern in known):
+            self.errors.append(message.text)
+
+    def _dialog(self, dialog: Dialog) -> None:
+        self.dialogs.append(dialog.message)
+        dialog.dismiss()
+
+    def check(self) -> None:
+        """Nothing was asked of another machine, no script failed, no window popped up."""
+        foreign = sorted({url for url in self.asked if not LOCAL.match(url)})
+        assert foreign == [], f"asked of others: {foreign}"
+        assert self.errors == [], f"errors in the browser: {self.errors}"
+        assert self.dialogs == []
+
+    def picture(self, file: Path) -> str:
+        """Keep what is seen now; where."""
+        try:
+            self.page.screenshot(path=file, full_page=True, timeout=10_000)
+        except Error as error:
+            return f"no picture of {self.page.url}: {error.message}"
+        return f"{file} shows {self.page.url}"
+
+    def close(self) -> None:
+        """Close the window."""
+        self._context.close()
+
+    # Going around ------------------------------------------------------------------------------------------------
+
+    @property
+    def main(self) -> Locator:
+        """The page without the knobs at its side and the navigation."""
+        return self.page.get_by_test_id("stMain")
+
+    @property
+    def query(self) -> dict[str, str]:
+        """What the URL says."""
+        return dict(parse_qsl(urlsplit(self.page.url).query))
+
+    def open(self, path: str = "", **query: object) -> None:
+        """Enter an address."""
+        self.page.goto(f"{self.url}/{path}{'?' + urlencode(query) if query else ''}", wait_until="domcontentloaded")
+        self.settled()
+
+    def go(self, name: str) -> None:
+        """Turn to another page with a click on its name."""
+        self.page.get_by_role("link", name=name).click()
+        self.page.wait_for_url(re.compile(r"/(\?.*)?$" if name == "Route" else f"/{name.lower()}"))
+        self.settled()
+
+    def settled(self) -> None:
+        """Wait until the page is drawn, with nothing on it that says that Wayfare failed."""
+        expect(self.page.locator(SETTLED)).to_be_attached(timeout=LIMIT_MS)
+        expect(self.page.locator(".wayfare-chart[data-due]")).to_have_count(0, timeout=LIMIT_MS)
+        expect(self.main.get_by_test_id("stException")).to_have_count(0, timeout=LIMIT_MS)
+
+    def until_query(self, **wanted: str | None) -> None:
+        """Wait until the URL says this; None stands for nothing."""
+        self.page.wait_for_function(
+            "wanted => { const query = new URLSearchParams(location.search);"
+            " return Object.entries(wanted).every(([name, text]) => query.get(name) === text) }",
+            arg=wanted,
+        )
+
+    # Seeing ------------------------------------------------------------------------------------------------------
+
+    def see(self, text: str | re.Pattern[str], within: Locator | None = None) -> Locator:
+        """Wait until a text is on the page."""
+        found = (within or self.main).get_by_text(text).first
+        expect(found).to_be_visible(timeout=LIMIT_MS)
+        return found
+
+    def text(self) -> str:
+        """All that can be read on the page, tables and charts included, as `plain` text."""
+        return plain(f"{self.main.inner_text()} {self.main.text_content()}")
+
+    def until_text(self, text: str) -> None:
+        """Wait until a text can be read on the page, in a table or a chart too."""
+        until = time.monotonic() + LIMIT_MS / 1000
+        while plain(text) not in self.text():
+            assert time.monotonic() < until, f"{plain(text)} is not to be read in {self.text()[:2000]}"
+            self.page.wait_for_timeout(100)
+
+    def metric(self, name: str) -> str:
+        """The value of a figure by its label."""
+        box = self.main.get_by_test_id("stMetric").filter(has=self.page.get_by_text(name, exact=True))
+        expect(box).to_have_count(1, timeout=LIMIT_MS)
+        return box.get_by_test_id("stMetricValue").inner_text().strip()
+
+    def table(self, holding: str, but_not: str | None = None) -> list[list[str]]:
+        """The rows of the first table in which a text stands, its heading first. Numbers come as they are, not as drawn.
+
+        Which table is drawn first varies; where two hold the text, `but_not` is what the wanted one does not hold.
+        """
+        tables = self.main.get_by_test_id("stDataFrame").filter(has_text=holding, has_not_text=but_not)
+        expect(tables.first).to_be_attached(timeout=LIMIT_MS)
+        return tables.first.locator("table[role=grid] tr").evaluate_all(
+            "rows => rows.map(row => [...row.querySelectorAll('[role=gridcell], [role=columnheader]')].map(cell => cell.textContent))"
+        )
+
+    def too_wide(self) -> list[str]:
+        """What makes the page scroll sideways; nothing where it does not."""
+        return self.main.evaluate(
+            """main => main.scrollWidth <= main.clientWidth && document.documentElement.scrollWidth <= innerWidth ? [] :
+            [...main.querySelectorAll('*')].filter(e => e.getBoundingClientRect().right > innerWidth + 1)
+            .map(e => `${e.tagName} ${e.dataset.testid ?? e.className}: ${e.textContent.slice(0, 60)}`)
+            .concat(`main is ${main.scrollWidth} px wide in ${main.clientWidth}`)"""
+        )
+
+    # Doing -------------------------------------------------------------------------------------------------------
+
+    def press(self, name: str) -> None:
+        """Press a button of the page or of an open dialog."""
+        self.page.get_by_role("button", name=name, exact=True).first.click()
+
+    def show(self, view: str) -> None:
+        """Choose a view of a page."""
+        choice = self.page.get_by_role("radio", name=view, exact=True).first
+        choice.click()
+        expect(choice).to_be_checked(timeout=LIMIT_MS)
+        self.settled()
+
+    def fill(self, label: str, text: str) -> None:
+        """Type into the field with this label, and leave it."""
+        field = self.field(label)
+        field.fill(text)
+        field.press("Tab")
+
+    def field(self, label: str) -> Locator:
+        """A text or number field by the beginning of its label."""
+        starts = re.compile(rf"^\W*{re.escape(label)}(\W|$)")
+        return self.page.get_by_role("textbox", name=starts).or_(self.page.get_by_role("spinbutton", name=starts)).first
+
+    def choose(self, label: str, option: str, typed: str | None = None) -> None:
+        """Choose in a select box: type (a part of) the option, and click it."""
+        box = self.select(label)
+        box.click()
+        box.fill(option if typed is None else typed)
+        self.page.get_by_role("option", name=option, exact=True).click()
+        expect(box).to_have_value(option, timeout=LIMIT_MS)
+
+    def select(self, label: str) -> Locator:
+        """A select box by the beginning of its label."""
+        # the first: for a moment of a redraw there may be two
+        return self.page.get_by_role("combobox", name=re.compile(rf"^\W*{re.escape(label)}")).first

@@ -1,0 +1,133 @@
+"""Decisions of every kind, and every chart that is drawn of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import plotly.graph_objects as go
+import pytest
+
+from core.domain.catalog import Server
+from core.domain.decision import Decision
+from core.domain.plan import Plan
+from core.lab import curves
+from core.lab.comparison import agreement
+from core.lab.token_meter import Counted, utilisation_lines
+from core.routers.ehrr import Ehrr
+from core.routers.ehrr_parameters import EhrrParameters
+from core.routers.presets import applied
+from dashboard.pages.compare.charts.agreement import agreement_map
+from dashboard.pages.route.charts.auction import auction
+from dashboard.pages.route.charts.plan_steps import plan_steps
+from dashboard.pages.route.charts.posted_price import posted_price
+from dashboard.pages.route.charts.server_ranking import server_ranking
+from dashboard.pages.route.charts.tool_breakdown import tool_breakdown
+from dashboard.pages.route.charts.tool_scores import tool_scores
+from dashboard.pages.route.charts.utility_lines import utility_lines
+from dashboard.ui.charts.stages import stages
+from dashboard.ui.charts.token_utilisation import token_utilisation
+from tests.dashboard.chart_texts import HOSTILE
+from tests.routers import worlds
+
+PAPER = applied(EhrrParameters, "paper")  # the values of the paper's tables
+CHARTS: dict[str, Callable[[Decision], go.Figure]] = {
+    "server_ranking": server_ranking,
+    "auction": auction,
+    "tool_breakdown": tool_breakdown,
+    "posted_price": lambda decision: posted_price(decision, curves.posted_price_curve(decision)),
+    "utility_lines alpha_t": lambda decision: utility_lines(curves.utility_lines(decision, "alpha_t")),
+    "utility_lines kappa": lambda decision: utility_lines(curves.utility_lines(decision, "kappa")),
+    "tool_scores": tool_scores,
+    "plan_steps": lambda decision: plan_steps(
+        Plan.of("q", "rules", [(HOSTILE, ()), ("b", ()), ("c", (0, 1))], lambda *_: decision)
+    ),
+    "stages": lambda decision: stages(decision.stages),
+    "token_utilisation": lambda decision: token_utilisation(
+        [decision.subtask, *decision.servers.names[:1]],
+        [utilisation_lines(Counted.of(decision), (1, 10, 100))] * (1 + len(decision.servers.names[:1])),
+        turns=30,
+    ),
+    "agreement_map": lambda decision: agreement_map(
+        [decision.subtask, *decision.servers.names[:1]], agreement([decision] * (1 + len(decision.servers.names[:1])))
+    ),
+}
+
+
+def decide(*servers: Server, likes: float = 0.7, **parameters: object) -> Decision:
+    """A decision over these servers; the first tools fit best."""
+    catalog = worlds.catalog(*servers)
+    of_tools = {tool.id: likes - 0.04 * place for place, tool in enumerate(catalog.tools)}
+    of_servers = {server.name: likes - 0.05 * place for place, server in enumerate(catalog.servers)}
+    context = worlds.context(catalog, of_servers, of_tools)
+    return Ehrr().route("anything", context, PAPER.replaced(parameters))
+
+
+def server(name: str, *prices: float | None, ask_usd: float | None = 0.004, latency_s: float = 0.5) -> Server:
+    tools = tuple(worlds.tool(f"t{n}", price_usd=price, latency_s=latency_s) for n, price in enumerate(prices))
+    return Server(name, name, ask_usd=ask_usd, conn_s=0.2, call_s=0.8, success=0.9, tools=tools)
+
+
+def market() -> tuple[Server, ...]:
+    """Seven servers: one without an ask, one too dear, one with a tool that is too dear."""
+    return (
+        server("alpha", 0.001, 0.02, None),
+        server("beta", 0.002, ask_usd=0.9),
+        server("gamma", 0.003, 5.0),
+        server("delta", None, ask_usd=None),
+        *(server(f"more{n}", 0.001, 0.002) for n in range(3)),
+    )
+
+
+DECISIONS: dict[str, Callable[[], Decision]] = {
+    "tables I and II": lambda: Ehrr().route("anything", worlds.tables_context(), PAPER),
+    "typical": lambda: decide(*market()),
+    "nothing accepted": lambda: decide(*market()[:2], budget_usd=0.0, p_bs=0.0),
+    "nothing affordable": lambda: decide(server("dear", 5.0, 6.0, ask_usd=0.0)),
+    "capped": lambda: decide(*market(), budget_usd=0.005, p_bs=0.05),
+    "auction off": lambda: decide(*market(), auction=False),
+    "no execution signals": lambda: decide(*market(), execution_signals=False),
+    "no hierarchy": lambda: decide(*market(), hierarchy=False),
+    "billed per attempt": lambda: decide(*market(), billing="per_attempt", kappa=150.0),
+    "unpriced tools": lambda: decide(server("free", None, None, ask_usd=None), server("other", None)),
+    "server without ask": lambda: decide(server("silent", None, ask_usd=None)),
+    "server without tools": lambda: decide(server("empty"), server("full", 0.001)),
+    "one server with one tool": lambda: decide(server("only", 0.001)),
+    "empty catalog": decide,
+    "negative utilities": lambda: decide(*(server(f"slow{n}", 0.01, latency_s=60.0) for n in range(3)), alpha_s=2.0),
+    "no similarity at all": lambda: decide(*market(), likes=0.0),
+    "50 servers, k = 50": lambda: decide(*(server(f"s{n:02}", 0.001, 0.002) for n in range(50)), k=50, n=50),
+    "hostile names": lambda: decide(server(HOSTILE, 0.001, 0.002), server(f"{HOSTILE}2", None, ask_usd=None)),
+    "endless names": lambda: decide(server("x" * 5000, 0.001), server("y " * 5000, 0.001)),
+}
+
+CASES = pytest.mark.parametrize("case", list(DECISIONS))
+
+
+@cache
+def decision(case: str) -> Decision:
+    return DECISIONS[case]()
+
+
+@cache
+def chart(case: str, name: str) -> go.Figure:
+    return CHARTS[name](decision(case))
+
+
+def marks(case: str, name: str) -> list[Any]:
+    """The traces that draw something, without those that only write names and figures."""
+    return [trace for trace in chart(case, name).data if trace.to_plotly_json().get("mode") != "text"]
+
+
+def written(case: str, name: str) -> list[str]:
+    """The names and figures that stand in the chart."""
+    figure = chart(case, name)
+    notes = [note.text for note in figure.layout.annotations]
+    return notes + [
+        text for trace in figure.data if trace.to_plotly_json().get("mode") == "text" for text in trace.text
+    ]
+
+
+def numbers(values: Any) -> list[float]:
+    return [float(value) for value in values if value is not None]

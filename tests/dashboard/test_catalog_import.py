@@ -1,0 +1,89 @@
+"""The Catalog page's dialog that imports: documents pasted, refused, replaced, joined."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from core.app import App
+from tests.dashboard.catalog_visits import CATALOG, SECRET, button, everything, importing, visit
+from tests.dashboard.harness import app_with, text_of
+
+app = app_with({"mine": CATALOG})
+
+
+def test_pasting_imports_and_clears_the_text(app: App) -> None:
+    page = importing(json.dumps({**CATALOG, "servers": CATALOG["servers"][:1]}))
+    assert "Format plain: 1 server, 2 tools, 1 without a price." in text_of(page)
+    page.text_input(key="catalog.import.name").set_value("new").run()
+    button(page, "Import").click().run()
+    assert not page.exception
+    assert "Imported as new." in text_of(page)
+    assert page.query_params == {"catalog": "new"}
+    assert not page.text_area
+    assert "Forecasts" in everything(visit(catalog="new", server="weather"))
+    assert SECRET not in everything(page) + everything(visit(catalog="new", server="weather"))
+    assert SECRET not in str(page.session_state)
+
+
+BAD = {
+    "not json": ("{", "is not JSON"),
+    "no format": ("[1, 2]", "none of the formats known"),
+    "duplicate tools": (
+        '{"servers": [{"name": "a", "tools": [{"name": "t"}, {"name": "t"}]}]}',
+        "name is the same as that of tools[0]",
+    ),
+    "non-finite price": (
+        '{"servers": [{"name": "a", "tools": [{"name": "t", "price_usd": NaN}]}]}',
+        "price_usd is NaN",
+    ),
+    "negative ask": ('{"servers": [{"name": "a", "ask_usd": -1, "tools": [{"name": "t"}]}]}', "ask_usd is -1"),
+    "control character": ('{"servers": [{"name": "a\\u0007", "tools": []}]}', "holds the control character U+0007"),
+    "missing command": ('{"mcpServers": {"a": {"env": {"KEY": "' + SECRET + '"}}}}', "neither command nor url"),
+    "long description": (
+        json.dumps({"servers": [{"name": "a", "description": "x" * 10_000_000, "tools": []}]}),
+        "description has 10,000,000 characters",
+    ),
+    "empty": ('{"servers": []}', "it lists no server"),
+}
+
+
+@pytest.mark.parametrize(("text", "sentence"), BAD.values(), ids=BAD)
+def test_bad_documents_are_refused_with_a_sentence(app: App, text: str, sentence: str) -> None:
+    before = app.catalogs.infos()
+    page = importing(text)
+    assert sentence in page.error[0].value.replace("\\", "")
+    assert "Nothing was imported" in page.error[0].value
+    assert SECRET not in page.error[0].value
+    assert "Import" not in [one.label for one in page.button]
+    assert app.catalogs.infos() == before
+
+
+def test_a_missing_schema_is_a_remark(app: App) -> None:
+    page = importing('{"servers": [{"name": "a", "description": "d", "tools": [{"name": "t", "description": "d"}]}]}')
+    assert any("no input schema" in text.value for text in page.text)
+
+
+def test_replacing_needs_a_tick_and_the_sample_stays(app: App) -> None:
+    page = importing('{"servers": [{"name": "other", "tools": [{"name": "t"}]}]}')
+    page.text_input(key="catalog.import.name").set_value("mine").run()
+    assert button(page, "Import").disabled
+    page.checkbox(key="catalog.import.replace").check().run()
+    assert not button(page, "Import").disabled
+    page.text_input(key="catalog.import.name").set_value("sample").run()
+    button(page, "Import").click().run()
+    assert "belongs to a shipped catalog" in text_of(page)
+    assert [server.name for server in app.catalogs.catalog("mine").servers] == ["weather", "files"]
+
+
+def test_several_files_are_one_catalog(app: App) -> None:
+    page = visit(catalog="mine")
+    button(page, "Import…").click().run()
+    one, two = (json.dumps({"servers": [server]}).encode() for server in CATALOG["servers"])
+    page.file_uploader(key="catalog.import.files").set_value(
+        [("one.json", one, "application/json"), ("two.json", two, "application/json")]
+    ).run()
+    button(page, "Import").click().run()
+    assert page.query_params == {"catalog": "one"}
+    assert [server.name for server in app.catalogs.catalog("one").servers] == ["weather", "files"]

@@ -1,0 +1,53 @@
+"""The Route page without a question: what it is for, and examples to press where the catalog has some."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Button
+
+from core.app import App
+from dashboard.pages.route.home import EXAMPLES, LOOK_AT
+from tests.dashboard.harness import app_with, charts, checked, markdown_of, open_page, titles
+
+SMALL = {
+    "servers": [
+        {"name": "files", "tools": [{"name": name} for name in ("read", "remove", "stat")]},
+        {"name": "mail", "tools": [{"name": "send"}]},
+    ]
+}
+
+app = app_with({"small": SMALL})
+visit = partial(open_page, "route")
+
+
+def plain(text: str) -> str:
+    return text.replace("\\", "").replace("\u2060", "")
+
+
+def test_the_empty_page_says_what_it_is_for_and_an_example_fills_the_field(app: App) -> None:
+    page = visit()
+    assert "Which tool should a sub-task go to?" in markdown_of(page)
+    assert not titles(page)
+    info = app.catalogs.infos()[0]
+    assert f"ranks the {info.servers} servers and {info.tools} tools of the catalog sample" in plain(markdown_of(page))
+    assert [plain(button.label) for button in examples(page)] == [example.subtask for example in EXAMPLES]
+    assert sum(line.value.startswith(":violet[:material/") for line in page.markdown) == len(EXAMPLES) + len(LOOK_AT)
+    decided = checked(examples(page)[1].click().run())
+    assert decided.text_input(key="route.q").value == EXAMPLES[1].subtask
+    assert decided.query_params == {"q": EXAMPLES[1].subtask}
+    assert len(charts(decided)) == 6
+    planned = checked(examples(visit())[2].click().run())
+    assert planned.query_params == {"q": EXAMPLES[2].subtask, "plan": "rules"}
+
+
+def examples(page: AppTest) -> list[Button]:
+    return [button for button in page.button if (button.key or "").startswith("route.example:")]
+
+
+def test_an_empty_page_of_an_imported_catalog_has_no_examples(app: App) -> None:
+    page = visit(catalog="small")
+    assert "the 2 servers and 4 tools of the catalog small" in plain(markdown_of(page))
+    assert not examples(page)
+    assert page.query_params == {"catalog": "small"}
