@@ -29,6 +29,7 @@ from core.services.catalogs import CatalogService
 from core.services.decision_log import DecisionLog
 from core.services.feedback import FeedbackService
 from core.services.lab import LabService
+from core.services.lab_runs import LabRunService
 from core.services.learnt_models import LearntModels
 from core.services.lint_reports import LintReports
 from core.services.routing import RoutingService
@@ -64,6 +65,7 @@ class App:
     calls: CallService
     scenarios: ScenarioService
     lab: LabService
+    lab_runs: LabRunService
     attention: AttentionService
     networks: NetworkProfiles
     pool: LazyPool
@@ -143,6 +145,7 @@ def build_app(
         rng=np.random.default_rng(chosen.seed),
         virtual_folder=chosen.virtual_folder,
     )
+    lab = LabService(routing, catalogs, calls)
     return App(
         settings=chosen,
         startup=startup,
@@ -167,7 +170,8 @@ def build_app(
             record=store.events.append_later,
             now=chosen.now,
         ),
-        lab=LabService(routing, catalogs, calls),
+        lab=lab,
+        lab_runs=LabRunService(store, catalogs, lab, routing, chosen.now),
         attention=AttentionService(catalogs, pool.get, virtual_folder=chosen.virtual_folder),
         networks=networks,
         pool=pool,

@@ -1,21 +1,51 @@
-"""`wayfare bench`: what labelled tasks say of routers."""
+"""`wayfare bench`: what labelled tasks say of routers, and a gate on it."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from core.cli.opening import opened
-from core.cli.options import catalog_option, common, preset_option, print_json, print_table, set_option, settings_of
+from core.app import App
+from core.cli.lab_tables import print_comparisons, print_gate, print_levels, print_measures, print_played
+from core.cli.opening import opened_even_if_busy
+from core.cli.options import catalog_option, common, preset_option, print_json, read_file, set_option, settings_of
+from core.domain.params import Parameters
+from core.domain.task import Task
+from core.lab.benchmark import BenchmarkRun
 from core.lab.execution import VALUE_USD, ExecutionRun
+from core.lab.gate import Baseline, Gate, read_baseline
+from core.lab.measures import MEASURES
+from core.lab.significance import compared
 from core.services.lab import S_PER_USD
+from core.shared.errors import StoreError
 
 RANKED = "10"  # bench looks deeper than a decision does, unless --set n= says otherwise
+MADE_WITH = ("tasks", "routers", "hints", "preset", "catalog", "prices")
 
 
 @click.command()
-@click.option("--tasks", required=True, type=click.Path(path_type=Path), help="Labelled tasks, JSON Lines.")
+@click.option(
+    "--tasks", type=click.Path(path_type=Path), help="Labelled tasks, JSON Lines. Required, but for --baseline."
+)
+@click.option(
+    "--baseline", type=click.Path(path_type=Path),
+    help="What an earlier `bench --json` printed: exit 1 where quality fell. What is not given is as it was then.",
+)  # fmt: skip
+@click.option(
+    "--tolerance", default=0.02, show_default=True, type=click.FloatRange(0, 1),
+    help="With --baseline: how far a measure may fall.",
+)  # fmt: skip
+@click.option(
+    "--measure", default="mrr", show_default=True, type=click.Choice(list(MEASURES)), help="What runs are compared by."
+)
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of intervals and tests.")
+@click.option("--store/--no-store", default=True, show_default=True, help="Store the runs; `wayfare runs` lists them.")
 @click.option("--router", "routers", multiple=True, default=("ehrr",), show_default=True, help="May be repeated.")
 @click.option("--hints/--no-hints", default=True, show_default=True, help="Give the tasks' server hints to the router.")
 @click.option(
@@ -48,8 +78,15 @@ RANKED = "10"  # bench looks deeper than a decision does, unless --set n= says o
 @preset_option
 @catalog_option
 @common
+@click.pass_context
 def bench(
-    tasks: Path,
+    ctx: click.Context,
+    tasks: Path | None,
+    baseline: Path | None,
+    tolerance: float,
+    measure: str,
+    seed: int,
+    store: bool,
     routers: tuple[str, ...],
     hints: bool,
     execute: bool,
@@ -66,100 +103,109 @@ def bench(
 ) -> None:
     """Measure how well routers rank the right tools.
 
-    Tasks of levels L1 to L5 are also asked as a person would, and scored as ETOM does, below the table.
+    Several routers are compared pair by pair; tasks of levels L1 to L5 are also asked as a person would, and scored as ETOM does,
+    below the table.
 
     Example: wayfare bench --tasks tasks.jsonl --catalog catalog.json --router ehrr --json
     """
-    with opened(db) as app:
-        name = app.catalogs.open(catalog).name
-        labelled = app.lab.read_tasks(tasks)
-        if prices == "tiers":
+    earlier = None if baseline is None else read_baseline(read_file(baseline), source=str(baseline))
+    asked = Asked("" if tasks is None else str(tasks), routers, hints, preset, catalog, prices, settings_of(settings))
+    if earlier is not None:
+        asked = _completed(ctx, asked, earlier)
+    if not asked.tasks:
+        raise click.MissingParameter(param_hint="'--tasks'", param_type="option", ctx=ctx)
+    with opened_even_if_busy(db) as app:
+        name = app.lab.open(asked.catalog)
+        if asked.prices == "tiers":
             name = app.lab.priced_by_tiers(name)
-        given = settings_of(settings)
-        values = {"n": RANKED, **given}
+        labelled = app.lab.read_tasks(Path(asked.tasks))
+        runs = [
+            app.lab.benchmark(labelled, catalog=name, router=router, parameters=parameters, server_hints=asked.hints)
+            for router, parameters in asked.chosen(app, RANKED)
+        ]
         played = [
             app.lab.execute(
-                labelled,
-                catalog=name,
-                router=router,
-                parameters=app.routing.parameters(router, given, preset=preset),
-                seeds=seeds,
-                value_usd=value_usd,
-                s_per_usd=s_per_usd,
-                live=live,
+                labelled, catalog=name, router=router, parameters=parameters, seeds=seeds, value_usd=value_usd,
+                s_per_usd=s_per_usd, live=live,
             )
-            for router in (routers if execute else ())
-        ]
-        runs = [
-            app.lab.benchmark(
-                labelled,
-                catalog=name,
-                router=router,
-                parameters=app.routing.parameters(router, values, preset=preset),
-                server_hints=hints,
-            )
-            for router in routers
-        ]
+            for router, parameters in (asked.chosen(app) if execute else ())
+        ]  # fmt: skip
         levelled = [
             run
-            for router in (() if as_json else routers)
-            for run in app.lab.levels(
-                labelled, catalog=name, router=router, parameters=app.routing.parameters(router, values, preset=preset)
-            )
+            for router, parameters in (() if as_json else asked.chosen(app, RANKED))
+            for run in app.lab.levels(labelled, catalog=name, router=router, parameters=parameters)
         ]
+        digest = app.lab_runs.digest(name)
+        entries = _entries(runs, played, asked.preset)
+        if store and app.store.path is not None:
+            _keep(app, asked, name, labelled, entries, seed)
+    pairs = compared([run.scores[MEASURES[measure]] for run in runs], measure, seed=seed)
+    gate = None if earlier is None else Gate.of(earlier, runs, digest, tolerance)
     if as_json:
-        outcomes = [one.to_json() for one in played] or [{} for _ in runs]
-        print_json(
-            {"runs": [run.to_json() | {"preset": preset} | one for run, one in zip(runs, outcomes, strict=True)]}
-        )
-        return
-    measures = list(runs[0].measures)
-    print_table(
-        ("router", "n", *measures, "rejection", "p50 ms", "p95 ms"),
-        [
-            (
-                run.router,
-                str(run.n),
-                *(f"{run.measures[m]:.3f}" for m in measures),
-                "–" if run.rejection is None else f"{run.rejection:.3f}",
-                f"{run.latency_ms_p50:.2f}",
-                f"{run.latency_ms_p95:.2f}",
-            )
-            for run in runs
-        ],
-    )
-    if played:
-        click.echo()
-        print_table(
-            ("router", "solved", "m$ each", "s each", "tokens each", "invalid routes", "invalid tools", "value m$"),
-            [_outcome(one) for one in played],
-        )
-    if levelled:
-        click.echo()
-        print_table(
-            ("router", "level", "n", "exact match", "F1", "p50 ms"),
-            [
-                (
-                    run.router,
-                    run.level,
-                    str(run.n),
-                    f"{run.scores['em']:.3f}",
-                    f"{run.scores['f1']:.3f}" if "f1" in run.scores else "–",
-                    f"{run.latency_ms_p50:.2f}",
-                )
-                for run in levelled
-            ],
-        )
+        document = {"runs": entries, "comparisons": [pair.to_json() for pair in pairs]}
+        document |= {"made_with": asdict(asked), "catalog": digest.to_json()}
+        print_json(document if gate is None else document | {"gate": gate.to_json()})
+    else:
+        print_measures(runs)
+        print_comparisons(runs, pairs)
+        print_played(played)
+        print_levels(levelled)
+        if gate is not None:
+            print_gate(gate)
+    if gate is not None and not gate.passed:
+        sys.exit(1)
 
 
-def _outcome(run: ExecutionRun) -> tuple[str, ...]:
-    return (
-        run.router,
-        f"{run.success_rate.mean:.3f} ±{run.success_rate.high - run.success_rate.mean:.3f}",
-        f"{run.usd_per_solved.mean * 1e3:.2f}",
-        f"{run.s_per_solved.mean:.2f}",
-        f"{run.tokens_per_solved.mean:,.0f}",
-        f"{run.invalid_route_calls.mean:.2f}",
-        f"{run.invalid_tool_calls.mean:.2f}",
-        f"{run.value.mean * 1e3:.1f} ±{(run.value.high - run.value.mean) * 1e3:.1f}",
-    )
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be measured, in the words of the command line: enough to ask for the same again."""
+
+    tasks: str
+    routers: tuple[str, ...]
+    hints: bool
+    preset: str
+    catalog: str
+    prices: str
+    settings: dict[str, str]
+
+    def chosen(self, app: App, ranked: str | None = None) -> list[tuple[str, Parameters]]:
+        """Each router with its parameters; `ranked` is how many candidates it returns where nothing else is set."""
+        values = self.settings if ranked is None else {"n": ranked, **self.settings}
+        return [(router, app.routing.parameters(router, values, preset=self.preset)) for router in self.routers]
+
+
+def _completed(ctx: click.Context, asked: Asked, earlier: Baseline) -> Asked:
+    """What was not given on the command line is as it was when the baseline was made. Settings are joined."""
+    then = {
+        name: earlier.made_with[name]
+        for name in MADE_WITH
+        if name in earlier.made_with and ctx.get_parameter_source(name) is ParameterSource.DEFAULT
+    }
+    if "routers" in then:
+        then["routers"] = tuple(then["routers"])
+    return replace(asked, **then, settings={**earlier.made_with.get("settings", {}), **asked.settings})
+
+
+def _entries(runs: Sequence[BenchmarkRun], played: Sequence[ExecutionRun], preset: str) -> list[dict[str, Any]]:
+    """The entries of `runs`: measures, and what was played beside them."""
+    entries: list[dict[str, Any]] = [{**run.to_json(), "preset": preset} for run in runs]
+    for entry, outcome in zip(entries, played, strict=False):
+        document: dict[str, Any] = outcome.to_json()
+        entry.update(document | {"intervals": {**entry["intervals"], **document["intervals"]}})
+    return entries
+
+
+def _keep(
+    app: App, asked: Asked, catalog: str, tasks: Sequence[Task], entries: Sequence[dict[str, Any]], seed: int
+) -> None:
+    """Store each run; a store that cannot be written is said, and the figures are printed all the same."""
+    for entry, (router, parameters) in zip(entries, asked.chosen(app, RANKED), strict=True):
+        conditions = app.lab_runs.conditions(
+            tasks, source=asked.tasks, catalog=catalog, router=router, preset=asked.preset, parameters=parameters,
+            hints=asked.hints, seed=seed,
+        )  # fmt: skip
+        try:
+            entry["id"] = app.lab_runs.keep(conditions, tasks, entry)
+        except StoreError as error:
+            click.echo(f"The runs are not stored. {error}", err=True)
+            return

@@ -9,15 +9,14 @@ from pathlib import Path
 
 import click
 
-from core.app import App, Settings, build_app
-from core.cli.opening import opened
+from core.app import App
+from core.cli.opening import opened_even_if_busy
 from core.cli.options import common, print_json, print_table, set_option, settings_of
 from core.lab.scenarios.measures import SETTINGS, ScenarioRun, Setting
 from core.lab.scenarios.simulation import STEPS, World
 from core.services.scenarios import TESTBED, Entry, planned
 from core.shared import units
-from core.shared.errors import ParameterError, StoreBusyError, StoreError
-from core.store import Store
+from core.shared.errors import ParameterError, StoreError
 
 MOST_STEPS = 1_000_000
 LIVE_STEPS = 60  # a call takes up to a second
@@ -76,7 +75,7 @@ def scenario(
     """
     usual, most = (SETTINGS[:1], LIVE_STEPS) if live else (SETTINGS, STEPS)
     plan = planned(routers, [_setting(text) for text in kept] or usual, settings_of(settings))
-    with _opened(db) as app:
+    with opened_even_if_busy(db) as app:
         world = app.scenarios.world(
             name,
             catalog=catalog,
@@ -96,15 +95,6 @@ def scenario(
     if live:
         click.echo(LIVE_NOTE)
     print_table(("router", "setting", "SSR", "EE", "AL ms", "SL ms", "FR", "cost", "utility"), list(map(_row, runs)))
-
-
-def _opened(db: Path | None) -> App:
-    """The app; where another process, such as the console, has the store, one whose runs are not stored."""
-    try:
-        return opened(db)
-    except StoreBusyError as error:
-        click.echo(f"The runs are not stored. {error}", err=True)
-        return build_app(Store(), Settings.from_environment(db=db))
 
 
 def _live(app: App, world: World, plan: Sequence[Entry]) -> tuple[ScenarioRun, ...]:

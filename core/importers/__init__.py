@@ -20,9 +20,18 @@ from core.importers.merging import merge
 from core.importers.plain import Plain
 from core.importers.reading import BrokenDocumentError
 from core.importers.server_json import ServerJson
-from core.importers.tasks import read_tasks
+from core.importers.tasks import read_tasks, tasks_text
 
-__all__ = ["IMPORTERS", "BrokenDocumentError", "Importer", "detect", "read_document", "read_files", "read_tasks"]
+__all__ = [
+    "IMPORTERS",
+    "BrokenDocumentError",
+    "Importer",
+    "detect",
+    "read_document",
+    "read_files",
+    "read_tasks",
+    "tasks_text",
+]
 
 IMPORTERS: tuple[Importer, ...] = (Plain(), LiveMcpBench(), ServerJson(), ClientConfig())
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, fields
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, cast
 
@@ -38,6 +39,22 @@ empty where nothing can do the task.
     if reading.problems:
         raise BrokenDocumentError(reading.problems)
     return tuple(tasks)
+
+
+def tasks_text(tasks: Iterable[Task]) -> str:
+    """Tasks as JSON Lines that `read_tasks` reads back as they were.
+
+    >>> read_tasks(tasks_text([Task("t1", "read a file", relevant=("files::read",))]), source="a")[0].relevant
+    ('files::read',)
+    """
+    return "".join(json.dumps(_document(task), ensure_ascii=False) + "\n" for task in tasks)
+
+
+def _document(task: Task) -> dict[str, Any]:
+    """The fields that say something; an empty `relevant` says that nothing can do the task."""
+    values = {field.name: getattr(task, field.name) for field in fields(task)}
+    values |= {"grades": dict(task.grades), "plan": [asdict(step) for step in task.plan]}
+    return {name: value for name, value in values.items() if value or name == "relevant"}
 
 
 def _entries(reading: Reading, text: str) -> Iterator[Entry]:

@@ -1,24 +1,50 @@
-"""Retrieval and routing measures over labelled tasks."""
+"""Retrieval and routing measures over labelled tasks, for each task and in the mean."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from core.domain.decision import Decision
 from core.domain.params import Value
 from core.domain.task import Task
-from core.lab.metrics import METRICS
+from core.lab.measures import JUDGED, MEASURES, first_right, measured
+from core.lab.significance import interval
 
 RouteTask = Callable[[Task], Decision]
+REJECTION = "rejection"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResult:
+    """One task: its right tools, the candidates it got, and the rank from 1 of the first right one, None where none is."""
+
+    id: str
+    right: tuple[str, ...]
+    candidates: tuple[str, ...]
+    rank: int | None
+
+    @property
+    def solved(self) -> bool:
+        """Whether a right tool is among the candidates, or there are none where nothing is right."""
+        return self.rank is not None if self.right else not self.candidates
+
+    def to_json(self) -> dict[str, object]:
+        """The entry of a task in `wayfare bench --json`."""
+        return {"rank": self.rank, "right": list(self.right), "candidates": list(self.candidates)}
 
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkRun:
     """One router with one parameter set over all tasks. Measures are means over the tasks that something can do; a
     task with no result counts as 0. `rejection` is the share of impossible tasks that got no candidate, None where
-    there are none. Latencies are the decision's own times in ms."""
+    there are none. Latencies are the decision's own times in ms. `scores` has each measure's values by its ir_measures
+    name, (possible tasks,); `tasks` has every task in order."""
 
     router: str
     parameters: dict[str, Value]
@@ -27,37 +53,75 @@ class BenchmarkRun:
     rejection: float | None
     latency_ms_p50: float
     latency_ms_p95: float
+    scores: Mapping[str, NDArray[np.float64]]
+    tasks: tuple[TaskResult, ...]
 
-    def to_json(self) -> dict[str, object]:
-        """One entry of `wayfare bench --json`."""
+    @property
+    def judged(self) -> float | None:
+        """The share of what was ranked in the first ten that the labels say something of; None where nothing was ranked."""
+        known = self.scores[JUDGED][np.isfinite(self.scores[JUDGED])]
+        return float(known.mean()) if len(known) else None
+
+    def to_json(self) -> dict[str, Any]:
+        """One entry of `wayfare bench --json`; `intervals` are 95 %, by bootstrap over tasks."""
+        refused = np.array([float(task.solved) for task in self.tasks if not task.right])
+        values = {key: self.scores[name] for key, name in MEASURES.items()} | {REJECTION: refused}
+        bounds = {key: interval(found) for key, found in values.items() if len(found)}
         return {
             "router": self.router,
             "parameters": self.parameters,
             "n": self.n,
             **self.measures,
-            "rejection": self.rejection,
+            REJECTION: self.rejection,
+            "judged@10": self.judged,
             "latency_ms_p50": self.latency_ms_p50,
             "latency_ms_p95": self.latency_ms_p95,
+            "intervals": {key: list(found) for key, found in bounds.items()},
+            "tasks": {task.id: task.to_json() for task in self.tasks},
         }
 
 
 def run_benchmark(router: str, parameters: dict[str, Value], tasks: Sequence[Task], route: RouteTask) -> BenchmarkRun:
     """Route every task and measure the ranked candidates against its labels."""
-    decisions = [(task, route(task)) for task in tasks]
-    possible = [({t: task.gain(t) for t in task.relevant}, _ranked(d)) for task, d in decisions if task.relevant]
-    impossible = [decision for task, decision in decisions if not task.relevant]
-    latencies = [decision.timings_ms["total"] for _, decision in decisions]
+    decisions = [route(task) for task in tasks]
+    ranked = [tuple(decision.tools.ids[row] for row in decision.candidates) for decision in decisions]
+    scores, measures = score_tasks(tasks, ranked)
+    results = task_results(tasks, ranked)
+    refused = [float(result.solved) for result in results if not result.right]
+    latencies = [decision.timings_ms["total"] for decision in decisions]
     return BenchmarkRun(
         router=router,
         parameters=parameters,
         n=len(tasks),
-        measures={
-            name: _mean(metric(ranked, grades) for grades, ranked in possible) for name, metric in METRICS.items()
-        },
-        rejection=_mean(float(not d.candidates) for d in impossible) if impossible else None,
+        measures=measures,
+        rejection=statistics.fmean(refused) if refused else None,
         latency_ms_p50=percentile(latencies, 50),
         latency_ms_p95=percentile(latencies, 95),
+        scores=scores,
+        tasks=results,
     )
+
+
+def task_results(tasks: Sequence[Task], ranked: Sequence[Sequence[str]]) -> tuple[TaskResult, ...]:
+    """Each task with its candidates, best first."""
+    return tuple(
+        TaskResult(task.id, task.relevant, tuple(tools), first_right(tools, grades(task)))
+        for task, tools in zip(tasks, ranked, strict=True)
+    )
+
+
+def score_tasks(
+    tasks: Sequence[Task], ranked: Sequence[Sequence[str]]
+) -> tuple[dict[str, NDArray[np.float64]], dict[str, float]]:
+    """The measures of the tasks that something can do: for each task by ir_measures' names, and in the mean by ours."""
+    possible = [(tools, grades(task)) for task, tools in zip(tasks, ranked, strict=True) if task.relevant]
+    scores = measured(possible)
+    return scores, {key: float(scores[name].mean()) if possible else 0.0 for key, name in MEASURES.items()}
+
+
+def grades(task: Task) -> dict[str, float]:
+    """The grade of every tool that the task's labels judge; one that is graded and not among the right ones counts 0."""
+    return dict.fromkeys(task.grades, 0.0) | {tool: task.gain(tool) for tool in task.relevant}
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
@@ -70,12 +134,3 @@ def percentile(values: Sequence[float], percent: float) -> float:
         return 0.0
     ordered = sorted(values)
     return ordered[max(0, -(-len(ordered) * int(percent) // 100) - 1)]
-
-
-def _ranked(decision: Decision) -> list[str]:
-    return [decision.tools.ids[row] for row in decision.candidates]
-
-
-def _mean(values: Iterable[float]) -> float:
-    numbers = list(values)
-    return statistics.fmean(numbers) if numbers else 0.0

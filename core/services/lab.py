@@ -22,6 +22,7 @@ from core.services.routing import RoutingService
 from core.shared.errors import CatalogError
 
 LIVE_LIMIT_S = 10.0
+BY_TIERS = " (prices by tiers)"
 S_PER_USD = 1000.0  # the kappa of the router expected_value: 3.60 dollars an hour
 
 
@@ -93,9 +94,15 @@ class LabService:
             live=self._live(catalog) if live else None,
         )
 
+    def open(self, name_or_path: str) -> str:
+        """The name of a catalog, opened; one whose prices are by tiers is made again. Raises UnknownNameError."""
+        if name_or_path.endswith(BY_TIERS):
+            return self.priced_by_tiers(self._catalogs.open(name_or_path.removesuffix(BY_TIERS)).name)
+        return self._catalogs.open(name_or_path).name
+
     def priced_by_tiers(self, catalog: str, seed: int = 0) -> str:
         """The name of a copy of a catalog, for this process, in which every tool has a price by EHRR's tiers."""
-        name = f"{catalog} (prices by tiers)"
+        name = f"{catalog}{BY_TIERS}"
         self._catalogs.add(priced_by_tiers(self._catalogs.catalog(catalog), name=name, seed=seed), "prices by tiers")
         return name
 

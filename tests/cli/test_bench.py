@@ -14,7 +14,10 @@ from tests.cli.conftest import ROOT, Command, server, tool
 
 DATA = ROOT.parent / "shared" / "data" / "livemcpbench"
 MEASURES = ["mrr", "hit@1", "hit@3", "hit@5", "hit@10", "recall@3", "recall@10", "ndcg@10"]
-KEYS = ["router", "parameters", "n", *MEASURES, "rejection", "latency_ms_p50", "latency_ms_p95", "preset"]
+KEYS = [
+    "router", "parameters", "n", *MEASURES, "P@3", "P@10", "rejection", "judged@10", "latency_ms_p50", "latency_ms_p95",
+    "intervals", "tasks", "preset", "id",
+]  # fmt: skip
 READ = "Read a text file from the disk."
 
 # Three tools with one description: by description alone only their latencies rank them, fast before middle before slow.
@@ -69,6 +72,8 @@ def test_the_measures_are_those_computed_by_hand(bench) -> None:
     }
     assert {name: run[name] for name in MEASURES} == pytest.approx(expected)
     assert 0 < run["latency_ms_p50"] <= run["latency_ms_p95"]
+    ranks = {"first": 1, "second": 2, "graded": 2, "too dear": None, "impossible": None}
+    assert {id_: task["rank"] for id_, task in run["tasks"].items()} == ranks
 
 
 def test_set_n_changes_how_deep_it_looks(bench) -> None:

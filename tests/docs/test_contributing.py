@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import doctest
 import re
 import sys
 from types import ModuleType
 from typing import Any
 
+import ir_measures
 import numpy as np
 import plotly.graph_objects as go
 import pytest
@@ -99,11 +99,11 @@ def test_the_effect_adds_to_the_latency_once_a_day() -> None:
     assert found.max() == 300.0
 
 
-def test_the_metric_counts_what_is_right() -> None:
-    names = ran("A metric")
-    assert names["precision"](["a", "b", "c", "d"], {"a": 1, "c": 2, "z": 1}, k=2) == 0.5
-    for test in doctest.DocTestFinder().find(names["precision"], globs=names):
-        assert doctest.DocTestRunner(verbose=False).run(test).failed == 0
+def test_the_measure_is_one_of_ir_measures() -> None:
+    (name,) = ran("A measure")["added"].values()
+    measure = ir_measures.parse_measure(name)
+    found = ir_measures.calc_aggregate([measure], {"t": {"a": 1, "c": 1}}, {"t": {"a": 3.0, "b": 2.0, "c": 1.0}})
+    assert found == {measure: pytest.approx(2 / 3)}
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_the_metric_counts_what_is_right() -> None:
         ("A router", "ROUTERS", "core/routers/__init__.py"),
         ("A catalog format", "IMPORTERS", "core/importers/__init__.py"),
         ("A network effect", "STATES", "core/network/__init__.py"),
-        ("A metric", "METRICS", "core/lab/metrics.py"),
+        ("A measure", "MEASURES", "core/lab/measures.py"),
     ],
 )
 def test_each_table_is_where_the_text_says(section: str, table: str, where: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from core.domain.task import Task
 from core.lab.benchmark import percentile, run_benchmark
-from core.lab.metrics import METRICS
+from core.lab.measures import MEASURES
 
 IDS = ("s::a", "s::b", "s::c")
 
@@ -34,7 +34,7 @@ def test_measures_are_means_and_a_task_without_result_counts_0() -> None:
     route = answering({"first": ("s::a",), "second": ("s::b", "s::a"), "wrong": ("s::c",)})
     run = run_benchmark("fake", {"n": 3}, tasks, route)
     assert (run.router, run.parameters, run.n, run.rejection) == ("fake", {"n": 3}, 4, None)
-    assert set(run.measures) == set(METRICS)
+    assert set(run.measures) == set(MEASURES)
     assert run.measures["mrr"] == pytest.approx((1 + 0.5) / 4)
     assert run.measures["hit@1"] == 0.25
     assert run.measures["hit@3"] == run.measures["recall@10"] == 0.5
@@ -72,8 +72,34 @@ def test_no_task_is_no_error() -> None:
 
 def test_the_json_entry_has_everything_flat() -> None:
     entry = run_benchmark("fake", {"k": 5}, [possible("first")], answering({"first": IDS})).to_json()
-    assert {"router", "parameters", "n", "rejection", "latency_ms_p50", "latency_ms_p95", *METRICS} == set(entry)
+    own = {
+        "router",
+        "parameters",
+        "n",
+        "rejection",
+        "judged@10",
+        "latency_ms_p50",
+        "latency_ms_p95",
+        "intervals",
+        "tasks",
+    }
+    assert own | set(MEASURES) == set(entry)
     assert entry["mrr"] == 1.0
+    assert entry["tasks"] == {"first": {"rank": 1, "right": ["s::a"], "candidates": list(IDS)}}
+
+
+def test_what_nobody_judged_is_told_apart_from_what_is_wrong() -> None:
+    task = Task("t", "t", relevant=("s::a",), grades={"s::b": 0.0})
+    assert run_benchmark("fake", {}, [task], answering({"t": ("s::a", "s::b")})).judged == 1.0
+    assert run_benchmark("fake", {}, [task], answering({"t": ("s::a", "s::c")})).judged == 0.5
+    assert run_benchmark("fake", {}, [task], answering({})).judged is None
+
+
+def test_each_mean_has_its_interval() -> None:
+    tasks = [possible(f"t{n}") for n in range(40)]
+    half = answering({f"t{n}": ("s::a",) for n in range(20)})
+    low, high = run_benchmark("fake", {}, tasks, half).to_json()["intervals"]["hit@1"]
+    assert (low, high) == pytest.approx((0.345, 0.655), abs=0.04)  # 0.5 +- 1.96 sqrt(0.25 / 40)
 
 
 @pytest.mark.parametrize(

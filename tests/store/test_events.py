@@ -169,7 +169,7 @@ def test_no_way_to_change_or_remove_an_event() -> None:
     text = "\n".join(file.read_text() for files in [*sources, FOLDER.glob("*.sql")] for file in files)
     text = re.sub(r"ALTER TABLE \w+ (?:ADD COLUMN|ALTER COLUMN \w+ SET NOT NULL)", "", text)  # what was written stays
     statements = re.findall(r"\b(?:UPDATE|DELETE FROM|TRUNCATE|DROP|ALTER|MERGE|REPLACE INTO) +(\{?\w+\}?)", text)
-    # {table}: the caches of vectors.py; a scenario run made again replaces the earlier one
+    # {table}: the caches of vectors.py, and runs of the lab; a run made again replaces the earlier one
     assert set(statements) <= {"catalogs", "settings", "scenario_runs", "{table}"}
     public = {name for part in (Events, Log) for name in vars(part) if not name.startswith("_")}
     assert public == {"append", "append_later", "flush", "outcomes", "close", "last", "write", "read"}

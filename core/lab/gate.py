@@ -1,0 +1,196 @@
+"""A run against an earlier one of the same tasks: whether quality fell, which tasks were lost, and what the catalog has to do
+with it. The earlier run is the document that `wayfare bench --json` printed.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+
+from core.lab.benchmark import REJECTION, BenchmarkRun, TaskResult
+from core.lab.catalog_changes import CatalogDigest, Change, changes
+from core.lab.measures import MEASURES
+from core.shared.errors import CatalogError
+
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierRun:
+    """One run of a baseline: its measures by their keys, and its tasks by id."""
+
+    router: str
+    measures: Mapping[str, float]
+    tasks: Mapping[str, TaskResult]
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What `wayfare bench --json` printed: the runs, the catalog then (None where it says nothing of it), and how it was made."""
+
+    runs: tuple[EarlierRun, ...]
+    catalog: CatalogDigest | None
+    made_with: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A task whose first right tool has another rank now; None: no right tool, or for an impossible task not refused.
+
+    For a task that nothing can do the rank is 0 where it was refused.
+    """
+
+    id: str
+    was: int | None
+    now: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fell:
+    """A measure that fell by more than is tolerated."""
+
+    measure: str
+    was: float
+    now: float
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """One run against its baseline over the tasks of both, of which there are `tasks`."""
+
+    router: str
+    tasks: int
+    fell: tuple[Fell, ...]
+    lost: tuple[Moved, ...]
+    won: tuple[Moved, ...]
+
+
+def read_baseline(text: bytes, *, source: str) -> Baseline:
+    """A baseline from its file. Raises CatalogError that says what is missing."""
+    try:
+        document: Any = json.loads(text)
+        runs = tuple(_earlier(run) for run in document["runs"])
+        made_with = document.get("made_with", {})
+    except (ValueError, RecursionError) as error:
+        raise CatalogError(f"{source} is not JSON ({error}); give what `wayfare bench --json` printed.") from None
+    except (KeyError, TypeError, AttributeError):
+        raise CatalogError(
+            f"{source} is no baseline: `runs` with a router and `tasks` is missing; give what `wayfare bench --json` printed."
+        ) from None
+    if not runs or not isinstance(made_with, dict):
+        raise CatalogError(f"{source} holds no run; give what `wayfare bench --json` printed.")
+    return Baseline(runs, CatalogDigest.parse(document.get("catalog")), cast("dict[str, Any]", made_with))
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Runs against a baseline: each against its own, what changed in the catalog since (nothing where the baseline does not say
+    what it was), and the tasks at risk from that: a right tool or a candidate, then or now, is among what changed."""
+
+    tolerance: float
+    runs: tuple[GateResult, ...]
+    changes: tuple[Change, ...]
+    at_risk: tuple[str, ...]
+
+    @classmethod
+    def of(cls, baseline: Baseline, runs: Sequence[BenchmarkRun], catalog: CatalogDigest, tolerance: float) -> Gate:
+        """Each run against the baseline's run of the same router, the second against its second.
+
+        Raises CatalogError where a router, or every task of it, is not in the baseline.
+        """
+        found = () if baseline.catalog is None else changes(baseline.catalog, catalog)
+        then = (task for run in baseline.runs for task in run.tasks.values())
+        results = (*then, *(task for run in runs for task in run.tasks))
+        return cls(tolerance, _results(baseline, runs, tolerance), found, _at_risk(found, results))
+
+    @property
+    def passed(self) -> bool:
+        """Whether no measure of any run fell by more than is tolerated."""
+        return not any(result.fell for result in self.runs)
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry `gate` of `wayfare bench --json`."""
+        return {"passed": self.passed, **asdict(self)}
+
+
+def _results(baseline: Baseline, runs: Sequence[BenchmarkRun], tolerance: float) -> tuple[GateResult, ...]:
+    seen: dict[str, int] = {}
+    results: list[GateResult] = []
+    for run in runs:
+        earlier = [one for one in baseline.runs if one.router == run.router]
+        at = seen[run.router] = seen.get(run.router, -1) + 1
+        if at >= len(earlier):
+            known = ", ".join(dict.fromkeys(one.router for one in baseline.runs))
+            raise CatalogError(f"The baseline has no run of {run.router} to compare with; it has: {known}.")
+        results.append(_result(earlier[at], run, tolerance))
+    return tuple(results)
+
+
+def _at_risk(found: Sequence[Change], results: Sequence[TaskResult]) -> tuple[str, ...]:
+    servers = {change.name for change in found if change.what == "server"}
+    tools = {change.name for change in found if change.what == "tool"}
+    touched: dict[str, set[str]] = {}
+    for one in results:
+        touched.setdefault(one.id, set()).update(one.right, one.candidates)
+    return tuple(
+        id_ for id_, names in touched.items() if names & tools or {name.split("::")[0] for name in names} & servers
+    )
+
+
+def _result(earlier: EarlierRun, run: BenchmarkRun, tolerance: float) -> GateResult:
+    now = {task.id: task for task in run.tasks}
+    both = [id_ for id_ in now if id_ in earlier.tasks]
+    if not both:
+        raise CatalogError("The baseline and the tasks have no task in common; give the tasks that it was made with.")
+    before_measures, measures = earlier.measures, _measures(run)
+    if len(both) < max(len(now), len(earlier.tasks)):
+        # other tasks: what follows from the ranks of those of both is all that can be compared
+        before_measures, measures = (_from_ranks([side[id_] for id_ in both]) for side in (earlier.tasks, now))
+    fell = tuple(
+        Fell(name, was, measures[name])
+        for name, was in before_measures.items()
+        if name in measures and was - measures[name] > tolerance + ROUNDING
+    )
+    moved = [Moved(id_, _place(earlier.tasks[id_]), _place(now[id_])) for id_ in both]
+    lost = tuple(one for one in moved if _worse(one.was, one.now))
+    return GateResult(run.router, len(both), fell, lost, tuple(one for one in moved if _worse(one.now, one.was)))
+
+
+def _measures(run: BenchmarkRun) -> dict[str, float]:
+    return run.measures | ({} if run.rejection is None else {REJECTION: run.rejection})
+
+
+def _from_ranks(tasks: Sequence[TaskResult]) -> dict[str, float]:
+    ranks = [task.rank for task in tasks if task.right]
+    refused = [float(task.solved) for task in tasks if not task.right]
+    found = {REJECTION: statistics.fmean(refused)} if refused else {}
+    if ranks:
+        found["mrr"] = statistics.fmean(1 / rank if rank else 0.0 for rank in ranks)
+        found["hit@1"] = statistics.fmean(float(rank == 1) for rank in ranks)
+    return found
+
+
+def _place(task: TaskResult) -> int | None:
+    return task.rank if task.right else (0 if task.solved else None)
+
+
+def _worse(was: int | None, now: int | None) -> bool:
+    return was is not None and (now is None or now > was)
+
+
+def _earlier(run: Mapping[str, Any]) -> EarlierRun:
+    tasks = {
+        id_: TaskResult(
+            id_, tuple(one["right"]), tuple(one["candidates"]), None if one["rank"] is None else int(one["rank"])
+        )
+        for id_, one in run["tasks"].items()
+    }
+    known = {name: run.get(name) for name in (*MEASURES, REJECTION)}
+    return EarlierRun(
+        str(run["router"]),
+        {name: float(value) for name, value in known.items() if isinstance(value, int | float)},
+        tasks,
+    )

@@ -1,0 +1,148 @@
+"""What a difference between runs over the same tasks is worth: intervals, a test, a correction, an effect, a sample size.
+
+All are functions of the values of each task, and of a seed: the same values give the same figures.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+RESAMPLES, DRAWS = 2_000, 10_000
+LEVEL, POWER = 0.95, 0.8
+EQUAL = 1e-12  # sums that differ by less differ by rounding
+
+
+def interval(values: Floats, *, seed: int = 0, resamples: int = RESAMPLES) -> tuple[float, float]:
+    """The 95 % percentile interval of a mean over tasks, by bootstrap (Efron 1979): tasks are drawn with replacement.
+
+    Shape: (T,); NaN is left out. Two NaN where nothing is left.
+
+    >>> interval(np.array([1.0, 1.0, 1.0]))
+    (1.0, 1.0)
+    """
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return math.nan, math.nan
+    rng = np.random.default_rng(seed)
+    drawn = rng.multinomial(len(known), np.full(len(known), 1 / len(known)), size=resamples)
+    low, high = np.quantile(drawn @ known / len(known), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)
+
+
+def randomisation_p(differences: Floats, *, seed: int = 0, draws: int = DRAWS) -> Floats:
+    """Two-sided p of a mean difference of 0, by the paired randomisation test (Fisher; Smucker et al., CIKM 2007).
+
+    Under the hypothesis the two runs could be exchanged task by task: the sign of each difference is drawn. All 2^T signs
+    are tried where they are no more than `draws`; else p = (1 + as large a mean among the draws) / (1 + draws).
+    Shapes: (T, C) differences of C pairs -> (C,), all under the same signs.
+
+    >>> randomisation_p(np.array([[1.0], [1.0], [1.0]])).tolist()      # 2 of 8 signs are as extreme
+    [0.25]
+    """
+    tasks = len(differences)
+    if 2**tasks <= draws:
+        signs = np.array(list(itertools.product((1.0, -1.0), repeat=tasks))).reshape(2**tasks, tasks)
+        extra = 0
+    else:
+        signs = np.random.default_rng(seed).integers(0, 2, size=(draws, tasks)) * 2.0 - 1.0
+        extra = 1
+    observed = np.abs(differences.sum(axis=0))
+    as_large = (np.abs(signs @ differences) >= observed - EQUAL * tasks).sum(axis=0)
+    return (as_large + extra) / (len(signs) + extra)
+
+
+def holm(p: Sequence[float]) -> tuple[float, ...]:
+    """p values adjusted for being several (Holm 1979): the i-th smallest of m times (m - i + 1), never falling, at most 1.
+
+    >>> holm([0.01, 0.04, 0.03])
+    (0.03, 0.06, 0.06)
+    """
+    adjusted, largest = [0.0] * len(p), 0.0
+    for place, at in enumerate(sorted(range(len(p)), key=p.__getitem__)):
+        largest = max(largest, min(1.0, (len(p) - place) * p[at]))
+        adjusted[at] = largest
+    return tuple(adjusted)
+
+
+def effect_size(differences: Floats) -> float | None:
+    """Cohen's d for paired values: the mean difference over its standard deviation; None where that is 0.
+
+    >>> effect_size(np.array([0.0, 1.0, 2.0]))
+    1.0
+    """
+    deviation = float(differences.std(ddof=1)) if len(differences) > 1 else 0.0
+    return float(differences.mean()) / deviation if deviation > 0 else None
+
+
+def tasks_needed(effect: float | None) -> int | None:
+    """How many tasks would show an effect of this size at 5 % with a power of 80 %: ((z_0.975 + z_0.8) / d)^2.
+
+    None where the effect is 0 or unknown.
+
+    >>> tasks_needed(0.5), tasks_needed(0.1)
+    (32, 785)
+    """
+    if not effect:
+        return None
+    normal = NormalDist()
+    return math.ceil(((normal.inv_cdf((1 + LEVEL) / 2) + normal.inv_cdf(POWER)) / effect) ** 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Run `b` against run `a` (places in the list of runs) by one measure over the tasks of both.
+
+    `difference` is the mean of b less a with its 95 % interval, `p_holm` its p corrected for all pairs compared; `won`, `lost`
+    and `same` count tasks from b's side.
+    """
+
+    a: int
+    b: int
+    measure: str
+    n: int
+    difference: float
+    low: float
+    high: float
+    p: float
+    p_holm: float
+    effect_size: float | None
+    tasks_needed: int | None
+    won: int
+    lost: int
+    same: int
+
+    def to_json(self) -> dict[str, object]:
+        """One entry of `comparisons` of `wayfare bench --json`."""
+        return asdict(self)
+
+
+def compared(values: Sequence[Floats], measure: str, *, seed: int = 0) -> tuple[Compared, ...]:
+    """Every pair of runs; `values` holds for each run its value for each task, (T,) in the same order."""
+    pairs = list(itertools.combinations(range(len(values)), 2))
+    if not pairs or not len(values[0]):
+        return ()
+    differences = np.stack([values[b] - values[a] for a, b in pairs], axis=1)
+    p = [float(one) for one in randomisation_p(differences, seed=seed)]
+    corrected = holm(p)
+    return tuple(
+        _compared(pair, measure, differences[:, at], p[at], corrected[at], seed) for at, pair in enumerate(pairs)
+    )
+
+
+def _compared(pair: tuple[int, int], measure: str, differences: Floats, p: float, p_holm: float, seed: int) -> Compared:
+    low, high = interval(differences, seed=seed)
+    effect = effect_size(differences)
+    won, lost = int((differences > EQUAL).sum()), int((differences < -EQUAL).sum())
+    return Compared(
+        *pair, measure, len(differences), float(differences.mean()), low, high, p, p_holm, effect, tasks_needed(effect),
+        won, lost, len(differences) - won - lost,
+    )  # fmt: skip

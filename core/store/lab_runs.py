@@ -1,0 +1,91 @@
+"""Runs and sweeps of the lab, each stored once, with what they share stored once beside them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+from duckdb import DuckDBPyConnection
+
+from core.domain.lab_run import LabRun, Sweep, SweepPoint
+from core.shared.errors import UnknownNameError
+from core.store.connection import Database
+
+R = TypeVar("R", LabRun, Sweep, SweepPoint)
+TABLES: Mapping[type[LabRun | Sweep | SweepPoint], str] = {
+    LabRun: "lab_runs",
+    Sweep: "sweeps",
+    SweepPoint: "sweep_points",
+}
+
+
+class LabRuns:
+    """A run with the same inputs replaces the earlier one; a sweep that is taken up again keeps its points."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def save(self, runs: Sequence[LabRun], inputs: Mapping[str, tuple[str, str]]) -> None:
+        """Keep runs, all or none. `inputs` are shared documents: fingerprint to kind and text. Raises StoreError."""
+        with self._database.transaction() as connection:
+            _put_inputs(connection, inputs)
+            for run in runs:
+                _put(connection, run)
+
+    def begin(self, sweep: Sweep, inputs: Mapping[str, tuple[str, str]]) -> dict[int, SweepPoint]:
+        """Keep a sweep, or find it again; the points that it has, by number."""
+        with self._database.transaction() as connection:
+            _put_inputs(connection, inputs)
+            _put(connection, sweep)
+        return {point.number: point for point in self.points(sweep.id)}
+
+    def add_points(self, points: Sequence[SweepPoint]) -> None:
+        """Commit points together: a killed process loses nothing of them."""
+        with self._database.transaction() as connection:
+            for point in points:
+                _put(connection, point)
+
+    def points(self, sweep: str) -> tuple[SweepPoint, ...]:
+        """The points of a sweep in their order."""
+        return self._read(SweepPoint, "sweep = ? ORDER BY number", [sweep])
+
+    def newest(self, limit: int) -> tuple[LabRun, ...]:
+        """The newest runs, newest first."""
+        return self._read(LabRun, 'true ORDER BY "at" DESC, rowid DESC LIMIT ?', [limit])
+
+    def newest_sweeps(self, limit: int) -> tuple[Sweep, ...]:
+        """The newest sweeps, newest first."""
+        return self._read(Sweep, 'true ORDER BY "at" DESC, rowid DESC LIMIT ?', [limit])
+
+    def find(self, id_: str) -> LabRun | Sweep:
+        """A run or sweep by id, or by as much of it as tells it apart. Raises UnknownNameError."""
+        found = [*self._read(LabRun, "starts_with(id, ?)", [id_]), *self._read(Sweep, "starts_with(id, ?)", [id_])]
+        if len(found) != 1 or not id_:
+            raise UnknownNameError(
+                f"{'More than one run begins' if found else 'No run begins'} with {id_[:40]!r}; `wayfare runs` lists those there are."
+            )
+        return found[0]
+
+    def input(self, fingerprint: str) -> str:
+        """A shared document. Raises UnknownNameError where it is not there."""
+        rows = self._database.read("SELECT document FROM lab_inputs WHERE fingerprint = ?", [fingerprint])
+        if not rows.num_rows:
+            raise UnknownNameError(f"The store does not have the input {fingerprint!r} of that run any more.")
+        return rows[0][0].as_py()
+
+    def _read(self, kind: type[R], condition: str, parameters: Sequence[object]) -> tuple[R, ...]:
+        names = ", ".join(f'"{field.name}"' for field in dataclasses.fields(kind))
+        rows = self._database.read(f"SELECT {names} FROM {TABLES[kind]} WHERE {condition}", parameters)  # noqa: S608
+        return tuple(kind(**row) for row in rows.to_pylist())
+
+
+def _put_inputs(connection: DuckDBPyConnection, inputs: Mapping[str, tuple[str, str]]) -> None:
+    for name, (kind, document) in inputs.items():
+        connection.execute("INSERT OR IGNORE INTO lab_inputs VALUES (?, ?, ?)", [name, kind, document])
+
+
+def _put(connection: DuckDBPyConnection, record: LabRun | Sweep | SweepPoint) -> None:
+    values = [getattr(record, field.name) for field in dataclasses.fields(record)]
+    table, marks = TABLES[type(record)], ", ".join("?" * len(values))
+    connection.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", values)  # noqa: S608
