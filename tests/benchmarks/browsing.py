@@ -11,15 +11,8 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 from tests.benchmarks.measuring import free_port, percentile, report, running
+from tests.browser.chromium import FLAGS
 
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 QUESTION = "?q=convert+300+miles+to+kilometres"
 WAIT_FOR_CHANGE = """(before) => new Promise(resolve => {
   const text = () => [...document.querySelectorAll('.js-plotly-plot .textpoint')].map(e => e.textContent).join('|');

@@ -60,32 +60,13 @@ def check(case, field, value, *, best, worse, to_beat):
     assert utility_of(case._replace(**{field: worse(value)})) < to_beat
 
 
+@pytest.mark.parametrize("field", ["price_usd", "latency_s"])
 @promise
 @given(cases, st.floats(-0.5, 0.5))
-def test_at_the_price_the_utilities_are_equal_and_dearer_loses(case, lead):
+def test_at_the_price_or_latency_the_utilities_are_equal_and_more_of_it_loses(field, case, lead):
     to_beat = utility_of(case) - lead
-    check(
-        case,
-        "price_usd",
-        headroom_of(case, to_beat).price_usd,
-        best=0.0,
-        worse=lambda p: p * 1.01 + 0.01,
-        to_beat=to_beat,
-    )
-
-
-@promise
-@given(cases, st.floats(-0.5, 0.5))
-def test_at_the_latency_the_utilities_are_equal_and_slower_loses(case, lead):
-    to_beat = utility_of(case) - lead
-    check(
-        case,
-        "latency_s",
-        headroom_of(case, to_beat).latency_s,
-        best=0.0,
-        worse=lambda s: s * 1.01 + 0.01,
-        to_beat=to_beat,
-    )
+    value = getattr(headroom_of(case, to_beat), field)
+    check(case, field, value, best=0.0, worse=lambda x: x * 1.01 + 0.01, to_beat=to_beat)
 
 
 @promise

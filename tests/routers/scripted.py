@@ -21,12 +21,15 @@ class Planner:
         self.name = name
         self._predict, self._parts, self._rewrite = predict or {}, parts or {}, rewrite or {}
         self._expand, self._request, self._select = expand or {}, request or {}, select or {}
+        self.judged = []
 
     def predict_tool(self, question):
         return self._predict.get(question, question)
 
     def complexity(self, question, servers):
-        return Complexity("simple", 0.0)
+        """Complex where it was told parts; what it judged is kept."""
+        self.judged.append((question, tuple(servers)))
+        return Complexity("complex", 0.9, ("2 requests",)) if question in self._parts else Complexity("simple", 0.1)
 
     def decompose(self, question, limit=8):
         return self._parts.get(question, (SubQuery(question),))

@@ -6,7 +6,7 @@ import pytest
 
 from core.domain.catalog import Server
 from core.index.text_views import full
-from core.planning.base import Complexity, SubQuery
+from core.planning.base import SubQuery
 from core.routers.adaptive_rag import AdaptiveRag
 from core.routers.agentic_rag import AgenticRag
 from core.routers.naive_rag import NaiveRag
@@ -53,17 +53,7 @@ def context():
 @pytest.fixture
 def planner():
     """Takes the whole apart, and calls it complex."""
-
-    class Keen(scripted.Planner):
-        def __init__(self):
-            super().__init__(parts={WHOLE: THOUGHTS})
-            self.judged = []
-
-        def complexity(self, question, servers):
-            self.judged.append((question, tuple(servers)))
-            return Complexity("complex" if question == WHOLE else "simple", 0.5, ())
-
-    return Keen()
+    return scripted.Planner(parts={WHOLE: THOUGHTS})
 
 
 @pytest.fixture

@@ -23,10 +23,8 @@ from dashboard.ui.index_progress import show_preparing
 def servers_body(app: App, catalog: Catalog, statistics: Statistics, query: str, chosen: str) -> str:
     """The servers that match the query; returns the chosen one's name, or nothing."""
     frame = filtered(server_frame(catalog, statistics), matching(map(server_text, catalog.servers), query))
-    if frame.empty:
-        _nothing(f"None of {counted(len(catalog.servers), 'server')} matches the search.")
+    if not _found(len(frame), len(catalog.servers), "server"):
         return ""
-    _found(len(frame), len(catalog.servers), "server")
     row = choice_table(
         frame,
         SERVER_COLUMNS,
@@ -52,10 +50,8 @@ def tools_body(app: App, catalog: Catalog, statistics: Statistics, query: str, *
     if server:
         mask &= (whole["server"] == server).to_numpy()
     frame = filtered(whole, mask.tolist())
-    if frame.empty:
-        _nothing(f"None of {counted(len(catalog.tools), 'tool')} matches the search.")
+    if not _found(len(frame), len(catalog.tools), "tool"):
         return ""
-    _found(len(frame), len(catalog.tools), "tool")
     row = choice_table(
         frame,
         TOOL_COLUMNS,
@@ -72,9 +68,14 @@ def tools_body(app: App, catalog: Catalog, statistics: Statistics, query: str, *
     return catalog.tools[row].id
 
 
-def _found(shown: int, total: int, thing: str) -> None:
+def _found(shown: int, total: int, thing: str) -> bool:
+    """Say how many there are, and whether there are any."""
+    if not shown:
+        _nothing(f"None of {counted(total, thing)} matches the search.")
+        return False
     words = counted(total, thing) if shown == total else f"{shown:,} of {counted(total, thing)}"
     st.caption(f"{words}. Choose a row to read all of it and to set its price; click a heading to sort.")
+    return True
 
 
 def _no_tools(catalog: Catalog) -> None:

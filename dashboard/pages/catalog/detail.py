@@ -101,6 +101,8 @@ def tool_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) ->
 def server_statistics(server: Server, statistics: Statistics, row: int) -> list[Statistic]:
     """Name, value, source and declared value of each statistic of a server."""
     known, calls = statistics.servers, int(statistics.servers.calls[row])
+    learnt = source_word(known.success_source[row], calls, known.decayed[row])
+    variance = "–" if server.success_variance is None else f"{server.success_variance:.3g}"
     return [
         (
             "Connection time",
@@ -114,18 +116,8 @@ def server_statistics(server: Server, statistics: Statistics, row: int) -> list[
             source_word(known.call_source[row], calls, known.decayed[row]),
             units.seconds(server.call_s),
         ),
-        (
-            "Success",
-            units.share(known.success[row]),
-            source_word(known.success_source[row], calls, known.decayed[row]),
-            units.share(server.success),
-        ),
-        (
-            "Variance of success",
-            f"{known.success_variance[row]:.3g}",
-            source_word(known.success_source[row], calls, known.decayed[row]),
-            "–" if server.success_variance is None else f"{server.success_variance:.3g}",
-        ),
+        ("Success", units.share(known.success[row]), learnt, units.share(server.success)),
+        ("Variance of success", f"{known.success_variance[row]:.3g}", learnt, variance),
         (
             "Post-accept failure",
             units.share(known.post_accept_failure[row]),
@@ -138,6 +130,7 @@ def server_statistics(server: Server, statistics: Statistics, row: int) -> list[
 def tool_statistics(tool: Tool, statistics: Statistics, row: int) -> list[Statistic]:
     """Name, value, source and declared value of each statistic of a tool."""
     known, calls = statistics.tools, int(statistics.tools.calls[row])
+    learnt = source_word(known.success_source[row], calls, known.decayed[row])
     return [
         (
             "Latency",
@@ -145,12 +138,7 @@ def tool_statistics(tool: Tool, statistics: Statistics, row: int) -> list[Statis
             source_word(known.latency_source[row], calls, known.decayed[row]),
             units.seconds(tool.latency_s),
         ),
-        (
-            "Success",
-            units.share(known.success[row]),
-            source_word(known.success_source[row], calls, known.decayed[row]),
-            units.share(tool.success),
-        ),
+        ("Success", units.share(known.success[row]), learnt, units.share(tool.success)),
     ]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from core.domain.catalog import Server
-from core.planning.base import Complexity
 from core.routers.pa_rag import PaRag
 from tests.routers import scripted, worlds
 from tests.routers.pa_rag.case import PARTS, TOOLS, WHOLE
@@ -14,18 +13,7 @@ from tests.routers.pa_rag.case import PARTS, TOOLS, WHOLE
 @pytest.fixture
 def planner():
     """Takes the whole apart where it is asked to, and calls it complex; keeps what it was asked."""
-
-    class Keen(scripted.Planner):
-        def __init__(self):
-            super().__init__(parts={WHOLE: PARTS})
-            self.judged = []
-
-        def complexity(self, question, servers):
-            self.judged.append((question, tuple(servers)))
-            complex_ = question == WHOLE
-            return Complexity("complex" if complex_ else "simple", 0.9 if complex_ else 0.1, ("2 requests",))
-
-    return Keen()
+    return scripted.Planner(parts={WHOLE: PARTS})
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ import plotly.graph_objects as go
 from core.domain.decision import Decision
 from core.domain.trace import Drop, ToolRow
 from core.shared import units
-from dashboard.theme import ACCEPTED_SIGN, CHOSEN, CHOSEN_SIGN, DROPPED_SIGN, MONEY, REJECTED_SIGN, SIMILARITY, TIME
+from dashboard.pages.route.charts.tool_states import sign, state
+from dashboard.theme import CHOSEN, MONEY, SIMILARITY, TIME
 from dashboard.ui.charts.base import EDGES, figure, label, row_texts, rows_axis
 
 SHOWN = 8
@@ -17,7 +18,7 @@ def tool_breakdown(decision: Decision, *, height: int = 330) -> go.Figure:
     """Similarity to the right, αt·time and αt·κ·price to the left, the utility as a mark; best on top."""
     rows = [decision.tool_at(row) for row in decision.evaluated_tools()[:SHOWN]][::-1]
     alpha = _alpha(decision)
-    names = [f"{_sign(row)} {label(row.tool, 40)}" for row in rows]
+    names = [f"{sign(row)} {label(row.tool, 40)}" for row in rows]
     places = list(range(len(rows)))
     faded = [0.35 if row.dropped_by in {Drop.NOT_AFFORDABLE, Drop.REJECTED} else 1.0 for row in rows]
     parts = (
@@ -77,16 +78,9 @@ def _alpha(decision: Decision) -> float:
     return float(p.get("alpha_t") or 0.0) if p.get("execution_signals", True) else 0.0
 
 
-def _sign(row: ToolRow) -> str:
-    if row.dropped_by is None:
-        return CHOSEN_SIGN if row.rank == 1 else ACCEPTED_SIGN
-    return DROPPED_SIGN if row.dropped_by is Drop.OUTRANKED else REJECTED_SIGN
-
-
 def _hover(row: ToolRow, alpha: float) -> str:
-    state = "candidate" if row.dropped_by is None else row.dropped_by.replace("_", " ")
     return (
-        f"{label(row.tool, 70)}<br>{state}, U = {row.utility:.3f}<br>similarity {row.similarity:.3f}"
+        f"{label(row.tool, 70)}<br>{state(row)}, U = {row.utility:.3f}<br>similarity {row.similarity:.3f}"
         f"<br>time {units.seconds(row.time_cost_s)} × αt {alpha:g} = {alpha * row.time_cost_s:.3f}"
         f"<br>price {units.price(row.price_usd)} → {alpha * row.money_cost_s:.4f}"
     )

@@ -7,7 +7,8 @@ import plotly.graph_objects as go
 from core.domain.decision import Decision
 from core.domain.trace import Drop, ToolRow
 from core.shared import units
-from dashboard.theme import ACCEPTED_SIGN, CHOSEN, CHOSEN_SIGN, DROPPED_SIGN, MUTED, REJECTED_SIGN, SIMILARITY
+from dashboard.pages.route.charts.tool_states import sign, state
+from dashboard.theme import CHOSEN, MUTED, SIMILARITY
 from dashboard.ui.charts.base import EDGES, figure, label, row_texts, rows_axis
 
 SHOWN = 8
@@ -28,7 +29,7 @@ def tool_scores(decision: Decision, *, height: int = 330) -> go.Figure:
         "hovertext": [_hover(decision, row) for row in rows],
         "hoverinfo": "text",
     }
-    names = [f"{_sign(row)} {label(row.tool, 40)}" for row in rows]
+    names = [f"{sign(row)} {label(row.tool, 40)}" for row in rows]
     dropped = [place for place in places if rows[place].dropped_by not in {None, Drop.OUTRANKED}]
     racing = [place for place in places if place not in dropped]
     return figure(
@@ -52,15 +53,8 @@ def _colour(row: ToolRow) -> str:
     return MUTED
 
 
-def _sign(row: ToolRow) -> str:
-    if row.dropped_by is None:
-        return CHOSEN_SIGN if row.rank == 1 else ACCEPTED_SIGN
-    return DROPPED_SIGN if row.dropped_by is Drop.OUTRANKED else REJECTED_SIGN
-
-
 def _hover(decision: Decision, row: ToolRow) -> str:
-    state = "candidate" if row.dropped_by is None else row.dropped_by.replace("_", " ")
     return (
-        f"{label(row.tool, 70)}<br>{state}, {label(decision.score)} {row.utility:.3f}<br>similarity {row.similarity:.3f}"
+        f"{label(row.tool, 70)}<br>{state(row)}, {label(decision.score)} {row.utility:.3f}<br>similarity {row.similarity:.3f}"
         f"<br>expected time {units.seconds(row.time_cost_s)}, price {units.price(row.price_usd)}"
     )
