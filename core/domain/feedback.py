@@ -85,11 +85,12 @@ class Calibration:
     @property
     def report(self) -> dict[str, Any]:
         """The measures; empty where their text is damaged."""
-        try:
-            found: object = json.loads(self.report_json)
-        except ValueError:
-            return {}
-        return cast(dict[str, Any], found) if isinstance(found, dict) else {}
+        return _object(self.report_json)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """What it sets, unchecked; empty where the text is damaged."""
+        return _object(self.values_json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +105,26 @@ class CalibrationSwitch:
     origin: str
 
 
-def in_force(labels: Iterable[Label]) -> tuple[Label, ...]:
-    """Labels that count, oldest first: not taken back, and of each visitor, sub-task and tool the last one. Saying the same
-    again adds nothing."""
-    listed = list(labels)
-    gone = {label.retracts for label in listed if label.retracts}
+def _object(text: str) -> dict[str, Any]:
+    try:
+        found: object = json.loads(text)
+    except ValueError:
+        return {}
+    return cast(dict[str, Any], found) if isinstance(found, dict) else {}
+
+
+def in_force(entries: Iterable[Label]) -> tuple[Label, ...]:
+    """Labels that count, oldest first; `entries` in order of commit. Not taken back, and of each visitor, sub-task and tool the
+    last one: saying the same again adds nothing, and what it took the place of does not come back with it."""
     last: dict[tuple[str, ...], Label] = {}
-    for label in listed:
-        if not label.retracts and label.id not in gone:
-            key = (label.visitor, label.origin, label.subtask, label.server_hint, label.tool)
+    keys: dict[str, tuple[str, ...]] = {}
+    for label in entries:
+        if label.retracts:
+            key = keys.get(label.retracts)
+            if key in last and last[key].id == label.retracts:
+                del last[key]
+        else:
+            key = keys[label.id] = (label.visitor, label.origin, label.subtask, label.server_hint, label.tool)
             last.pop(key, None)
             last[key] = label
     return tuple(last.values())

@@ -22,6 +22,7 @@ from core.importers.checks import name_fault
 from core.importers.shipped_catalogs import SAMPLE
 from core.lab.held_back_threshold import ThresholdFit, fit_threshold_on_folds
 from core.relevance.calibration import CalibrationFit, Progress, fit
+from core.relevance.held_back import LEAST_LABELS
 from core.relevance.learnt import LearntValues
 from core.routers.tool_attention import ToolAttention, ToolAttentionParameters
 from core.services.calibration_file import CalibrationFile, read, written
@@ -112,6 +113,12 @@ class CalibrationService:
         )
         return CalibrationResult(catalog, found, threshold)
 
+    def missing(self, catalog: str = SAMPLE) -> int:
+        """How many more labelled sub-tasks with a right tool of the catalog a fit to its labels needs at least."""
+        tool_row = self._catalogs.catalog(catalog).tool_row
+        usable = sum(any(tool in tool_row for tool in query.right) for query in self._feedback.queries(catalog))
+        return max(0, LEAST_LABELS - usable)
+
     def save(self, result: CalibrationResult, name: str = "", *, apply: bool = False, by: By = OPERATOR) -> Calibration:
         """Keep a fit under a name ("": the next number), in place of the one of that name, and switch it on where told.
 
@@ -142,9 +149,13 @@ class CalibrationService:
         self._switch(catalog, chosen.id if chosen else "", by)
         return chosen
 
+    def can_undo(self, catalog: str = SAMPLE) -> bool:
+        """Whether there is a step to undo."""
+        return bool(steps_to_undo(self._store.calibrations.history(catalog)))
+
     def undo(self, catalog: str = SAMPLE, *, by: By = OPERATOR) -> Calibration | None:
         """Go one step back; what is in force then. Raises WayfareError where there is no step to undo."""
-        if not steps_to_undo(self._store.calibrations.history(catalog)):
+        if not self.can_undo(catalog):
             raise WayfareError(f"No calibration of catalog {catalog!r} was switched on; there is nothing to undo.")
         self._switch(catalog, None, by)
         return self.active(catalog)

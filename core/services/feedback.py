@@ -8,19 +8,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from core.domain.feedback import By, Label, LabelledQuery, in_force, labelled_queries
+from core.domain.feedback import By, Label, LabelledQuery, labelled_queries
 from core.importers.labels import read_labels
 from core.importers.shipped_catalogs import SAMPLE
 from core.relevance.feedback import Move
 from core.routers.base import checked_subtask
 from core.services.catalogs import CatalogService
-from core.services.learnt_models import LearntModels
+from core.services.learnt_models import CALIBRATION, LearntModels
 from core.shared.errors import UnknownNameError, WayfareError
 from core.store import Store
 
 MOST_NOTE_CHARACTERS = 2_000
 MOST_AT_ONCE = 20_000
 OPERATOR = By()
+LABEL, CALL = "label", "call"  # what moved a tool, beside CALIBRATION
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +36,14 @@ class ImportedLabels:
 
 @dataclass(frozen=True, slots=True)
 class MovedBy:
-    """A label that moved a tool in one decision; `label` is None where a call that ended well or a calibration did it."""
+    """What moved a tool in one decision: a label, or, where it is None, a real call that ended well (`CALL`) or a sub-task that
+    the calibration in force was fitted to (`CALIBRATION`). `subtask` is the one that it was said of."""
 
     move: Move
     tool: str
-    label: Label | None
+    by: str
+    subtask: str
+    label: Label | None = None
 
 
 class FeedbackService:
@@ -139,20 +143,33 @@ class FeedbackService:
 
     def labels(self, catalog: str = SAMPLE) -> tuple[Label, ...]:
         """The labels of a catalog that are in force, newest first."""
-        return in_force(self._store.labels.history(catalog))[::-1]
+        return self._learnt.labels(catalog)[::-1]
+
+    def said(
+        self, subtask: str, *, catalog: str = SAMPLE, server_hint: str = "", by: By = OPERATOR
+    ) -> dict[str, Label]:
+        """What somebody says of the tools for one sub-task, by tool."""
+        asked = (subtask.strip(), server_hint.strip(), by.visitor, by.origin)
+        labels = self._learnt.labels(catalog)
+        return {one.tool: one for one in labels if (one.subtask, one.server_hint, one.visitor, one.origin) == asked}
 
     def queries(self, catalog: str = SAMPLE) -> tuple[LabelledQuery, ...]:
         """The labelled sub-tasks of a catalog, oldest first: what a calibration is fitted to."""
-        return labelled_queries(in_force(self._store.labels.history(catalog)))
+        return labelled_queries(self._learnt.labels(catalog))
 
-    def moved(self, subtask: str, *, catalog: str = SAMPLE, limit: int = 50) -> tuple[MovedBy, ...]:
-        """Which labels move which tools for a sub-task, and by how many logits of p_fit, the strongest first."""
+    def moved(self, subtask: str, *, catalog: str = SAMPLE) -> tuple[MovedBy, ...]:
+        """What moves which tools for a sub-task, and by how many logits of p_fit, the strongest first."""
         found = self._catalogs.learnt_shift(catalog, subtask)
         if found is None:
             return ()
-        known = {label.id: label for label in self._store.labels.history(catalog)}
         tools = self._catalogs.catalog(catalog).tools
-        return tuple(MovedBy(move, tools[move.tool].id, known.get(move.id)) for move in found.moves()[:limit])
+        solved = self._catalogs.learnt(catalog).values.solved
+        said: dict[str, tuple[str, str, Label | None]] = {
+            **{f"{CALIBRATION}:{number}": (CALIBRATION, one.subtask, None) for number, one in enumerate(solved)},
+            **{call.outcome_id: (CALL, call.subtask, None) for call in self._learnt.worked(catalog)},
+            **{label.id: (LABEL, label.subtask, label) for label in self._learnt.labels(catalog)},
+        }
+        return tuple(MovedBy(move, tools[move.tool].id, *said[move.id]) for move in found.moves() if move.id in said)
 
     def export(self, catalog: str = SAMPLE) -> str:
         """The labelled sub-tasks as JSON Lines in the shape of labelled tasks, with `wrong` beside `relevant`. Sub-tasks of

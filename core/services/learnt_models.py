@@ -34,6 +34,7 @@ class _Known:
     """What the store has of one catalog, and what was made of it."""
 
     worked: tuple[Worked, ...]
+    labels: tuple[Label, ...] | None = None
     vectors: dict[str, Vectors] = field(default_factory=dict[str, Vectors])
     made: tuple[Catalog, Learnt] | None = None
 
@@ -51,19 +52,29 @@ class LearntModels:
     def of(self, catalog: Catalog, rows: Callable[[], Vectors]) -> Learnt:
         """What is in force for a catalog. `rows` gives the (T, D) rows of its dense signal, where a query map needs them."""
         with self._lock:
-            known = self._known.get(catalog.name)
-            if known is None:
-                known = _Known(self._store.labels.worked(catalog.name, limit=MOST_WORKED))
-                self._known[catalog.name] = known
+            known = self._known_of(catalog.name)
             if known.made is None or known.made[0] is not catalog:
                 known.made = (catalog, self._make(catalog, known, rows))
             return known.made[1]
+
+    def labels(self, name: str) -> tuple[Label, ...]:
+        """The labels of a catalog that are in force, oldest first."""
+        with self._lock:
+            known = self._known_of(name)
+            if known.labels is None:
+                known.labels = in_force(self._store.labels.history(name))
+            return known.labels
+
+    def worked(self, name: str) -> tuple[Worked, ...]:
+        """The newest calls of a catalog that count as evidence, newest first."""
+        with self._lock:
+            return self._known_of(name).worked
 
     def forget(self, name: str) -> None:
         """Make the model of a catalog anew when it is next asked for: a label came, or another calibration."""
         with self._lock:
             if name in self._known:
-                self._known[name].made = None
+                self._known[name].made = self._known[name].labels = None
 
     def observe(self, event: OutcomeEvent) -> bool:
         """Take in a call that has just been recorded; whether it is evidence. Nothing simulated is, and no failure."""
@@ -83,8 +94,13 @@ class LearntModels:
             known.made = None
             return True
 
+    def _known_of(self, name: str) -> _Known:
+        if name not in self._known:
+            self._known[name] = _Known(self._store.labels.worked(name, limit=MOST_WORKED))
+        return self._known[name]
+
     def _make(self, catalog: Catalog, known: _Known, rows: Callable[[], Vectors]) -> Learnt:
-        labels = in_force(self._store.labels.history(catalog.name))[-MOST_LABELS:]
+        labels = self.labels(catalog.name)[-MOST_LABELS:]
         active = self._store.calibrations.active(catalog.name)
         if not labels and not known.worked and active is None:
             return NOTHING_LEARNT

@@ -95,6 +95,21 @@ def test_it_goes_out_and_comes_in_as_a_file(app: App, fitted: CalibrationResult)
     assert app.calibrations.active("sample") == other
 
 
+def test_sub_tasks_that_a_calibration_teaches_are_named_as_what_moved_a_tool(
+    app: App, fitted: CalibrationResult
+) -> None:
+    app.calibrations.save(fitted, "spring")
+    taught = changed(
+        app.calibrations.export("world", "spring"),
+        values__teaches=True,
+        values__memory={},
+        values__solved=[{"subtask": "quux the clouds", "relevant": ["mail::send"]}],
+    )
+    app.calibrations.import_file(taught, source="c.json", catalog="world", apply=True)
+    (moved,) = app.feedback.moved("quux the clouds", catalog="world")
+    assert (moved.tool, moved.by, moved.subtask) == ("mail::send", "calibration", "quux the clouds")
+
+
 def changed(text: str, **changes: Any) -> str:
     document = json.loads(text)
     for path, value in changes.items():

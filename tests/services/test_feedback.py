@@ -89,11 +89,23 @@ def test_one_visitor_counts_once_and_another_counts_more(app: App) -> None:
     assert len(app.feedback.labels("world")) == 2
 
 
+def test_what_one_visitor_says_of_a_sub_task_is_found_and_what_it_replaced_does_not_come_back(app: App) -> None:
+    app.feedback.label(TEXT, READ, right=True, by=ANN, **WORLD)
+    app.feedback.label(TEXT, SEND, right=True, by=BOB, **WORLD)
+    app.feedback.label(TEXT, SEND, right=True, by=ANN, server_hint="post", **WORLD)
+    wrong = app.feedback.label(TEXT, READ, right=False, by=ANN, **WORLD)
+    assert app.feedback.said(f" {TEXT} ", by=ANN, **WORLD) == {READ: wrong}
+    app.feedback.retract(wrong.id, by=ANN)
+    assert app.feedback.said(TEXT, by=ANN, **WORLD) == {}
+    assert shift(app, READ) == 0
+
+
 def test_the_page_can_say_which_labels_moved_a_tool(app: App) -> None:
     mine = app.feedback.label(TEXT, READ, right=True, by=ANN, note="my aunt keeps them as files", **WORLD)
     theirs = app.feedback.label(f"{TEXT} today", SEND, right=False, by=BOB, **WORLD)
     moved = app.feedback.moved(TEXT, catalog="world")
-    assert [(one.tool, one.label) for one in moved] == [(READ, mine), (SEND, theirs)]
+    assert [(one.tool, one.by, one.label) for one in moved] == [(READ, "label", mine), (SEND, "label", theirs)]
+    assert [one.subtask for one in moved] == [TEXT, f"{TEXT} today"]
     assert moved[0].move.cosine == pytest.approx(1.0)
     assert moved[0].move.logits == pytest.approx(shift(app, READ))
     assert app.feedback.moved("swallow words", catalog="world") == ()
@@ -121,7 +133,7 @@ def test_real_calls_that_end_well_teach_a_little_and_nothing_else_does(
         calls_of(Scripted()).run(call("echo", **asked))
     assert seen() == pytest.approx(shifts(0.5))
     (moved, *_) = app.feedback.moved("read a file", catalog="world")
-    assert (moved.tool, moved.label) == (ECHO, None)
+    assert (moved.tool, moved.by, moved.subtask, moved.label) == (ECHO, "call", "read a file", None)
     app.feedback.label("read a file", ECHO, right=False, by=ANN, **WORLD)
     assert seen() < 0
 

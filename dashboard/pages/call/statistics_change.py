@@ -55,6 +55,7 @@ def next_rows(before: Decision, after: Decision, tool_id: str) -> list[Row]:
         rows.append(_utility("winner", before.winner, after.winner))
     if old is None or new is None:
         return rows
+    rows += _fits(before, after, tool_id)
     rows.append(_utility("called tool", old, new))
     rows.append(Row("called tool", "rank", rank_text(old), rank_text(new), *_rank_change(old.rank, new.rank)))
     return rows
@@ -119,6 +120,15 @@ def _rows(of: str, before: Running, after: Running) -> list[Row]:
 def _utility(of: str, before: ToolRow, after: ToolRow) -> Row:
     change = _change(after.utility - before.utility, "{:.4f}".format, higher_is_better=True)
     return Row(of, "utility U", f"{before.utility:.4f}", f"{after.utility:.4f}", *change)
+
+
+def _fits(before: Decision, after: Decision, tool_id: str) -> list[Row]:
+    """The called tool's probability of fit, which labels and calls that end well move; none where a router has none."""
+    old, new = (decision.fit_at(decision.tools.ids.index(tool_id)) for decision in (before, after))
+    if not old or not new:
+        return []
+    change = _change(new["p_fit"] - old["p_fit"], _points, higher_is_better=True)
+    return [Row("called tool", "fits", units.share(old["p_fit"]), units.share(new["p_fit"]), *change)]
 
 
 def _change(delta: float, show: Callable[[float], str], *, higher_is_better: bool) -> tuple[str, bool | None]:

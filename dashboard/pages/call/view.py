@@ -8,6 +8,7 @@ from core.app import App
 from core.services.calls import CallReport
 from core.shared.errors import WayfareError
 from dashboard.pages.call.form import call_form
+from dashboard.pages.call.judgement import judgement
 from dashboard.pages.call.learning import learning, next_decision
 from dashboard.pages.call.outcome import outcome_head
 from dashboard.pages.call.result import result_view
@@ -53,6 +54,7 @@ def _result(app: App, target: Target, run: Run | None) -> None:
         if report is not None:
             outcome_head(run, report.outcome)
             result_view(report.outcome)
+            judgement(app, run, report.outcome)
             learning(report)
             next_decision(app, run, target.tool.id)
 

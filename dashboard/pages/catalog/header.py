@@ -32,7 +32,7 @@ def known_catalog(app: App, name: str) -> bool:
 
 
 def view_choice(view: str) -> str:
-    """Servers, tools, findings or connections."""
+    """Servers, tools, findings, calibration or connections."""
     if st.session_state.get(state.VIEW) not in state.VIEWS:
         st.session_state[state.VIEW] = view if view in state.VIEWS else state.SERVERS
     return (

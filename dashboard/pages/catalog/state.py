@@ -19,9 +19,9 @@ DIALOG, NOTICE, NEXT, CATALOG, SERVER, VIEW, QUERY = (
     "catalog.view",
     "catalog.q",
 )
-SERVERS, TOOLS, LINT, CONNECTIONS = "Servers", "Tools", "Lint", "Connections"
+SERVERS, TOOLS, LINT, CALIBRATION, CONNECTIONS = "Servers", "Tools", "Lint", "Calibration", "Connections"
 ALL_SERVERS = "All servers"
-VIEWS = (SERVERS, TOOLS, LINT, CONNECTIONS)
+VIEWS = (SERVERS, TOOLS, LINT, CALIBRATION, CONNECTIONS)
 
 
 class Notice(NamedTuple):

@@ -1,4 +1,4 @@
-"""The Catalog page: servers and tools with their statistics and sources, what lint finds, imports, and connections."""
+"""The Catalog page: servers and tools with their statistics and sources, what lint finds, calibration, imports, connections."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from core.domain.statistics import Statistics
 from core.shared.errors import WayfareError
 from dashboard.pages.catalog import header, state
 from dashboard.pages.catalog.body import servers_body, tools_body
+from dashboard.pages.catalog.calibration.body import calibration_body
 from dashboard.pages.catalog.connections.dialog import connection_dialog
 from dashboard.pages.catalog.connections.job import job_panel
 from dashboard.pages.catalog.connections.table import connections_panel
@@ -74,6 +75,9 @@ def _body(app: App, catalog: Catalog, statistics: Statistics, linked: Texts) -> 
         return {"view": "lint", "q": query, **lint_body(app, catalog, query, linked)}
     if view == state.CONNECTIONS:
         connections_panel(app)
+    elif view == state.CALIBRATION:
+        calibration_body(app, catalog, query)
+        return {"view": "calibration", "q": query}
     elif view == state.TOOLS:
         tool = tools_body(app, catalog, statistics, query, server=server, chosen=tool)
     else:

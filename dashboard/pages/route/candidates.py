@@ -9,21 +9,26 @@ import streamlit as st
 from core.domain.decision import Decision
 from core.domain.trace import ToolRow
 from core.shared import units
+from dashboard.ui.labels import Labelling, label_bar, label_notice
+from dashboard.ui.moved import LABELS_HELP, moved_words
 from dashboard.ui.navigation import open_page
 from dashboard.ui.text import escaped
 from dashboard.ui.variants import FIRST, MOST, variant_text
 
 HELP = "Calibrated probability of fit, price a call, expected seconds until success, chance that one attempt succeeds, tokens of the definition."
+CARD = "card"
 
 
-def candidate_cards(decision: Decision, texts: Mapping[str, str], *, height: int) -> None:
+def candidate_cards(known: Labelling, texts: Mapping[str, str], *, height: int) -> None:
     """One card a candidate, best first; `texts` are what a link to this query carries."""
+    decision = known.decision
     with st.container(height=height, border=False, gap="xxsmall"):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.markdown("**4 · Candidates**", help=HELP, width="content")
             _links({name: text for name, text in texts.items() if text})
+        label_notice(known, CARD, now=decision)
         for row in decision.candidates:
-            _card(decision, decision.tool_at(row))
+            _card(known, decision.tool_at(row))
 
 
 def _links(texts: dict[str, str]) -> None:
@@ -50,7 +55,8 @@ def compare_link(texts: Mapping[str, str]) -> dict[str, str]:
     return {**query, "with": ",".join([variant_text(router, knobs), *others[: MOST - 1]])}
 
 
-def _card(decision: Decision, tool: ToolRow) -> None:
+def _card(known: Labelling, tool: ToolRow) -> None:
+    decision = known.decision
     server, name = tool.tool.split("::", 1)
     best = tool.rank == 1
     with st.container(border=True, gap="xxsmall"):
@@ -66,6 +72,9 @@ def _card(decision: Decision, tool: ToolRow) -> None:
             units.price(tool.price_usd), units.seconds(tool.time_cost_s), units.share(tool.success), f"{tool.tokens:,} tokens",
         )  # fmt: skip
         st.markdown(f":small[{' · '.join(escaped(number) for number in numbers)}]")
+        if moved := moved_words(known.moves.get(tool.tool, ()), known.learnt(tool.tool)):
+            st.markdown(f":small[{moved}]", help=LABELS_HELP)
+        label_bar(known, tool.tool, CARD)
 
 
 def _fit(decision: Decision, tool: ToolRow) -> str:

@@ -26,12 +26,13 @@ from dashboard.pages.route.winning_interval import winning_interval
 from dashboard.session import visitor
 from dashboard.ui.chart import chart
 from dashboard.ui.charts.stages import stages
+from dashboard.ui.labels import Labelling, labelling
 from dashboard.ui.query_form import QueryForm
 from dashboard.ui.text import escaped
 from dashboard.ui.token_meter import folded_meter, read_meter
 from dashboard.ui.url_state import UrlState
 
-COLUMN_PX = 384  # three candidates
+COLUMN_PX = 456  # three candidates
 WHY = "route.why"
 
 
@@ -50,16 +51,18 @@ def decision_body(
         parameters=parameters,
         server_hint=query.hint,
     )
+    known = labelling(app, decision)
     headline(decision)
     agent_state(app, [decision], knobs)
-    _columns(decision, texts, partial(explain, WHY))
-    why_panel(decision, WHY)
+    _columns(known, texts, partial(explain, WHY))
+    why_panel(known, WHY)
     _cost_curves(decision)
     folded_meter(app, state, read_meter(state), decision)
 
 
-def _columns(decision: Decision, texts: Mapping[str, str], choose: Callable[[str], None]) -> None:
+def _columns(known: Labelling, texts: Mapping[str, str], choose: Callable[[str], None]) -> None:
     """Four columns: servers, what happened between, tools, candidates. A click calls `choose` with a name."""
+    decision = known.decision
     grid = st.grid(4, min_column_width=235, gap="xsmall")
     with grid.cell():
         chart(server_ranking(decision, height=COLUMN_PX), key="route:servers", choose=choose)
@@ -74,7 +77,7 @@ def _columns(decision: Decision, texts: Mapping[str, str], choose: Callable[[str
         of_tools = tool_breakdown if decision.economic else tool_scores
         chart(of_tools(decision, height=COLUMN_PX), key="route:tools", choose=choose)
     with grid.cell():
-        candidate_cards(decision, texts, height=COLUMN_PX)
+        candidate_cards(known, texts, height=COLUMN_PX)
 
 
 def _stages(decision: Decision) -> None:

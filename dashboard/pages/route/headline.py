@@ -65,6 +65,8 @@ def _metrics(decision: Decision) -> list[Metric]:
 
 def _fit_metric(row: int, fit: Fit) -> Metric:
     parts = " + ".join(f"{SIGNALS[name]} {float(part[row]):.2f}" for name, part in fit.signals.items())
+    if fit.learnt is not None:
+        parts += f" + labels {float(fit.relevance[row] - sum(part[row] for part in fit.signals.values())):.2f}"
     return (
         "Fits",
         units.share(float(fit.tools[row])),

@@ -13,6 +13,8 @@ from core.economics.headroom import Headroom
 from core.lab import curves
 from core.routers.why import why
 from core.shared import units
+from dashboard.pages.route.tool_labels import tool_labels
+from dashboard.ui.labels import Labelling
 from dashboard.ui.text import escaped
 
 LISTED = 2000
@@ -28,8 +30,9 @@ def explain(key: str, subject: str) -> None:
     st.session_state[key] = turn + 1, subject
 
 
-def why_panel(decision: Decision, key: str) -> None:
-    """Choose any server or tool of the decision (a click in a chart chooses too) and see why."""
+def why_panel(known: Labelling, key: str) -> None:
+    """Choose any server or tool of the decision (a click in a chart chooses too), see why, and judge a tool."""
+    decision = known.decision
     subjects = _subjects(decision)
     if not subjects:
         return
@@ -46,6 +49,7 @@ def why_panel(decision: Decision, key: str) -> None:
     if "::" in subject:
         row = decision.tools.ids.index(subject)
         _numbers(_numbers_of_tool(decision, row))
+        tool_labels(known, subject)
     else:
         _numbers(_numbers_of_server(decision, decision.server_at(decision.servers.names.index(subject))))
 

@@ -1,0 +1,1 @@
+"""Labels of a catalog, and the calibrations that are fitted to them."""

@@ -1,0 +1,123 @@
+"""A fit in the background: its progress, then its measures and the way to keep it, or why nothing is kept.
+
+Owns the keys `catalog:calibration.job` and `catalog.calibration.keep*`.
+"""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import streamlit as st
+
+from core.app import App
+from core.services.calibrations import CalibrationResult
+from core.shared.errors import WayfareError
+from dashboard.pages.catalog import state
+from dashboard.pages.catalog.calibration.measures import HELP, measures_table
+from dashboard.ui.labels import labeller
+from dashboard.ui.text import escaped
+
+JOB, NAME = "catalog:calibration.job", "catalog.calibration.keep.name"
+POLL_S = 0.5
+
+
+@dataclass
+class Job:
+    """A fit under way or done. `folds` are done, of how many; `started_s` is on the monotonic clock."""
+
+    catalog: str
+    started_s: float
+    folds: tuple[int, int] = (0, 0)
+    future: Future[CalibrationResult] = field(default_factory=Future[CalibrationResult], repr=False)
+
+
+def start(app: App, catalog: str) -> None:
+    """Begin a fit to the labels of a catalog; for `on_click`."""
+    job = Job(catalog, time.monotonic())
+
+    def progress(done: int, total: int) -> None:
+        job.folds = (done, total)
+
+    pool = ThreadPoolExecutor(1, thread_name_prefix="wayfare-calibrate")
+    job.future = pool.submit(app.calibrations.fit, catalog, progress=progress)
+    pool.shutdown(wait=False)
+    st.session_state[JOB] = job
+
+
+def running(catalog: str) -> bool:
+    """Whether a fit of this visitor is under way for this catalog."""
+    job: Job | None = st.session_state.get(JOB)
+    return job is not None and job.catalog == catalog and not job.future.done()
+
+
+def job_panel(app: App, catalog: str) -> None:
+    """This visitor's fit of this catalog: progress, then the result until it is kept or closed."""
+    job: Job | None = st.session_state.get(JOB)
+    if job is None or job.catalog != catalog:
+        return
+    with st.container(border=True):
+        if not job.future.done():
+            _progress(job)
+            return
+        try:
+            result = job.future.result()
+        except WayfareError as error:
+            st.warning(escaped(str(error), 600), icon=":material/info:")
+            _close()
+        except Exception as error:  # noqa: BLE001 - a fit runs in its own thread; whatever ended it belongs on the page
+            st.error(f"The fit stopped unexpectedly ({type(error).__name__}); nothing was kept. Press Calibrate again.")
+            _close()
+        else:
+            _result(app, result)
+
+
+@st.fragment(run_every=POLL_S)
+def _progress(job: Job) -> None:
+    if job.future.done():
+        st.rerun()
+    done, total = job.folds
+    elapsed_s = time.monotonic() - job.started_s
+    if not total:
+        text = "Reading the labels and trying fits to the first fold"
+    elif done < total:
+        text = f"{done} of {total} held-back folds are judged"
+    else:
+        text = "All folds are judged; fitting the whole, and Tool Attention's threshold"
+    st.progress(done / total if total else 0.0, f"{text}, {elapsed_s:.0f} s. You can go on working.")
+
+
+def _result(app: App, result: CalibrationResult) -> None:
+    left_out = f", {result.fit.passed_over:,} without a right tool left out" if result.fit.passed_over else ""
+    st.markdown(f"##### A fit to {result.fit.labels:,} labelled sub-tasks{left_out}", help=HELP)
+    measures_table(result.report(), "catalog.calibration.measures")
+    if result.fit.remark:
+        st.markdown(escaped(result.fit.remark, 600))
+    if not result.accepted:
+        st.warning("Nothing gained beyond noise, so there is nothing to keep.", icon=":material/info:")
+        _close()
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.text_input("Name", key=NAME, placeholder="the next number", max_chars=80, width=220)
+        for key, words, apply in (("on", "Keep and switch on", True), ("only", "Keep", False)):
+            st.button(
+                words, key=f"catalog.calibration.keep.{key}", type="primary" if apply else "secondary",
+                on_click=_keep, args=(app, result, apply),
+            )  # fmt: skip
+        _close()
+
+
+def _close() -> None:
+    st.button("Close", key="catalog.calibration.close", on_click=lambda: st.session_state.pop(JOB, None))
+
+
+def _keep(app: App, result: CalibrationResult, apply: bool) -> None:
+    name = str(st.session_state.get(NAME) or "").strip()
+    try:
+        kept = app.calibrations.save(result, name, apply=apply, by=labeller())
+    except WayfareError as error:
+        state.say(str(error), done=False)
+        return
+    st.session_state.pop(JOB, None)
+    state.say(f"Calibration {kept.name} is kept{' and switched on' if apply else ''}.")

@@ -1,0 +1,220 @@
+"""Labels on a page: "right", "wrong", "should have been ..." for one tool of a decision; the same click takes it back.
+
+Owns the keys `label:*`. Who labels is the machine that the page is looked at from: one person's labels count once, in
+whatever tab. An address is no proof of a person; what any one of them can do is bounded in `core.relevance.feedback`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core.app import App
+from core.domain.decision import Decision
+from core.domain.feedback import By, Label
+from core.services.feedback import MovedBy
+from core.shared import units
+from core.shared.errors import WayfareError
+from dashboard.ui.text import escaped
+
+NOTICE = "label:notice"
+
+
+@dataclass(frozen=True, slots=True)
+class Labelling:
+    """One decision with what this visitor says of its tools, and what moved them (`moves`, by tool, the strongest first)."""
+
+    app: App
+    decision: Decision
+    said: Mapping[str, Label]
+    moves: Mapping[str, Sequence[MovedBy]]
+
+    def learnt(self, tool: str) -> float:
+        """What labels added to a tool, in logits of p_fit; 0 where none is near."""
+        fit, ids = self.decision.fit, self.decision.tools.ids
+        return 0.0 if fit is None or fit.learnt is None or tool not in ids else float(fit.learnt[ids.index(tool)])
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What was stored last, where on the page it was said, and how likely the tools fitted before it."""
+
+    place: str
+    asked: tuple[str, str, str]
+    sentence: str
+    labels: tuple[Label, ...] = ()
+    before: tuple[tuple[str, float], ...] = ()
+    done: bool = True
+
+
+def labeller(origin: str = "console") -> By:
+    """Who labels or switches here: the address of another machine, "" for this one and where there is none."""
+    address = st.context.ip_address
+    return By(address if isinstance(address, str) else "", origin)
+
+
+def labelling(app: App, decision: Decision) -> Labelling:
+    """What is known of a decision's labels now."""
+    said = app.feedback.said(
+        decision.subtask, catalog=decision.catalog, server_hint=decision.server_hint, by=labeller()
+    )
+    moves: dict[str, list[MovedBy]] = {}
+    if decision.fit is not None and decision.fit.learnt is not None:
+        for one in app.feedback.moved(decision.subtask, catalog=decision.catalog):
+            moves.setdefault(one.tool, []).append(one)
+    return Labelling(app, decision, said, moves)
+
+
+def label_bar(known: Labelling, tool: str, place: str, *, changed: Callable[[], None] | None = None) -> None:
+    """The three ways to judge a tool. `changed` is called after something was stored."""
+    said = known.said.get(tool)
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        for right in (True, False):
+            _judge(known, tool, place, right=right, said=said, changed=changed)
+        _other(known, tool, place, changed)
+
+
+def label_notice(
+    known: Labelling, place: str, *, now: Decision | None = None, changed: Callable[[], None] | None = None
+) -> None:
+    """What was stored last in this place, for this sub-task. `now` is a decision made after it."""
+    notice: Notice | None = st.session_state.get(NOTICE)
+    if notice is None or notice.place != place or notice.asked != _asked(known.decision):
+        return
+    if not notice.done:
+        st.error(escaped(notice.sentence), icon=":material/error:")
+        return
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.markdown(f":small[:green[:material/check_circle:] {notice.sentence}{_moved(notice, now)}]")
+        if len(notice.labels) > 1:  # no single click said them both
+            st.button(
+                "Take back",
+                key=f"label:{place}:back",
+                type="tertiary",
+                icon=":material/undo:",
+                on_click=_back,
+                args=(known, notice, changed),
+            )
+
+
+def _moved(notice: Notice, now: Decision | None) -> str:
+    """How likely each judged tool fitted before, and fits now."""
+    if now is None or now.fit is None:
+        return ""
+    chances = [
+        (tool, was, now.fit_at(now.tools.ids.index(tool))["p_fit"])
+        for tool, was in notice.before
+        if tool in now.tools.ids
+    ]
+    return "".join(f" {escaped(tool, 80)} fits {units.share(was)} → **{units.share(p)}**." for tool, was, p in chances)
+
+
+def _judge(
+    known: Labelling, tool: str, place: str, *, right: bool, said: Label | None, changed: Callable[[], None] | None
+) -> None:
+    word, colour = ("right", "green") if right else ("wrong", "orange")
+    pressed = said is not None and said.right is right
+    icon = ":material/check_circle:" if pressed else f":material/thumb_{'up' if right else 'down'}:"
+    st.button(
+        f":{colour}[**{word}**]" if pressed else word,
+        key=f"label:{place}:{word}:{tool}",
+        icon=icon,
+        type="tertiary",
+        help="You said so. The same click takes it back." if pressed else
+        f"Store that this tool is {word} for this sub-task: the next decisions on like ones follow.",
+        on_click=_store,
+        args=(known, tool, place, right, said if pressed else None, changed),
+    )  # fmt: skip
+
+
+def _other(known: Labelling, tool: str, place: str, changed: Callable[[], None] | None) -> None:
+    key = f"label:{place}:other:{tool}"
+    with st.popover(
+        "should be…", type="tertiary", key=key, on_change="rerun",
+        help="Choose the tool that it should have been.",
+    ) as popover:  # fmt: skip
+        if popover.open:  # every tool of the catalog, sent for the open one alone
+            chosen = f"{key}:chosen"
+            st.selectbox(
+                "It should have been",
+                [name for name in known.app.catalogs.catalog(known.decision.catalog).tool_row if name != tool],
+                index=None,
+                key=chosen,
+                placeholder="Type a part of a server's or tool's name",
+                on_change=_store_other,
+                args=(known, tool, place, key, changed),
+            )
+            st.caption("Stores two labels: the chosen tool is right, this one is wrong.")
+
+
+def _store(
+    known: Labelling, tool: str, place: str, right: bool, taken_back: Label | None, changed: Callable[[], None] | None
+) -> None:
+    def act() -> tuple[str, tuple[Label, ...]]:
+        decision, word = known.decision, "right" if right else "wrong"
+        if taken_back is not None:
+            known.app.feedback.retract(taken_back.id, by=labeller())
+            return f"Taken back: {escaped(tool, 80)} is not said to be {word} any more.", ()
+        label = known.app.feedback.label(
+            decision.subtask, tool, right=right, catalog=decision.catalog, server_hint=decision.server_hint,
+            decision_id=decision.id, by=labeller(),
+        )  # fmt: skip
+        return f"Stored: {escaped(tool, 80)} is **{word}**. The same click takes it back.", (label,)
+
+    _say(known, (tool,), place, act, changed)
+
+
+def _store_other(known: Labelling, shown: str, place: str, key: str, changed: Callable[[], None] | None) -> None:
+    right = st.session_state.get(f"{key}:chosen")
+    if right is None:
+        return
+    st.session_state[key] = False  # close it
+
+    def act() -> tuple[str, tuple[Label, ...]]:
+        decision = known.decision
+        labels = known.app.feedback.should_have_been(
+            decision.subtask, right=right, shown=shown, catalog=decision.catalog, server_hint=decision.server_hint,
+            decision_id=decision.id, by=labeller(),
+        )  # fmt: skip
+        return f"Stored: {escaped(right, 80)} is **right**, {escaped(shown, 80)} is **wrong**.", labels
+
+    _say(known, (right, shown), place, act, changed)
+
+
+def _back(known: Labelling, notice: Notice, changed: Callable[[], None] | None) -> None:
+    def act() -> tuple[str, tuple[Label, ...]]:
+        for label in notice.labels:
+            known.app.feedback.retract(label.id, by=labeller())
+        return f"Taken back: nothing is said of {' and '.join(escaped(one.tool, 80) for one in notice.labels)}.", ()
+
+    _say(known, [label.tool for label in notice.labels], notice.place, act, changed)
+
+
+def _say(
+    known: Labelling,
+    tools: Sequence[str],
+    place: str,
+    act: Callable[[], tuple[str, tuple[Label, ...]]],
+    changed: Callable[[], None] | None,
+) -> None:
+    """Do it, and have the page say what was done, or why not."""
+    decision, asked = known.decision, _asked(known.decision)
+    before = tuple(
+        (tool, decision.fit_at(decision.tools.ids.index(tool))["p_fit"])
+        for tool in tools
+        if decision.fit is not None and tool in decision.tools.ids
+    )
+    try:
+        sentence, labels = act()
+    except WayfareError as error:
+        st.session_state[NOTICE] = Notice(place, asked, str(error), done=False)
+        return
+    st.session_state[NOTICE] = Notice(place, asked, sentence, labels, before)
+    if changed is not None:
+        changed()
+
+
+def _asked(decision: Decision) -> tuple[str, str, str]:
+    return decision.catalog, decision.subtask, decision.server_hint

@@ -1,0 +1,133 @@
+"""Labels on the Route page: one click stores, the same click takes back, the next decision follows, and the page says why."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.app import App
+from core.domain.decision import Decision
+from core.domain.feedback import By
+from core.shared import units
+from dashboard.ui.moved import LISTED
+from tests.dashboard.harness import app_with, checked, markdown_of, open_page, press, text_of
+
+HOSTILE = ":red[z]"
+TASK = "read a file"
+READ, STAT, SEND = "files::read", "files::stat", "mail::send"
+CATALOG = {
+    "servers": [
+        {
+            "name": "files",
+            "tools": [{"name": "read", "description": "Reads a file."}, {"name": "stat", "description": "Size of a file."}],
+        },
+        {"name": "mail", "tools": [{"name": "send", "description": "Sends a letter."}]},
+    ]
+}  # fmt: skip
+
+app = app_with({"small": CATALOG})
+
+
+def visit() -> AppTest:
+    return open_page("route", q=TASK, catalog="small")
+
+
+def decided(app: App) -> Decision:
+    return app.routing.route(TASK, catalog="small")
+
+
+def fits(app: App, tool: str) -> str:
+    decision = decided(app)
+    return units.share(decision.fit_at(decision.tools.ids.index(tool))["p_fit"])
+
+
+def said(app: App) -> dict[str, bool]:
+    return {label.tool: label.right for label in app.feedback.labels("small")}
+
+
+@pytest.mark.parametrize("place", ["card", "why"])
+def test_one_click_is_stored_and_moves_the_next_decision_and_the_same_click_takes_it_back(app: App, place: str) -> None:
+    page, before = visit(), fits(app, READ)
+    press(page, f"label:{place}:wrong:{READ}")
+    assert said(app) == {READ: False}
+    (label,) = app.feedback.labels("small")
+    assert (label.subtask, label.origin, label.visitor) == (TASK, "console", "")
+    after = fits(app, READ)
+    assert f"Stored: {READ} is **wrong**." in text_of(page)
+    assert f"{READ} fits {before} → **{after}**" in text_of(page)
+    assert after != before
+    press(page, f"label:why:wrong:{READ}")  # it is still the one under Why
+    assert said(app) == {}
+    assert f"Taken back: {READ} is not said to be wrong any more." in text_of(page)
+    assert f"{READ} fits {after} → **{before}**" in text_of(page)
+
+
+def test_the_other_click_replaces_and_a_reload_knows_what_was_said(app: App) -> None:
+    page = visit()
+    press(page, f"label:card:wrong:{READ}")
+    press(page, f"label:why:right:{READ}")
+    assert said(app) == {READ: True}
+    again = visit()
+    assert again.button(key=f"label:why:right:{READ}").label == ":green[**right**]"
+    assert again.button(key=f"label:why:wrong:{READ}").label == "wrong"
+    press(again, f"label:why:right:{READ}")
+    assert said(app) == {}
+
+
+def chosen(page: AppTest, shown: str, right: str) -> AppTest:
+    key = f"label:card:other:{shown}"
+    page.session_state[key] = True  # as a click opens it
+    checked(page.run())
+    return checked(page.selectbox(key=f"{key}:chosen").set_value(right).run())
+
+
+def test_should_have_been_stores_both_and_one_press_takes_both_back(app: App) -> None:
+    page = visit()
+    assert not [box for box in page.selectbox if box.label == "It should have been"]
+    chosen(page, READ, SEND)
+    assert said(app) == {SEND: True, READ: False}
+    assert f"Stored: {SEND} is **right**, {READ} is **wrong**." in text_of(page)
+    assert decided(app).winner.tool == SEND
+    assert not [box for box in page.selectbox if box.label == "It should have been"]
+    press(page, "label:card:back")
+    assert said(app) == {}
+    assert decided(app).winner.tool == READ
+
+
+def test_card_and_why_name_the_labels_and_their_parts_add_up(app: App) -> None:
+    for number in range(LISTED + 2):
+        app.feedback.label(TASK, READ, right=True, catalog="small", by=By(f"visitor {number}"))
+    moves = [one for one in app.feedback.moved(TASK, catalog="small") if one.tool == READ]
+    total = sum(one.move.logits for one in moves)
+    text = text_of(visit())
+    assert f"labels **{total:+.1f}** (right for “{TASK}”; {len(moves)} labels)" in text
+    assert f"labels] **{total:+.2f}** :gray[of at most ±6" in text
+    lines = [line for line in text.splitlines() if line.startswith("- :small[")]
+    assert len(moves) > LISTED
+    assert len(lines) == LISTED + 1
+    assert lines[0].startswith(f"- :small[**{moves[0].move.logits:+.2f}** right for “{TASK}”, similarity 1.00, console")
+    rest = sum(one.move.logits for one in moves[LISTED:])
+    assert lines[-1] == f"- :small[**{rest:+.2f}** {len(moves) - LISTED} more]"
+
+
+def test_a_hostile_sub_task_of_a_label_is_shown_as_text(app: App) -> None:
+    app.feedback.label(f"{TASK} {HOSTILE}", READ, right=True, catalog="small")
+    page = visit()
+    assert f"(right for “{TASK} {HOSTILE}”; 1 label)" in text_of(page)
+    assert HOSTILE not in markdown_of(page)
+
+
+def test_what_the_fit_is_made_of_adds_up_with_labels_too(app: App) -> None:
+    app.feedback.label(TASK, READ, right=True, catalog="small")
+    (metric,) = [one for one in visit().metric if one.label == "Fits"]
+    whole, parts = metric.help.split("from its relevance ")[1].split(", and how far")[0].split(" = ")
+    assert " + labels " in parts
+    assert sum(float(part.rsplit(" ", 1)[1]) for part in parts.split(" + ")) == pytest.approx(float(whole), abs=0.03)
+
+
+def test_what_cannot_be_stored_is_one_sentence(app: App) -> None:
+    page = visit()
+    app.catalog_editor.import_text('{"servers": [{"name": "mail", "tools": [{"name": "send"}]}]}', "small")
+    press(page, f"label:card:right:{READ}")
+    assert "There is no tool 'files::read'" in text_of(page)
+    assert said(app) == {}
