@@ -1,4 +1,4 @@
-"""The console as one ASGI app: the pages, `/healthz`, the charts' library, and what is opened and closed with it."""
+"""The console as one ASGI app: the pages, the endpoint `/mcp`, `/healthz`, the charts' library, what is opened and closed with it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from streamlit import config
 
+from core.endpoint.http_app import PATH, EndpointApp
 from dashboard import session
 from dashboard.ui.chart import PLOTLY_URL, plotly_js
 
@@ -62,14 +63,22 @@ async def lifespan(_: object) -> AsyncIterator[None]:
     session.open_store()
     session.warm_up()
     try:
-        yield
+        async with endpoint.running():
+            with session.announcement():
+                yield
     finally:
         session.close_app()
 
 
 load_config()
+endpoint = EndpointApp(session.current_app, catalog=session.first_catalog(), other_names=session.endpoint_hosts())
 app = st.App(
     HERE / "main.py",
     lifespan=lifespan,
-    routes=[Route("/healthz", healthz), Route(PLOTLY_URL, plotly), Route("/route", to_default_page)],
+    routes=[
+        Route("/healthz", healthz),
+        Route(PATH, endpoint),
+        Route(PLOTLY_URL, plotly),
+        Route("/route", to_default_page),
+    ],
 )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import TYPE_CHECKING
 
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from core.endpoint.door import announced
 from core.shared.errors import WayfareError
 from core.shared.progress import Report, silent
 from core.shared.settings import Settings
@@ -18,19 +19,34 @@ if TYPE_CHECKING:
 
 _opening = threading.Lock()
 _settings: Settings | None = None
+_url = ""
+_hosts: frozenset[str] = frozenset()
 _report: Report = silent
 _store: Store | None = None
 _app: App | None = None
 
 
-def configure(settings: Settings, report: Report = silent) -> None:
-    """Have the app of this process opened with these settings, and `report` told what a first start does.
+def configure(
+    settings: Settings, report: Report = silent, *, url: str = "", hosts: frozenset[str] = frozenset()
+) -> None:
+    """Have the app of this process opened with these settings, and `report` told what a first start does. `url` is where other
+    processes of this machine reach it, `hosts` are names beside those of this machine that the endpoint answers to.
 
     Without a call the settings are those of the environment.
     """
-    global _settings, _report
+    global _settings, _report, _url, _hosts
     with _opening:
-        _settings, _report = settings, report
+        _settings, _report, _url, _hosts = settings, report, url, hosts
+
+
+def endpoint_hosts() -> frozenset[str]:
+    """Names beside those of this machine that the endpoint answers to."""
+    return _hosts
+
+
+def announcement() -> AbstractContextManager[None]:
+    """Tells other processes of this machine, while it lasts, where they reach who has the store."""
+    return announced(_chosen().db, _url) if _url else nullcontext()
 
 
 def _chosen() -> Settings:

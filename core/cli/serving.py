@@ -18,6 +18,8 @@ from core.shared.errors import UnknownNameError, WayfareError
 from core.shared.settings import Settings
 from core.store import Store
 
+EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - what an operator may have given, not what is bound
+
 
 @click.command()
 @click.option(
@@ -25,9 +27,16 @@ from core.store import Store
 )
 @click.option("--port", default=8501, show_default=True, type=click.IntRange(1, 65535), help="The port to listen on.")
 @click.option("--catalog", default="sample", show_default=True, help="The catalog shown first, by name.")
+@click.option(
+    "--mcp-host",
+    "mcp_hosts",
+    multiple=True,
+    metavar="NAME[:PORT]",
+    help="A host name beside those of this machine that /mcp answers to; may be repeated.",
+)
 @db_option
-def up(host: str, port: int, catalog: str, db: Path | None) -> None:
-    """Start the console and print its URL.
+def up(host: str, port: int, catalog: str, mcp_hosts: tuple[str, ...], db: Path | None) -> None:
+    """Start the console and print its URL. Agents connect to /mcp on the same port.
 
     Example: wayfare up --port 8600
     """
@@ -39,7 +48,8 @@ def up(host: str, port: int, catalog: str, db: Path | None) -> None:
     url = f"http://{'[' + host + ']' if ':' in host else host}:{port}"
     click.echo(f"Wayfare is starting on {url} (stop with Ctrl-C)")
     session: Any = import_module("dashboard.session")  # by name, as uvicorn does: core imports nothing of the dashboard
-    session.configure(settings, TerminalProgress())
+    own = url if host not in EVERY_ADDRESS else f"http://127.0.0.1:{port}"
+    session.configure(settings, TerminalProgress(), url=own, hosts=frozenset(name.lower() for name in mcp_hosts))
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _leave)  # uvicorn shuts everything down, then raises the signal again
     uvicorn.run(

@@ -16,7 +16,7 @@ class ConnectionState:
     """A snapshot of one server's connection. Texts are redacted; `connect_s` is the last measured connect time in s.
 
     `last_error` stays after a recovery: `state` says whether it still matters. `stderr_lines` are the newest lines that the
-    server wrote to its standard error.
+    server wrote to its standard error. `retry_s` is how long nobody tries to connect to it again.
     """
 
     server: str
@@ -30,3 +30,4 @@ class ConnectionState:
     connect_s: float | None
     stderr_lines: tuple[str, ...]
     pid: int | None
+    retry_s: float = 0.0

@@ -17,6 +17,7 @@ class DecisionEvent:
 
     `candidates_json` is the ranked list of candidates with their numbers; `trace_json` the short-listed servers, the
     tools evaluated on them and what the router itself reports (`Router.event`). `winner` is `server::tool` or None where the router abstained (then `reason` says why).
+    `client` is the name that a client of the endpoint gives itself, "" where nobody came through it.
     """
 
     id: str
@@ -33,14 +34,15 @@ class DecisionEvent:
     total_ms: float
     candidates_json: str
     trace_json: str
-    origin: str  # console, cli, copilot, agent
+    origin: str  # console, cli, agent, scenario
+    client: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class OutcomeEvent:
     """One call's outcome. Arguments and results are not kept: they may hold what nobody wants stored.
 
-    `injected` says what an injected network did to the call; empty where there was none.
+    `injected` says what an injected network did to the call; empty where there was none. `client` is as in `DecisionEvent`.
     """
 
     id: str
@@ -58,9 +60,10 @@ class OutcomeEvent:
     error: str
     origin: str
     injected: str = ""
+    client: str = ""
 
     @classmethod
-    def of(cls, outcome: Outcome, origin: str) -> OutcomeEvent:
+    def of(cls, outcome: Outcome, origin: str, client: str = "") -> OutcomeEvent:
         """What is kept of an outcome."""
         call = outcome.call
         return cls(
@@ -79,6 +82,7 @@ class OutcomeEvent:
             error=outcome.error[:2000],
             origin=origin,
             injected=outcome.injected,
+            client=client,
         )
 
 

@@ -90,7 +90,8 @@ class Outcome:
     """What a call gave: kind, content, times in seconds, and where the figures come from.
 
     `connect_s` is None where a kept session was used. `latency_s` is the tool call alone. `injected` says what an injected
-    network did to the call, in plain words; empty where there was none.
+    network did to the call, in plain words; empty where there was none. `original` is a result that ended well in the
+    protocol's own type, for who passes it on unchanged.
     """
 
     call: ToolCall
@@ -107,6 +108,7 @@ class Outcome:
     price_usd: float | None = None
     id: str = ""
     injected: str = ""
+    original: object = field(default=None, repr=False, compare=False)
 
     @property
     def simulated(self) -> bool:

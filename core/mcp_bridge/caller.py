@@ -150,6 +150,7 @@ class McpCaller:
             protocol_version=attempt.protocol_version,
             mode=attempt.mode,
             injected=attempt.injected,
+            original=attempt.result if attempt.kind is OutcomeKind.OK else None,
         )
 
     def _content(self, attempt: _Attempt) -> tuple[tuple[ContentBlock, ...], object]:

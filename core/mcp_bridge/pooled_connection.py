@@ -144,6 +144,7 @@ class PooledConnection:
             connect_s=self._connect_s,
             stderr_lines=self._stderr_log.lines(),
             pid=session.pid if session is not None else None,
+            retry_s=self._backoff.wait_s(self._config.clock()),
         )
 
     def _state(self, alive: bool) -> State:

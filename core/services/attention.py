@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,18 +58,24 @@ class AttentionService:
         """Hits, misses and evictions of the schema loader so far."""
         return self._loader.counts
 
+    def definitions(self, catalog: str, tools: Sequence[str], *, live: bool = False) -> tuple[LoadedSchema, ...]:
+        """Full definitions of tools (`server::tool`), in their order; `live` asks the servers. Raises UnknownNameError."""
+        return self._loader.load(self._catalogs.catalog(catalog), tools, live=live)
+
     def before_model(self, decision: Decision, *, live: bool = False) -> ToolPrompt:
         """Both phases of a decision; `live` asks the servers themselves for their definitions.
 
         Raises UnknownNameError where the catalog was replaced and has lost a candidate.
         """
-        catalog = self._catalogs.catalog(decision.catalog)
         ids = [decision.tools.ids[row] for row in decision.candidates]
         if decision.router != ToolAttention.id:
-            return ToolPrompt((), self._loader.load(catalog, ids, live=live))
+            return ToolPrompt((), self.definitions(decision.catalog, ids, live=live))
         p = ToolAttentionParameters().replaced(decision.parameters)
         wanted = ids if p.lazy_loading else []
-        return ToolPrompt(summaries(catalog, p.summary_tokens).lines, self._loader.load(catalog, wanted, live=live))
+        catalog = self._catalogs.catalog(decision.catalog)
+        return ToolPrompt(
+            summaries(catalog, p.summary_tokens).lines, self.definitions(decision.catalog, wanted, live=live)
+        )
 
     def after_model(self, decision: Decision, tool: str) -> dict[str, Any] | None:
         """The error that goes back to the model where it calls what it was not offered, None where the call may be made."""

@@ -43,11 +43,15 @@ class _Before:
 
 
 class CallHandle:
-    """A call under way: its progress so far, a way to cancel it, and its report when it is done."""
+    """A call under way: its progress so far, a way to cancel it, and its report when it is done.
 
-    def __init__(self, call: ToolCall) -> None:
+    `listener` is told every progress, in the thread that makes the call.
+    """
+
+    def __init__(self, call: ToolCall, listener: Callable[[Progress], None] | None = None) -> None:
         self.call = call
         self.progress: Progress | None = None
+        self._listener = listener
         self._cancel = threading.Event()
         self._future: Future[CallReport] | None = None
 
@@ -68,6 +72,8 @@ class CallHandle:
     def on_progress(self, progress: Progress) -> None:
         """Keep the latest progress."""
         self.progress = progress
+        if self._listener is not None:
+            self._listener(progress)
 
     def cancel(self) -> None:
         """Ask the call to stop; its outcome is `cancelled`."""
@@ -107,12 +113,20 @@ class CallService:
         self._learning = threading.Lock()
         self._begun: WeakSet[CallHandle] = WeakSet()
 
-    def start(self, call: ToolCall, *, mode: CallMode = CallMode.REAL, origin: str = "console") -> CallHandle:
+    def start(
+        self,
+        call: ToolCall,
+        *,
+        mode: CallMode = CallMode.REAL,
+        origin: str = "console",
+        client: str = "",
+        listener: Callable[[Progress], None] | None = None,
+    ) -> CallHandle:
         """Begin a call in the background. Raises UnknownNameError for a tool that is not in the catalog."""
         self._catalogs.catalog(call.catalog).find(call.server, call.tool)
-        handle = CallHandle(call)
+        handle = CallHandle(call, listener)
         self._begun.add(handle)
-        handle.start(self._pool, lambda h: self._run(h, mode=mode, origin=origin))
+        handle.start(self._pool, lambda h: self._run(h, mode=mode, origin=origin, client=client))
         return handle
 
     def run(self, call: ToolCall, *, mode: CallMode = CallMode.REAL, origin: str = "console") -> CallReport:
@@ -127,13 +141,13 @@ class CallService:
         """Let no further call start."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _run(self, handle: CallHandle, *, mode: CallMode, origin: str) -> CallReport:
+    def _run(self, handle: CallHandle, *, mode: CallMode, origin: str, client: str) -> CallReport:
         call = handle.call
         server, tool = self._catalogs.catalog(call.catalog).find(call.server, call.tool)
         at_start = self._before(call)
         self._store.events.flush()  # the decision is committed before its call leaves
         outcome = self._drawn(call) if mode is CallMode.DRAWN else self._called(handle, server, tool, mode)
-        return self._learn(outcome, origin, at_start)
+        return self._learn(outcome, origin, client, at_start)
 
     def _called(self, handle: CallHandle, server: Server, tool: Tool, mode: CallMode) -> Outcome:
         """A call over MCP. Every outcome of a virtual server is simulated, a crash as well as a result."""
@@ -156,7 +170,7 @@ class CallService:
             rng=self._rng,
         )
 
-    def _learn(self, outcome: Outcome, origin: str, at_start: _Before) -> CallReport:
+    def _learn(self, outcome: Outcome, origin: str, client: str, at_start: _Before) -> CallReport:
         call = outcome.call
         with self._learning, self._catalogs.unchanged():  # statistics follow each other as the outcomes do
             try:
@@ -165,7 +179,7 @@ class CallService:
                 before = None  # the catalog was removed or replaced meanwhile: the call happened all the same
             price = (before or at_start).price_usd
             outcome = replace(outcome, id=uuid.uuid4().hex, price_usd=outcome.kind.charged_usd(price))
-            event = OutcomeEvent.of(outcome, origin)
+            event = OutcomeEvent.of(outcome, origin, client)
             if before is None:
                 self._store.events.append(event)
                 return CallReport(outcome, at_start.server, at_start.server, at_start.tool, at_start.tool)

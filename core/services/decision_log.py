@@ -18,6 +18,8 @@ from core.routers.base import AnyRouter
 from core.store import Store
 
 VISITORS_KEPT = 4096
+AGENT = "agent"
+"""The origin of what clients of the endpoint do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class DecisionLog:
     def decision(self, router: AnyRouter, decision: Decision, chosen: ChosenParameters) -> None:
         """Record a new decision and what its visitor changed. A step of a plan may be decided with more than was chosen."""
         changes = self._changes(router, chosen, decision.at)
-        self._store.events.append_later(*changes, _decision_event(decision, chosen.origin, router.event(decision)))
+        self._store.events.append_later(*changes, _decision_event(decision, chosen, router.event(decision)))
 
     def repeated(self, router: AnyRouter, chosen: ChosenParameters) -> None:
         """Record what changed where an earlier decision is shown again: going back to its parameters is a change too."""
@@ -64,7 +66,7 @@ class DecisionLog:
         ]
 
 
-def _decision_event(decision: Decision, origin: str, event: Mapping[str, Any]) -> DecisionEvent:
+def _decision_event(decision: Decision, chosen: ChosenParameters, event: Mapping[str, Any]) -> DecisionEvent:
     winner = decision.winner
     trace = decision.trace()
     return DecisionEvent(
@@ -82,5 +84,6 @@ def _decision_event(decision: Decision, origin: str, event: Mapping[str, Any]) -
         total_ms=decision.timings_ms["total"],
         candidates_json=json.dumps([t for t in trace["tools"] if t["dropped_by"] is None]),
         trace_json=json.dumps({**trace, "event": dict(event)} if event else trace),
-        origin=origin,
+        origin=chosen.origin,
+        client=chosen.visitor if chosen.origin == AGENT else "",
     )

@@ -61,9 +61,11 @@ class RoutingService:
         record: bool = True,
         origin: str = "console",
         visitor: str = "",
+        anew: bool = False,
     ) -> Decision:
         """One decision; recorded as an event unless told otherwise. The same query over unchanged statistics gives the
-        same decision again, recorded once. `visitor` is whose parameters changed, where they differ from the last ones.
+        same decision again, recorded once; `anew` makes and records another one. `visitor` is whose parameters changed,
+        where they differ from the last ones.
         """
         algorithm = self._router(router)
         chosen = algorithm.checked(parameters)
@@ -71,7 +73,7 @@ class RoutingService:
             context = self._context(catalog, chosen)
             return algorithm.route(subtask, context, chosen, server_hint=server_hint)
         set_by = ChosenParameters(chosen, origin, visitor)
-        return self._recorded(algorithm, subtask, catalog, chosen, set_by, server_hint=server_hint)
+        return self._recorded(algorithm, subtask, catalog, chosen, set_by, server_hint=server_hint, anew=anew)
 
     def parts(self, question: str, *, planner: str = "rules") -> tuple[SubQuery, ...]:
         """What a question asks for, one part where it cannot be taken apart. Raises PlannerError."""
@@ -125,13 +127,14 @@ class RoutingService:
         set_by: ChosenParameters,
         *,
         server_hint: str = "",
+        anew: bool = False,
     ) -> Decision:
         """A decision, recorded; the earlier one where nothing has changed since it was made."""
         context = self._context(catalog, parameters)
         asked = (id(context), algorithm.id, parameters, subtask.strip(), server_hint.strip(), set_by.origin)
         with self._lock:
             known = self._asked.get(asked)
-        if known is not None and known[0] is context:
+        if known is not None and known[0] is context and not anew:
             self._log.repeated(algorithm, set_by)
             return known[1]
         decision = algorithm.route(subtask, context, parameters, server_hint=server_hint)

@@ -18,14 +18,14 @@ def calls_condition(where: ActivityFilter) -> tuple[str, list[object]]:
     >>> calls_condition(ActivityFilter())
     ('true', [])
     """
-    searched = "concat_ws(chr(10), o.server, o.tool, o.error, d.subtask)"
+    searched = "concat_ws(chr(10), o.server, o.tool, o.error, o.client, d.subtask)"
     conditions = [("o.server = ?", where.server), ("o.tool = ?", where.tool)]
     return _joined([*_common(where, "o", searched), *conditions, *_ended(where)])
 
 
 def decisions_condition(where: ActivityFilter) -> tuple[str, list[object]]:
     """SQL condition and parameters over `decisions d`."""
-    searched = "concat_ws(chr(10), d.subtask, d.winner, d.reason)"
+    searched = "concat_ws(chr(10), d.subtask, d.winner, d.reason, d.client)"
     ended, parameters = _joined(_ended(where))
     condition, values = _joined([*_common(where, "d", searched), *_won(where)])
     if parameters:

@@ -13,7 +13,7 @@ from core.shared import untrusted_text
 from dashboard.theme import ACCEPTED, ACCEPTED_SIGN, DROPPED_SIGN, MUTED, REJECTED, REJECTED_SIGN
 
 REAL, SIMULATED = "real", "simulated"
-ORIGINS = ("console", "cli", "copilot", "agent", "scenario")
+ORIGINS = ("console", "cli", "agent", "scenario")
 KINDS = tuple(kind.value for kind in OutcomeKind)
 
 

@@ -41,7 +41,7 @@ def test_csv_distinguishes_missing_from_empty(store: Store, make: SimpleNamespac
     store.events.append(make.outcome(decision_id=None, error=""))
     line = store.activity.export("outcomes", "csv").decode().splitlines()[1]
     assert ",,".join(('"', '"')) not in line
-    assert line.endswith(',,1,0.002,false,"","console",""')
+    assert line.endswith(',,1,0.002,false,"","console","",""')
 
 
 @pytest.mark.parametrize("table", TABLES.values())

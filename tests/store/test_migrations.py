@@ -37,7 +37,7 @@ def test_upgrade_from_001_keeps_the_events(tmp_path: Path, make: SimpleNamespace
     path = tmp_path / "db"
     old = Database(path, all_migrations()[:1])
     with old.transaction() as connection:
-        values = [1, *entry(make.outcome(id="kept")).values[:-1]]  # what 004 adds was not there
+        values = [1, *entry(make.outcome(id="kept")).values[:-2]]  # what 004 and 008 add was not there
         connection.execute(f"INSERT INTO outcomes VALUES ({', '.join('?' * len(values))})", values)
     old.close()
     with Store(path) as store:

@@ -70,6 +70,7 @@ def record_rows(record: Mapping[str, Any], zone: str) -> list[tuple[str, str]]:
         ("attempts", f"{record['attempts']}"),
         ("price", units.price(record["price_usd"])),
         ("origin", one_line(record["origin"])),
+        *((("client", one_line(record["client"])),) if record["client"] else ()),
         ("catalog", one_line(record["catalog"])),
         ("for the sub-task", one_line(record["subtask"]) or "no decision"),
         ("router", one_line(record["router"]) or "–"),

@@ -24,6 +24,7 @@ from dashboard.pages.activity.trace import candidates_frame, changed, parameters
 from dashboard.session import first_catalog
 from dashboard.ui.event_words import one_line, origin_words, timestamp
 from dashboard.ui.navigation import open_page
+from dashboard.ui.text import escaped
 
 CALLS_READ = 5000
 PLAIN = {"origin", "error", "subtask", "catalog"}
@@ -94,7 +95,10 @@ def _head(app: App, event: DecisionEvent, zone: str) -> None:
     text.text(one_line(event.subtask, 400))
     text.text(f"router {one_line(event.router, 40)} · catalog {one_line(event.catalog, 60)}{hint}")
     text.text(one_line(event.reason, 600))
-    text.caption(f"{timestamp(event.at, zone)} · decided in {event.total_ms:.1f} ms · for {origin_words(event.origin)}")
+    client = f", the client {escaped(event.client, 60)}" if event.client else ""
+    text.caption(
+        f"{timestamp(event.at, zone)} · decided in {event.total_ms:.1f} ms · for {origin_words(event.origin)}{client}"
+    )
     query = route_query(event, _defaults(app, event.router), first_catalog())
     if button.button(
         "Open in Route", key="activity.decision.route", icon=":material/alt_route:", type="primary", width="stretch"

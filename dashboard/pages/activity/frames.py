@@ -20,7 +20,7 @@ DECISION_TEXTS = ("subtask", "router", "origin", "reason", "catalog")
 
 def call_frame(calls: pd.DataFrame, zone: str) -> pd.DataFrame:
     """The table of calls, from `Activity.calls`. Numbers stay numbers, so that they sort; `call_styler` gives them units. What an
-    injected network did has a column where it did anything."""
+    injected network did, and which client called, have a column where there is any."""
     texts = {name: [one_line(text) for text in calls[name]] for name in CALL_TEXTS}
     injected = [one_line(text) for text in calls["injected"]]
     return pd.DataFrame(
@@ -36,6 +36,7 @@ def call_frame(calls: pd.DataFrame, zone: str) -> pd.DataFrame:
             "attempts": calls["attempts"],
             "price_usd": calls["price_usd"],
             "origin": texts["origin"],
+            **_clients(calls),
             "error": texts["error"],
             "subtask": texts["subtask"],
             "catalog": texts["catalog"],
@@ -85,6 +86,7 @@ def decision_frame(
             "total_ms": decisions["total_ms"],
             "reason": texts["reason"],
             "origin": texts["origin"],
+            **_clients(decisions),
             "catalog": texts["catalog"],
         }
     )
@@ -113,6 +115,12 @@ def outcomes_words(calls: pd.DataFrame) -> str:
     return "; ".join(parts)
 
 
+def _clients(rows: pd.DataFrame) -> dict[str, list[str]]:
+    """The column of clients of the endpoint, where there is one."""
+    clients = [one_line(name) for name in rows["client"]]
+    return {"client": clients} if any(clients) else {}
+
+
 def _winner(row: Any) -> str:
     """A missing price is shown as a dash, so an unpriced winner says that it is."""
     if missing(row.winner):
@@ -124,6 +132,10 @@ def _at(zone: str) -> Any:
     return DatetimeColumn(
         "time", format="YYYY-MM-DD HH:mm:ss", help=f"In your time zone, {zone}.", width=150, pinned=True
     )
+
+
+def _client() -> Any:
+    return TextColumn("client", help="The name that a client of the endpoint gives itself.", width=120)
 
 
 def call_columns(zone: str) -> dict[str, Any]:
@@ -150,6 +162,7 @@ def call_columns(zone: str) -> dict[str, Any]:
             "price", help="What the call cost. Unpriced: not declared, which is not free.", width=90
         ),
         "origin": TextColumn("origin", help="Where it came from.", width=76),
+        "client": _client(),
         "error": TextColumn("error", width=280),
         "subtask": TextColumn("for the sub-task", width=280),
         "catalog": TextColumn("catalog", width=90),
@@ -177,5 +190,6 @@ def decision_columns(zone: str) -> dict[str, Any]:
         "total_ms": NumberColumn("decided in", width=84),
         "reason": TextColumn("reason", width=380),
         "origin": TextColumn("origin", help="Where it came from.", width=76),
+        "client": _client(),
         "catalog": TextColumn("catalog", width=90),
     }

@@ -1,0 +1,30 @@
+"""`wayfare mcp`: the endpoint for clients that start a command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from core.cli.options import catalog_option, db_option, preset_option, set_option, settings_of
+from core.shared.settings import Settings
+
+
+@click.command()
+@click.option("--router", default="ehrr", show_default=True, help="The routing algorithm of search_tools.")
+@set_option
+@preset_option
+@catalog_option
+@db_option
+def mcp(router: str, settings: tuple[str, ...], preset: str, catalog: str, db: Path | None) -> None:
+    """Serve Wayfare to one MCP client on standard input and output: its few tools stand for all tools of the catalog.
+
+    Where a console, or another `wayfare mcp`, has the store, this joins it.
+
+    Example: wayfare mcp --catalog mine --router expected_value
+    """
+    from core.endpoint.options import EndpointOptions
+    from core.endpoint.stdio import serve_stdio
+
+    options = EndpointOptions(catalog, router, preset, settings_of(settings))
+    serve_stdio(Settings.from_environment(db=db, catalog=catalog), options)

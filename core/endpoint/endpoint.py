@@ -1,0 +1,72 @@
+"""The way of one tools/call: its arguments checked, its tool run, and whatever goes wrong said in words."""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import replace
+from typing import Any, cast
+
+from core.endpoint.base import Answer, Refusal, Request, Services
+from core.endpoint.tools import TOOLS
+from core.shared.errors import WayfareError
+from core.shared.json_schema import argument_problems
+from core.shared.untrusted_text import one_line, visible
+
+_log = logging.getLogger(__name__)
+_TOOLS = {tool.definition.name: tool for tool in TOOLS}
+
+
+class Endpoint:
+    """Serves any number of clients at once over one app."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def call(self, request: Request) -> Answer:
+        """The answer to a request. Raises nothing but a cancellation."""
+        try:
+            return await self._run(request)
+        except Refusal as refusal:
+            return refusal.answer()
+        except WayfareError as error:
+            return Refusal(
+                "not_possible", visible(str(error)), "Change what the sentence names and call again."
+            ).answer()
+        except Exception:  # noqa: BLE001  a defect of ours is an error for the agent, not the end of its connection
+            _log.exception("the endpoint failed at %s", request.tool)
+            failure = Refusal("internal_error", "Wayfare itself failed; its log says where.", "Try something else.")
+            return failure.answer()
+
+    async def _run(self, request: Request) -> Answer:
+        tool = _TOOLS.get(request.tool)
+        if tool is None:
+            raise Refusal(
+                "unknown_tool",
+                f"Wayfare has no tool {one_line(request.tool, 100)!r} of its own; it has {', '.join(_TOOLS)}.",
+                "Tools of the connected servers are called through execute_tool.",
+            )
+        arguments = _unpacked(dict(request.arguments))
+        if problems := argument_problems(tool.definition.input_schema, arguments):
+            said = "; ".join(f"{field or 'arguments'} {text}" for field, text in problems.items())
+            raise Refusal(
+                "invalid_arguments", f"{request.tool}: {visible(said)}.", "Change the arguments to fit its schema."
+            )
+        return await tool.run(self._services, replace(request, arguments=arguments))
+
+
+def _unpacked(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Arguments with their inner object as an object: models write it as a text of JSON now and then.
+
+    >>> _unpacked({"tool": "a::b", "arguments": '{"n": 1}'})
+    {'tool': 'a::b', 'arguments': {'n': 1}}
+    """
+    inner = arguments.get("arguments")
+    if isinstance(inner, str):
+        try:
+            found: object = json.loads(inner)
+        except (ValueError, RecursionError):
+            return arguments
+        if isinstance(found, dict):
+            return {**arguments, "arguments": cast("dict[str, Any]", found)}
+    return arguments

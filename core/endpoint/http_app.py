@@ -1,0 +1,123 @@
+"""`/mcp` on the console's port: streamable HTTP for both eras of the protocol, and who may speak to it.
+
+Only this machine may, under a name of this machine, unless the operator names others: a page of another site whose name was
+made to lead here (DNS rebinding) has a foreign Host, one that posts here from elsewhere a foreign Origin.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.to_thread
+from starlette.datastructures import Headers
+from starlette.requests import Request as HttpRequest
+from starlette.responses import JSONResponse
+from starlette.types import Receive, Scope, Send
+
+from core.shared.errors import WayfareError
+from core.shared.settings import FIRST_CATALOG
+
+if TYPE_CHECKING:
+    from core.app import App
+
+PATH = "/mcp"
+OWN_NAMES = ("127.0.0.1", "localhost", "[::1]")
+Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+def stranger(scope: Scope, other_names: frozenset[str] = frozenset()) -> str:
+    """Why a request is not served; "" where it is. `other_names` are hosts beside those of this machine, each `name` or `name:port`.
+
+    >>> ask = lambda **headers: {"type": "http", "client": ("127.0.0.1", 5), "server": ("127.0.0.1", 8501),
+    ...     "headers": [(name.encode(), value.encode()) for name, value in headers.items()]}
+    >>> stranger(ask(host="localhost:8501")), stranger(ask(host="localhost:8501", origin="http://localhost:8501"))
+    ('', '')
+    >>> stranger(ask(host="evil.example:8501"))
+    "The host 'evil.example:8501' is not one that this endpoint answers to."
+    >>> stranger(ask(host="localhost:8501", origin="http://localhost:3000"))
+    "Pages of 'http://localhost:3000' may not use this endpoint."
+    """
+    headers, port = Headers(scope=scope), (scope.get("server") or ("", None))[1]
+    own = {f"{name}:{port}" for name in OWN_NAMES} | (set(OWN_NAMES) if port in {80, 443} else set[str]())
+    hosts, origins = headers.getlist("host"), headers.getlist("origin")
+    host = hosts[0].lower() if len(hosts) == 1 else ""
+    if host not in own | other_names:
+        return f"The host {host[:100]!r} is not one that this endpoint answers to."
+    if host in own and not _is_loopback(scope):
+        return "Only this machine may use the endpoint under that name."
+    foreign = [origin for origin in origins if origin.lower() not in {f"http://{host}", f"https://{host}"}]
+    return f"Pages of {foreign[0][:100]!r} may not use this endpoint." if foreign else ""
+
+
+def _is_loopback(scope: Scope) -> bool:
+    try:
+        return ipaddress.ip_address((scope.get("client") or ("", 0))[0]).is_loopback
+    except ValueError:
+        return False
+
+
+class EndpointApp:
+    """An ASGI app for the route `/mcp`. The protocol's packages are loaded with the first request.
+
+    `app` gives the services, `catalog` is the one for clients that name none in the address, `other_names` are further hosts.
+    """
+
+    def __init__(
+        self, app: Callable[[], App], *, catalog: str = FIRST_CATALOG, other_names: frozenset[str] = frozenset()
+    ):
+        self._app = app
+        self._catalog = catalog
+        self._other_names = other_names
+        self._wanted, self._ready = anyio.Event(), anyio.Event()
+        self._served: Asgi | None = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Serve until the end of the block."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._serve)
+            try:
+                yield
+            finally:
+                tasks.cancel_scope.cancel()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if reason := stranger(scope, self._other_names):
+            error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": reason}}
+            return await JSONResponse(error, status_code=403)(scope, receive, send)
+        self._wanted.set()
+        await self._ready.wait()
+        if self._served is None:
+            return await JSONResponse({"status": "the store cannot be opened"}, status_code=503)(scope, receive, send)
+        return await self._served(scope, receive, send)
+
+    async def _serve(self) -> None:
+        await self._wanted.wait()
+        try:
+            manager = await anyio.to_thread.run_sync(self._made)
+        except WayfareError:  # the console's pages say which
+            self._ready.set()
+            return
+        async with manager.run():
+            self._served = manager.handle_request
+            self._ready.set()
+            await anyio.sleep_forever()
+
+    def _made(self) -> Any:
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+        from core.endpoint.base import Services
+        from core.endpoint.endpoint import Endpoint
+        from core.endpoint.options import EndpointOptions
+        from core.endpoint.server import Context, mcp_server
+
+        def options_of(context: Context) -> EndpointOptions:
+            request: HttpRequest | None = context.request
+            pairs = [] if request is None else request.query_params.multi_items()
+            return EndpointOptions.of_pairs(pairs, catalog=self._catalog)
+
+        return StreamableHTTPSessionManager(mcp_server(Endpoint(Services(self._app())).call, options_of))

@@ -1,0 +1,149 @@
+"""Who answers the requests of a stdio process: an app of its own, or the process that has the store already."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import ExitStack
+from urllib.parse import urlencode
+
+import anyio
+import anyio.to_thread
+import mcp_types
+from anyio.abc import TaskGroup, TaskStatus
+from mcp import Client
+
+from core.app import open_app
+from core.endpoint.base import Answer, Refusal, Request, Services
+from core.endpoint.door import announced, owners_url
+from core.endpoint.door_server import served
+from core.endpoint.endpoint import Endpoint
+from core.endpoint.http_app import PATH
+from core.endpoint.options import EndpointOptions
+from core.endpoint.server import Call
+from core.endpoint.tools import DEFINITIONS
+from core.shared.errors import StoreBusyError
+from core.shared.settings import Settings
+
+LONGEST_CALL_S = 600.0
+REPEATABLE = {tool.name for tool in DEFINITIONS if tool.annotations is not None and tool.annotations.idempotent_hint}
+
+
+class OwnApp:
+    """An app over the store, which it owns until `close`; other processes can join it meanwhile."""
+
+    def __init__(self, settings: Settings, options: EndpointOptions) -> None:
+        """Raises WayfareError, StoreBusyError where another process has the store."""
+        with ExitStack() as stack:
+            app = stack.enter_context(open_app(settings))
+            catalog = app.catalogs.open(options.catalog).name
+            url = stack.enter_context(served(app, catalog))
+            stack.enter_context(announced(settings.db, url))
+            self._stack = stack.pop_all()
+        self._endpoint = Endpoint(Services(app))
+        threading.Thread(target=app.warm, args=(catalog,), name="wayfare-warm", daemon=True).start()
+
+    async def call(self, request: Request) -> Answer:
+        """The app's own answer."""
+        return await self._endpoint.call(request)
+
+    def close(self) -> None:
+        """End calls and sessions, commit what is queued, release the store."""
+        self._stack.close()
+
+
+class OwnerLostError(Exception):
+    """The process that has the store does not answer."""
+
+
+class JoinedOwner:
+    """A session with the process that has the store, for each name that a client gives itself. Lives in a task group."""
+
+    def __init__(self, url: str, options: EndpointOptions, tasks: TaskGroup) -> None:
+        self._address = f"{url}{PATH}?{urlencode(options.pairs())}"
+        self._tasks = tasks
+        self._clients: dict[str, Client] = {}
+
+    async def call(self, request: Request) -> Answer:
+        """The owner's answer. Raises OwnerLostError."""
+        try:
+            client = self._clients.get(request.client) or await self._tasks.start(self._keep, request.client)
+            return await client.call_tool(
+                request.tool,
+                dict(request.arguments),
+                read_timeout_seconds=LONGEST_CALL_S,
+                progress_callback=request.progress,
+            )
+        except Exception as error:
+            self._clients.pop(request.client, None)
+            raise OwnerLostError(str(error)) from error
+
+    async def _keep(self, name: str, *, task_status: TaskStatus[Client]) -> None:
+        info, ready = mcp_types.Implementation(name=name, version="stdio"), False
+        try:
+            async with Client(self._address, client_info=info, cache=None) as client:
+                await client.list_tools()
+                self._clients[name] = client
+                ready = True
+                task_status.started(client)
+                await anyio.sleep_forever()
+        except Exception:
+            self._clients.pop(name, None)
+            if not ready:  # afterwards the call that uses it says so
+                raise
+
+
+class StdioBackend:
+    """Answers requests through the store's owner, which may be this process, and finds the owner anew where it has left."""
+
+    def __init__(self, settings: Settings, options: EndpointOptions) -> None:
+        """Raises WayfareError where the store can be neither opened nor joined."""
+        self._settings = settings
+        self._options = options
+        self._own: OwnApp | None = None
+        self._joined: JoinedOwner | None = None
+        self._url = self._resolved()
+        self._lock = anyio.Lock()
+
+    async def call(self, tasks: TaskGroup, request: Request) -> Answer:
+        """The answer; a request that may be repeated is, once, where the owner has left meanwhile."""
+        for attempt in range(2):
+            try:
+                return await (await self._answering(tasks))(request)
+            except OwnerLostError:
+                async with self._lock:
+                    self._joined, self._url = None, ""
+                if attempt == 0 and request.tool in REPEATABLE:
+                    continue
+            except StoreBusyError as error:
+                return Refusal("not_reachable", str(error), "Start `wayfare up`, or end that process.").answer()
+        return Refusal(
+            "connection_lost",
+            "The Wayfare that has the store ended during the call, or does not answer.",
+            "Whether the tool did its work is not known: call it again only if it just reads.",
+        ).answer()
+
+    def close(self) -> None:
+        """Release what is owned."""
+        if self._own is not None:
+            self._own.close()
+
+    async def _answering(self, tasks: TaskGroup) -> Call:
+        async with self._lock:
+            if self._own is None and not self._url:
+                self._url = await anyio.to_thread.run_sync(self._resolved)
+            if self._own is not None:
+                return self._own.call
+            if self._joined is None:
+                self._joined = JoinedOwner(self._url, self._options, tasks)
+            return self._joined.call
+
+    def _resolved(self) -> str:
+        """Open the store, or give the address of who has it. Raises WayfareError."""
+        try:
+            self._own = OwnApp(self._settings, self._options)
+        except StoreBusyError:
+            url = owners_url(self._settings.db)
+            if url is None:
+                raise
+            return url
+        return ""

@@ -1,0 +1,95 @@
+"""A result as the server gave it, to the client: unchanged where it is short, cut with a handle where it is long."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import mcp_types
+
+from core.domain.outcome import SIMULATED_MARK, Outcome
+from core.endpoint.base import Answer, Services, answer, compact, text_block
+from core.endpoint.results import fits, piece
+
+MOST_BINARY_CHARS = 8 * 1024 * 1024
+EMPTY_VALUES: tuple[Any, ...] = (None, "", [], {})
+EMPTY_TEXTS = {"", "[]", "{}", "null", "None"}
+GAVE_NOTHING = "The tool ended well and gave no result."
+Block = mcp_types.ContentBlock
+
+
+def is_empty(outcome: Outcome) -> bool:
+    """Whether a call that ended well brought nothing: no content, or lists and texts with nothing in them."""
+    content, structured = _parts(outcome)
+    texts = [block.text for block in content if isinstance(block, mcp_types.TextContent)]
+    if len(texts) < len(content) or any(text.strip() not in EMPTY_TEXTS for text in texts):
+        return False
+    values = cast("dict[str, Any]", structured).values() if isinstance(structured, dict) else [structured]
+    return all(value in EMPTY_VALUES for value in values)
+
+
+def passed_on(services: Services, outcome: Outcome) -> Answer:
+    """The answer to a call that ended well: the server's own content, with what Wayfare knows of the call beside it."""
+    limit = services.result_tokens
+    content, result = _parts(outcome)
+    text = "\n".join(block.text for block in content if isinstance(block, mcp_types.TextContent))
+    blocks = [block if isinstance(block, mcp_types.TextContent) else _bounded(block) for block in content]
+    document = text if result is None else compact(result)
+    cut: dict[str, Any] | None = None if fits(document, limit) else _cut(services, document)
+    if not fits(text, limit):
+        part = cut if cut is not None and text == document else _cut(services, text)
+        blocks = [block for block in blocks if not isinstance(block, mcp_types.TextContent)]
+        blocks += [text_block(part["text"]), text_block(_read_on(part))]
+    given = {
+        "tool": f"{outcome.call.server}::{outcome.call.tool}",
+        "ok": True,
+        "outcome": outcome.kind.value,
+        "latency_ms": round(outcome.latency_s * 1e3, 1),
+        "price_usd": outcome.price_usd,
+        "result": cut or (text or None if result is None else result),
+    }
+    meta: dict[str, Any] | None = {SIMULATED_MARK: True} if outcome.simulated else None
+    return answer(given, blocks or [text_block(GAVE_NOTHING)], meta=meta)
+
+
+def _parts(outcome: Outcome) -> tuple[list[Block], Any]:
+    """Content and structured result in the protocol's types."""
+    original = outcome.original
+    if not isinstance(original, mcp_types.CallToolResult):
+        return [], None
+    return list(original.content), original.structured_content
+
+
+def _cut(services: Services, text: str) -> dict[str, Any]:
+    """The first part of a long text, and the handle for the rest."""
+    first = piece(text, 0, services.result_tokens)
+    return {
+        "cut": True,
+        "text": first,
+        "handle": services.results.keep(text),
+        "next_offset": len(first),
+        "total_chars": len(text),
+    }
+
+
+def _read_on(part: dict[str, Any]) -> str:
+    return (
+        f"[cut: {part['next_offset']:,} of {part['total_chars']:,} characters. Read on with read_result, handle "
+        f"{part['handle']}, offset {part['next_offset']}.]"
+    )
+
+
+def _bounded(block: Block) -> Block:
+    """The block itself, or a note in its place where it is larger than clients take."""
+    resource = block.resource if isinstance(block, mcp_types.EmbeddedResource) else None
+    match block, resource:
+        case ((mcp_types.ImageContent() | mcp_types.AudioContent()), _):
+            size = len(block.data)
+        case _, mcp_types.TextResourceContents():
+            size = len(resource.text)
+        case _, mcp_types.BlobResourceContents():
+            size = len(resource.blob)
+        case _:
+            size = 0
+    if size <= MOST_BINARY_CHARS:
+        return block
+    return text_block(f"[left out: {block.type} of {size:,} characters; at most {MOST_BINARY_CHARS:,} are passed on]")

@@ -1,0 +1,81 @@
+"""`report_outcome`: whether what a search gave was of use, kept as a label, which the next searches follow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio.to_thread
+import mcp_types
+
+from core.domain.feedback import By
+from core.domain.outcome import OutcomeKind
+from core.endpoint.base import AgentTool, Answer, Refusal, Request, Services, answer, definition
+from core.endpoint.routes import Route, route_of
+from core.services.decision_log import AGENT
+from core.services.feedback import MOST_NOTE_CHARACTERS
+
+REACHED = {OutcomeKind.OK.value, OutcomeKind.TOOL_ERROR.value}
+
+
+async def report_outcome(services: Services, request: Request) -> Answer:
+    """One label. Raises Refusal where there is nothing to label."""
+    return answer(await anyio.to_thread.run_sync(_label, services, request))
+
+
+def _label(services: Services, request: Request) -> dict[str, Any]:
+    given = request.arguments
+    route = route_of(services, request, given["route_id"])
+    tool = _judged(services, route)
+    services.app.feedback.label(
+        route.subtask,
+        tool,
+        right=given["useful"],
+        catalog=request.options.catalog,
+        server_hint=route.server_hint,
+        decision_id=route.id,
+        note=given.get("note", ""),
+        by=By(request.client, AGENT),
+    )
+    return {"route_id": route.id, "tool": tool, "useful": given["useful"]}
+
+
+def _judged(services: Services, route: Route) -> str:
+    """The tool that is meant: the last one that was reached under this route, the first candidate where none was called."""
+    calls = services.app.store.activity.decision_outcomes(route.id)
+    reached = [f"{call.server}::{call.tool}" for call in calls if call.kind in REACHED]
+    if reached:
+        return reached[-1]
+    if calls:
+        raise Refusal(
+            "nothing_to_report",
+            "No call under this route reached its tool, so nothing is known of whether it fits.",
+            "That the calls failed is recorded already; try another candidate and report that one.",
+        )
+    if not route.offered:
+        raise Refusal(
+            "nothing_to_report", "That search offered no tool.", "Search again in other words, or with a server_hint."
+        )
+    return route.offered[0]
+
+
+REPORT = AgentTool(
+    definition(
+        "report_outcome",
+        "Report whether it was of use",
+        "Say whether the tool that you executed under a route_id did what you needed (if you executed none: whether the first "
+        "candidate fits). The next searches for similar tasks follow.",
+        {
+            "route_id": {"type": "string", "maxLength": 100},
+            "useful": {"type": "boolean"},
+            "note": {"type": "string", "maxLength": MOST_NOTE_CHARACTERS, "description": "Why, in a sentence."},
+        },
+        ["route_id", "useful"],
+        {
+            "route_id": {"type": "string"},
+            "tool": {"type": "string", "description": "The tool that the report is about."},
+            "useful": {"type": "boolean"},
+        },
+        mcp_types.ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False),
+    ),
+    report_outcome,
+)  # fmt: skip

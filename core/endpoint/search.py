@@ -1,0 +1,146 @@
+"""`search_tools`: a sub-task in, the few tools that are worth trying out, with what each costs and why it is there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import anyio.to_thread
+import mcp_types
+import numpy as np
+
+from core.app import App
+from core.domain.decision import Decision
+from core.domain.trace import DROPS, Drop
+from core.endpoint.base import AgentTool, Answer, Request, Services, answer, compact, definition
+from core.endpoint.signatures import signature
+from core.routers.why import why_tool
+from core.services.decision_log import AGENT
+from core.shared.tokens import count_tokens
+from core.shared.untrusted_text import one_line
+
+MOST_TOKENS = 2_000
+MOST_CANDIDATES = 20
+LEFT_OUT_TOKENS = 200
+WHY_CHARS = 240
+NUMBER: dict[str, Any] = {"type": ["number", "null"]}
+CANDIDATE: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "tool": {"type": "string", "description": "Its name for describe_tool and execute_tool."},
+        "signature": {"type": "string", "description": "Arguments with types; ? marks what may be left out."},
+        "fit": {**NUMBER, "description": "Probability that this tool can do the task."},
+        "success": {**NUMBER, "description": "Probability that one call of it works."},
+        "price_usd": {**NUMBER, "description": "Price of one call; null: unpriced, which is not free."},
+        "expected_s": {**NUMBER, "description": "Expected seconds until a call succeeds."},
+        "why": {"type": "string"},
+    },
+    "required": ["tool", "signature", "fit", "success", "price_usd", "expected_s", "why"],
+}
+DROP_WORDS = {
+    Drop.NOT_SHORTLISTED: "on servers that match less",
+    Drop.REJECTED: "on servers that ask more than was offered",
+    Drop.NOT_AFFORDABLE: "too dear",
+    Drop.OUTRANKED: "ranked lower",
+    Drop.PRUNED: "not in the curated list",
+    Drop.BELOW_THRESHOLD: "below the threshold",
+    Drop.GATED: "with unmet preconditions",
+    Drop.NOT_RETRIEVED: "not retrieved",
+    Drop.REFUSED: "refused, for nothing fits well enough",
+    Drop.NOT_WORTH: "not worth a try",
+}
+
+
+async def search_tools(services: Services, request: Request) -> Answer:
+    """One recorded decision, as candidates."""
+    document = await anyio.to_thread.run_sync(_search, services.app, request)
+    return answer(document)
+
+
+def _search(app: App, request: Request) -> dict[str, Any]:
+    given, options = request.arguments, request.options
+    n: int | None = given.get("n")
+    decision = app.routing.route(
+        given["task"],
+        catalog=options.catalog,
+        router=options.router,
+        parameters=options.parameters(n),
+        server_hint=given.get("server_hint", ""),
+        origin=AGENT,
+        visitor=request.client,
+        anew=True,
+    )
+    rows = decision.candidates[: n or MOST_CANDIDATES]
+    found = [_candidate(app, decision, row) for row in rows]
+    kept = found if n is not None else _fitting(found, MOST_TOKENS - LEFT_OUT_TOKENS)
+    return {"route_id": decision.id, "candidates": kept, "left_out": _left_out(decision, len(found), len(kept))}
+
+
+def _candidate(app: App, decision: Decision, row: int) -> dict[str, Any]:
+    tool = decision.tool_at(row)
+    catalog = app.catalogs.catalog(decision.catalog)
+    return {
+        "tool": tool.tool,
+        "signature": signature(catalog.tools[catalog.tool_row[tool.tool]]),
+        "fit": None if decision.fit is None else _rounded(decision.fit.tools[row], 3),
+        "success": _rounded(tool.success, 3),
+        "price_usd": None if tool.price_usd is None else _rounded(tool.price_usd, 6),
+        "expected_s": _rounded(tool.time_cost_s, 2),
+        "why": one_line(why_tool(decision, row), WHY_CHARS),
+    }
+
+
+def _fitting(found: Sequence[dict[str, Any]], limit_tokens: int) -> list[dict[str, Any]]:
+    """The first candidates that fit into the limit together."""
+    kept: list[dict[str, Any]] = []
+    for one in found:
+        limit_tokens -= count_tokens(compact(one)) + 1
+        if limit_tokens < 0:
+            break
+        kept.append(one)
+    return kept
+
+
+def _left_out(decision: Decision, found: int, kept: int) -> str:
+    """One line: how many tools there are, at which stage the others were dropped, and how to see more."""
+    codes = [int(code) for code in np.unique(decision.tools.dropped) if code >= 0]
+    counts = [(int(np.count_nonzero(decision.tools.dropped == code)), DROP_WORDS[DROPS[code]]) for code in codes]
+    dropped = ", ".join(f"{count} {words}" for count, words in sorted(counts, reverse=True))
+    parts = [f"{kept} of {len(decision.tools.ids)} tools{f'; left out: {dropped}' if dropped else ''}."]
+    if not found:
+        parts.append(one_line(decision.reason, WHY_CHARS))
+    if found > kept:
+        parts.append(f"{found - kept} more candidates were too long for one answer: ask with n.")
+    if decision.fit is not None:
+        parts.append(f"That no tool fits has probability {_rounded(decision.fit.nothing, 2)}.")
+    parts.append("Give n or server_hint, or say the task in other words, to see others.")
+    return " ".join(parts)
+
+
+def _rounded(value: float, digits: int) -> float | None:
+    return round(float(value), digits) if math.isfinite(value) else None
+
+
+SEARCH = AgentTool(
+    definition(
+        "search_tools",
+        "Search tools",
+        "Find the tools for one step of your work among all connected MCP servers. Say in one sentence what has to be done, "
+        "with the kind of input and output. The answer has the tools that are worth trying, best first, with their arguments, "
+        "the probability that they fit and work, price and time, and a route_id to give to execute_tool and report_outcome.",
+        {
+            "task": {"type": "string", "minLength": 1, "maxLength": 4_000, "description": "What this one step has to do."},
+            "server_hint": {"type": "string", "maxLength": 400, "description": "The kind of server, or its name, if known."},
+            "n": {"type": "integer", "minimum": 1, "maximum": MOST_CANDIDATES, "description": "How many tools to show."},
+        },
+        ["task"],
+        {
+            "route_id": {"type": "string"},
+            "candidates": {"type": "array", "items": CANDIDATE},
+            "left_out": {"type": "string", "description": "What was left out and why."},
+        },
+        mcp_types.ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False),
+    ),
+    search_tools,
+)  # fmt: skip

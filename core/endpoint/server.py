@@ -1,0 +1,64 @@
+"""The endpoint over MCP: the list of its tools, and each call with the name of the client that makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from importlib.metadata import version
+from typing import Any
+
+import mcp_types
+from mcp.server.caching import CacheHint
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server as McpServer
+
+from core.endpoint.base import Answer, Refusal, Request
+from core.endpoint.options import EndpointOptions
+from core.endpoint.tools import DEFINITIONS, INSTRUCTIONS
+from core.shared.errors import WayfareError
+from core.shared.untrusted_text import one_line
+
+Context = ServerRequestContext[Any, Any]
+Call = Callable[[Request], Awaitable[Answer]]
+LISTED = CacheHint(ttl_ms=3_600_000, scope="public")  # the same for every client, as long as Wayfare runs
+CLIENT_CHARS = 80
+SCHEMAS = {tool.name: tool.input_schema for tool in DEFINITIONS}
+
+
+def mcp_server(call: Call, options_of: Callable[[Context], EndpointOptions]) -> McpServer[Any]:
+    """The server; `call` answers a request, `options_of` says with which options it comes. Raises nothing to a client."""
+
+    async def listed(_: Context, __: mcp_types.PaginatedRequestParams | None) -> mcp_types.ListToolsResult:
+        return mcp_types.ListToolsResult(tools=DEFINITIONS)
+
+    async def called(context: Context, params: mcp_types.CallToolRequestParams) -> Answer:
+        try:
+            options = options_of(context)
+        except WayfareError as error:
+            return Refusal("not_possible", str(error), "Change the address of the endpoint.").answer()
+        return await call(
+            Request(
+                tool=params.name,
+                arguments=params.arguments or {},
+                options=options,
+                client=client_name(context),
+                progress=context.session.report_progress,
+            )
+        )
+
+    return McpServer[Any](
+        "wayfare",
+        version=version("wayfare"),
+        title="Wayfare",
+        description="Finds, calls and learns the tools of all connected MCP servers.",
+        instructions=INSTRUCTIONS,
+        cache_hints={"tools/list": LISTED, "server/discover": LISTED},
+        get_tool_input_schema=SCHEMAS.get,
+        on_list_tools=listed,
+        on_call_tool=called,
+    )
+
+
+def client_name(context: Context) -> str:
+    """The name that the client gives itself, in one line with nothing unseen; "unknown" where it gives none."""
+    params = context.session.client_params
+    return one_line(params.client_info.name if params is not None else "", CLIENT_CHARS) or "unknown"

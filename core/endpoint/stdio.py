@@ -1,0 +1,40 @@
+"""The stdio side, for clients that start a command: standard output carries the protocol and nothing else."""
+
+from __future__ import annotations
+
+import os
+import signal
+from functools import partial
+
+import anyio
+from mcp.server.stdio import stdio_server
+
+from core.endpoint.joining import StdioBackend
+from core.endpoint.options import EndpointOptions
+from core.endpoint.server import mcp_server
+from core.shared.settings import Settings
+
+
+def serve_stdio(settings: Settings, options: EndpointOptions) -> None:
+    """Speak MCP on standard input and output until the input ends. Raises WayfareError for what cannot be served."""
+    options.parameters()  # said at the start, not with the first search
+    backend = StdioBackend(settings, options)
+
+    def leave(*_: object) -> None:
+        backend.close()
+        os._exit(0)  # a thread blocks on the input: the process would not end otherwise
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, leave)
+
+    async def run() -> None:
+        async with anyio.create_task_group() as tasks:
+            served = mcp_server(partial(backend.call, tasks), lambda _: options)
+            async with stdio_server() as (reader, writer):
+                await served.run(reader, writer, served.create_initialization_options())
+            tasks.cancel_scope.cancel()
+
+    try:
+        anyio.run(run)
+    finally:
+        backend.close()
