@@ -34,6 +34,7 @@ from core.services.learnt_models import LearntModels
 from core.services.lint_reports import LintReports
 from core.services.routing import RoutingService
 from core.services.scenarios import ScenarioService
+from core.services.sweeps import SweepService
 from core.shared.errors import WayfareError
 from core.shared.progress import LatestStep, Report, silent
 from core.shared.settings import Settings
@@ -47,12 +48,14 @@ CLOSING_LIMIT_S = 5.0
 class App:
     """The services over one store. Thread-safe. Close it, or use it as a context manager.
 
-    `startup` knows what a first start is doing, `encoders` are those that a decision needs.
+    `startup` knows what a first start is doing, `encoders` are those that a decision needs, `packaged` are the vectors that come
+    with Wayfare.
     """
 
     settings: Settings
     startup: LatestStep
     encoders: tuple[CachedEncoder, ...]
+    packaged: PackagedVectors
     store: Store
     vault: SecretVault
     catalogs: CatalogService
@@ -66,9 +69,16 @@ class App:
     scenarios: ScenarioService
     lab: LabService
     lab_runs: LabRunService
+    sweeps: SweepService
     attention: AttentionService
     networks: NetworkProfiles
     pool: LazyPool
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What comes with Wayfare and could not be used, and what was done instead: a sentence each; none where all is well."""
+        opened = (encoder.note for encoder in self.encoders)
+        return tuple(dict.fromkeys(note for note in (*opened, *self.packaged.notes) if note))
 
     def warm(self, catalog: str) -> None:
         """Get ready for a first decision and a first call. What fails here is said when it is needed."""
@@ -124,8 +134,9 @@ def build_app(
     """The same over a store that is open already; closing the app closes it. Tests give an encoder and a caller."""
     chosen = Settings.from_environment() if settings is None else settings
     startup = LatestStep(report)
-    embedding = _encoder(store, chosen, startup) if encoder is None else encoder
-    tuned = _encoder(store, chosen, startup, tuned=True) if encoder is None else encoder
+    packaged = PackagedVectors(store.vectors, VECTORS, startup)
+    embedding = _encoder(packaged, chosen, startup) if encoder is None else encoder
+    tuned = _encoder(packaged, chosen, startup, tuned=True) if encoder is None else encoder
     vault = SecretVault(chosen.environment)
     pool = LazyPool(vault)
     networks = NetworkProfiles(chosen.networks_folder)
@@ -146,10 +157,12 @@ def build_app(
         virtual_folder=chosen.virtual_folder,
     )
     lab = LabService(routing, catalogs, calls)
+    lab_runs = LabRunService(store, catalogs, lab, routing, chosen.now)
     return App(
         settings=chosen,
         startup=startup,
         encoders=(embedding, tuned),
+        packaged=packaged,
         store=store,
         vault=vault,
         catalogs=catalogs,
@@ -171,14 +184,15 @@ def build_app(
             now=chosen.now,
         ),
         lab=lab,
-        lab_runs=LabRunService(store, catalogs, lab, routing, chosen.now),
+        lab_runs=lab_runs,
+        sweeps=SweepService(store, catalogs, routing, lab_runs, chosen.now),
         attention=AttentionService(catalogs, pool.get, virtual_folder=chosen.virtual_folder),
         networks=networks,
         pool=pool,
     )
 
 
-def _encoder(store: Store, settings: Settings, report: Report, *, tuned: bool = False) -> CachedEncoder:
-    """The encoder of the papers' forms, or the one tuned for relevance; vectors of the shipped catalogs come with Wayfare."""
+def _encoder(vectors: PackagedVectors, settings: Settings, report: Report, *, tuned: bool = False) -> CachedEncoder:
+    """The encoder of the papers' forms, or the one tuned for relevance."""
     source = onnx_source(settings.models_folder, tuned=tuned, difference=settings.encoder_difference, report=report)
-    return CachedEncoder(source, PackagedVectors(store.vectors, VECTORS, report), report=report)
+    return CachedEncoder(source, vectors, report=report)

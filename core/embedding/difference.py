@@ -128,7 +128,7 @@ def load(path: Path) -> tuple[Arrays, dict[str, Any]]:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             arrays = {name: cast(NDArray[np.float16], file[name]) for name in file.files if name != ABOUT}
             about = _about(json.loads(file[ABOUT].tobytes()))
-        changes(arrays)  # every factor has its other half
+        _check_factors(arrays)
     except (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError, zipfile.BadZipFile) as problem:
         raise EncoderError(
             f"The file {path} is no encoder difference; make one with `wayfare train-encoder`."
@@ -156,6 +156,15 @@ def tuned_folder(folder: ModelFolder, difference: str | Path = "") -> ModelFolde
         )
     digest = hashlib.sha256(path.read_bytes()).hexdigest()[:8]
     return replace(folder, key=f"{folder.key}-tuned-{digest}", difference=path)
+
+
+def _check_factors(arrays: Mapping[str, NDArray[np.float16]]) -> None:
+    """Raises KeyError or ValueError where a factor has no other half that it could be multiplied with."""
+    for name, up in arrays.items():
+        if name.endswith(UP):
+            down = arrays[name.removesuffix(UP) + DOWN]
+            if up.ndim != 2 or down.ndim != 2 or up.shape[1] != down.shape[0]:
+                raise ValueError(name)
 
 
 def _about(given: Any) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The encoder in daily use: the exported model from the cache.
 
 On first use the export is put together from the graph that comes with Wayfare, or made by torch where that graph is another
-model's; where neither works, torch embeds.
+model's; where neither works, torch embeds. What could not be used is in the encoder's note.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from core.embedding.runtime import CacheError, Runtime
 from core.embedding.sentence import SentenceEncoder
 from core.shared.progress import Report, Step, reported, silent
 
-Exporter = Callable[[ModelFolder, Path], None]  # puts a usable export of a model into a folder, or raises
+Exporter = Callable[[ModelFolder, Path], str]
+"""Puts a usable export of a model into a folder, or raises; returns a sentence on what it could not use, or nothing."""
 ASSEMBLING = Step("Putting the encoder together, once", after="embedding what has no vector yet")
 EXPORTING = Step(
     "Exporting the encoder with torch, once, in about ten seconds", after="embedding what has no vector yet"
@@ -40,22 +41,21 @@ def onnx_source(
     """
     found = model_folder(name_or_path)
     folder = tuned_folder(found, difference) if tuned else found
-    if folder.note:
-        _log.warning("%s", folder.note)
     return EncoderSource(folder.key, folder.dimension, lambda: OnnxEncoder(root, folder, export=exporter(report)))
 
 
 def exporter(report: Report = silent, *, by_torch: Exporter | None = None) -> Exporter:
     """The prepared graph with the model's weights (about a second), or torch for any other model (about ten)."""
 
-    def export(folder: ModelFolder, target: Path) -> None:
+    def export(folder: ModelFolder, target: Path) -> str:
         try:
             with reported(report, ASSEMBLING):
                 assemble(folder, target)
+            return ""
         except (NotPreparedError, OSError, ValueError, KeyError) as problem:
-            _log.info("%s Torch exports the model instead.", problem)
             with reported(report, EXPORTING):
                 (by_torch or _with_torch)(folder, target)
+            return f"Torch has exported the encoder: {problem}"
 
     return export
 
@@ -70,7 +70,7 @@ class OnnxEncoder:
     """The model run by onnxruntime: equal to torch within 1e-5 in cosine, without torch once it has been exported.
 
     Exports are kept under `root`, a folder for each model; `export` makes one (None: `exporter`). `note` is empty, or says why
-    torch does the work instead or why the model is not the one that was asked for.
+    torch did the work instead or why the model is not the one that was asked for; the log has it too.
     Raises EncoderError where the model is not on this machine.
     """
 
@@ -83,6 +83,8 @@ class OnnxEncoder:
         self.note = folder.note
         self._export = export or exporter()
         self._inner = self._open(folder, root / folder.key, threads)
+        if self.note:
+            _log.warning("%s", self.note)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """(N, D) unit rows in the order of the texts; a blank text is a row of zeros."""
@@ -97,7 +99,7 @@ class OnnxEncoder:
             return Runtime.open(target, threads=threads)
         except CacheError:
             try:
-                self._export(folder, target)
+                self.note = self._export(folder, target) or self.note
                 return Runtime.open(target, threads=threads)
             except Exception as problem:  # noqa: BLE001  whatever stops the export: torch itself can still do the work
                 reason = (str(problem).splitlines() or [""])[0][:200] or type(problem).__name__

@@ -29,13 +29,14 @@ class VectorFileError(EncoderError):
 class PackagedVectors:
     """A `VectorStore` over another one: what that one lacks is looked up in the model's file; saving goes to that one.
 
-    A file that is missing, damaged or of another model counts as empty; the log and `report` say so once.
+    A file that is missing, damaged or of another model counts as empty; `notes`, the log and `report` say so once.
     """
 
     def __init__(self, store: VectorStore, folder: Path, report: Report = silent) -> None:
         self._store = store
         self._folder = folder
         self._report = report
+        self.notes: tuple[str, ...] = ()
         self._reading = Lock()
         self._known: dict[str, Mapping[str, Vectors]] = {}
 
@@ -60,7 +61,8 @@ class PackagedVectors:
         try:
             return read_vectors(self._folder, model)
         except VectorFileError as problem:
-            _log.warning("%s Texts are embedded here instead.", problem)
+            self.notes += (f"{problem} Texts are embedded here instead.",)
+            _log.warning("%s", self.notes[-1])
             self._report(Step(str(problem).rstrip("."), after="embedding the texts here, once"))
             return {}
 

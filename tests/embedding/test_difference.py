@@ -89,6 +89,9 @@ def test_a_file_that_is_no_difference_is_one_sentence(tmp_path: Path) -> None:
     refused(tmp_path / "no_base.npz")
     save(tmp_path / "half.npz", {"a.up": np.ones((2, 1), np.float16)}, {"base": "toy"})
     refused(tmp_path / "half.npz")
+    factors = {"a.up": np.ones((2, 1), np.float16), "a.down": np.ones((2, 3), np.float16)}
+    save(tmp_path / "unequal.npz", factors, {"base": "toy"})
+    refused(tmp_path / "unequal.npz")
     save(tmp_path / "nan.npz", {"a": np.array([np.nan], np.float16)}, {"base": "toy"})
     refused(tmp_path / "nan.npz", "numbers that are none")
 

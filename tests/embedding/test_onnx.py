@@ -101,21 +101,22 @@ def test_a_damaged_export_is_not_used(damage: str, exported: OnnxEncoder, wayfar
 def test_a_damaged_export_is_made_again(exported: OnnxEncoder, wayfare_cache: Path, tmp_path: Path) -> None:
     asked = list[Path]()
 
-    def copies(folder: ModelFolder, target: Path) -> None:
+    def copies(folder: ModelFolder, target: Path) -> str:
         asked.append(target)
         shutil.rmtree(target, ignore_errors=True)
         shutil.copytree(wayfare_cache / "models" / folder.key, target, copy_function=os.link)
+        return "It was copied."
 
     target = tmp_path / exported.model
     target.mkdir()
     (target / MANIFEST).write_text("{}")
     encoder = OnnxEncoder(tmp_path, export=copies)
-    assert (asked, encoder.note) == ([target], "")
+    assert (asked, encoder.note) == ([target], "It was copied.")
     np.testing.assert_array_equal(encoder.encode(TEXTS[:2]), exported.encode(TEXTS[:2]))
 
 
 def test_torch_takes_over_where_the_export_fails_and_says_why(tmp_path: Path, reference: SentenceEncoder) -> None:
-    def fails(folder: ModelFolder, target: Path) -> None:
+    def fails(folder: ModelFolder, target: Path) -> str:
         raise OSError(f"{target.name}: no space left")
 
     encoder = OnnxEncoder(tmp_path, export=fails)

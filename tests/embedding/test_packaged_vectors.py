@@ -84,13 +84,15 @@ def test_a_file_that_does_not_fit_is_ignored_and_this_is_said_once(
     broken(damage, vector_file(folder, MODEL))
     told: list[Step | None] = []
     encoder = WordEncoder()
-    cached = CachedEncoder(EncoderSource.of(encoder), PackagedVectors(MemoryVectorStore(), folder, told.append))
+    packaged = PackagedVectors(MemoryVectorStore(), folder, told.append)
+    cached = CachedEncoder(EncoderSource.of(encoder), packaged)
     with caplog.at_level(logging.WARNING):
         np.testing.assert_array_equal(cached.encode_documents(TEXTS), WordEncoder().encode(TEXTS))
         cached.encode_documents([*TEXTS, "another"])
     assert encoder.seen == [*sorted(TEXTS, key=len, reverse=True), "another"]
     (line,) = (record.message for record in caplog.records if record.name.startswith("core."))
     assert line.endswith("Texts are embedded here instead.")
+    assert packaged.notes == (line,)
     assert len(told) == 1
 
 

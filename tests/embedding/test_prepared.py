@@ -117,13 +117,14 @@ def test_a_graph_that_does_not_fit_is_not_used(damage: str, folder: ModelFolder,
 
 def test_each_way_of_exporting_is_reported(folder: ModelFolder, tmp_path: Path) -> None:
     told: list[Step | None] = []
-    exporter(told.append)(folder, tmp_path)
+    assert exporter(told.append)(folder, tmp_path) == ""
     assert told == [ASSEMBLING, None]
 
 
 def test_a_model_without_a_graph_is_exported_by_torch(folder: ModelFolder, tmp_path: Path) -> None:
     told: list[Step | None] = []
     other = ModelFolder(folder.path, "another-model", folder.dimension)
-    exporter(told.append, by_torch=lambda _, target: target.mkdir())(other, tmp_path / "target")
+    export = exporter(told.append, by_torch=lambda _, target: target.mkdir())
+    assert export(other, tmp_path / "target").startswith("Torch has exported the encoder: ")
     assert told == [ASSEMBLING, None, EXPORTING, None]
     assert (tmp_path / "target").is_dir()

@@ -1,5 +1,6 @@
 """Settings: what each variable sets, and that nothing but these is looked at."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,15 @@ def test_this_process_is_the_environment_where_none_is_given(monkeypatch: pytest
 
 def test_settings_show_nothing_of_the_environment() -> None:
     assert "hunter22" not in repr(Settings.from_environment({"WAYFARE_LLM_API_KEY": "hunter22"}))
+
+
+def test_nothing_else_looks_at_the_environment() -> None:
+    root = Path(__file__).parents[2]
+    looks = {
+        file.relative_to(root).as_posix()
+        for folder in ("core", "dashboard")
+        for file in (root / folder).rglob("*.py")
+        if re.search(r"os\.environ|getenv", file.read_text("utf-8"))
+    }
+    for_a_library = {"core/shared/tokens.py", "core/embedding/runtime.py", "core/planning/litellm_client.py"}
+    assert looks == {"core/shared/settings.py"} | for_a_library

@@ -120,6 +120,12 @@ def notice() -> None:
                 st.text("\n".join(message.remarks))
 
 
+def encoder_notes(app: App) -> None:
+    """What could not be used as it comes with Wayfare; nothing where all is well."""
+    for note in app.notes:
+        st.warning(escaped(note, 600), icon=":material/build:")
+
+
 def _remove(app: App, name: str) -> None:
     try:
         app.catalog_editor.remove(name)

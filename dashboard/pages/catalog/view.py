@@ -30,6 +30,7 @@ def page() -> None:
     app, url = current_app(), UrlState("catalog")
     linked = state.after_move(url.begin())
     header.notice()
+    header.encoder_notes(app)
     job_panel(app)
     shown = _page(app, linked)
     url.end(shown)
