@@ -12,11 +12,18 @@ from core.shared.settings import Settings
 
 @click.command()
 @click.option("--router", default="ehrr", show_default=True, help="The routing algorithm of search_tools.")
+@click.option(
+    "--timeout",
+    default=60.0,
+    show_default=True,
+    type=click.FloatRange(0.1, 3600),
+    help="Limit of one call of a tool, in s.",
+)
 @set_option
 @preset_option
 @catalog_option
 @db_option
-def mcp(router: str, settings: tuple[str, ...], preset: str, catalog: str, db: Path | None) -> None:
+def mcp(router: str, timeout: float, settings: tuple[str, ...], preset: str, catalog: str, db: Path | None) -> None:
     """Serve Wayfare to one MCP client on standard input and output: its few tools stand for all tools of the catalog.
 
     Where a console, or another `wayfare mcp`, has the store, this joins it.
@@ -26,5 +33,5 @@ def mcp(router: str, settings: tuple[str, ...], preset: str, catalog: str, db: P
     from core.endpoint.options import EndpointOptions
     from core.endpoint.stdio import serve_stdio
 
-    options = EndpointOptions(catalog, router, preset, settings_of(settings))
+    options = EndpointOptions(catalog, router, preset, settings_of(settings), timeout)
     serve_stdio(Settings.from_environment(db=db, catalog=catalog), options)

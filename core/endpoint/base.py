@@ -48,11 +48,10 @@ class Request:
 
 @dataclass(frozen=True)
 class Services:
-    """What tools work with. `call_limit_s` bounds a call, `result_tokens` what of a result is given at once."""
+    """What tools work with. `result_tokens` is how much of a result is given at once."""
 
     app: App
     results: ResultStore = field(default_factory=ResultStore)
-    call_limit_s: float = 60.0
     result_tokens: int = 8_000
 
 
@@ -90,6 +89,20 @@ def compact(document: object) -> str:
     return json.dumps(document, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
+def object_schema(properties: Mapping[str, Any], required: Sequence[str]) -> dict[str, Any]:
+    """The schema of an object with these properties and no others."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+ERROR = object_schema({name: {"type": "string"} for name in ("error", "why", "try")}, ["error", "why", "try"])
+"""Of every answer that is an error: some clients check these against the output schema, too."""
+
+
 def definition(
     name: str,
     title: str,
@@ -105,17 +118,7 @@ def definition(
         title=title,
         description=description,
         input_schema=object_schema(properties, required),
-        output_schema=object_schema(output, list(output)),
+        output_schema={"type": "object", "anyOf": [object_schema(output, list(output)), ERROR]},
         annotations=hints,
         _meta={"anthropic/alwaysLoad": True},
     )
-
-
-def object_schema(properties: Mapping[str, Any], required: Sequence[str]) -> dict[str, Any]:
-    """The schema of an object with these properties and no others."""
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(required),
-        "additionalProperties": False,
-    }

@@ -22,6 +22,7 @@ from core.endpoint.routes import Route, route_of
 from core.endpoint.signatures import signature
 from core.execution.base import Progress
 from core.services.decision_log import AGENT
+from core.shared import units
 from core.shared.json_schema import argument_problems
 from core.shared.untrusted_text import visible
 
@@ -95,7 +96,7 @@ def _prepared(services: Services, request: Request, read_only: bool) -> _Prepare
         server.name,
         tool.name,
         arguments,
-        timeout_s=services.call_limit_s,
+        timeout_s=request.options.timeout_s,
         catalog=catalog.name,
         decision_id=None if route is None else route.id,
     )
@@ -117,7 +118,7 @@ async def _outcome(services: Services, request: Request, call: ToolCall) -> Outc
         raise RuntimeError("the call was not started")
     future = asyncio.wrap_future(handle.future)
     try:
-        limit_s = services.call_limit_s + WAIT_S
+        limit_s = call.timeout_s + WAIT_S
         done, _ = await asyncio.wait({future}, timeout=limit_s)
         if not done:
             raise Refusal(
@@ -138,7 +139,7 @@ def _failed(services: Services, outcome: Outcome, prepared: _Prepared) -> Refusa
     if outcome.kind is OutcomeKind.NOT_CONNECTED:
         waits = (state.retry_s for state in services.app.pool.states() if state.server == prepared.call.server)
         wait_s = max(waits, default=0.0)
-        when = f"in {wait_s:.0f} s" if wait_s >= 1 else "at once; where that fails, later"
+        when = f"in {units.seconds(wait_s)}" if wait_s > 0 else "at once; where that fails, later"
         return Refusal("server_down", why, f"It may be tried again {when}{_others(prepared)}.")
     error, advice = ERRORS[outcome.kind]
     return Refusal(error, why, f"{advice}{_others(prepared)}.")

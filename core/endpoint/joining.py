@@ -24,7 +24,7 @@ from core.endpoint.tools import DEFINITIONS
 from core.shared.errors import StoreBusyError
 from core.shared.settings import Settings
 
-LONGEST_CALL_S = 600.0
+ANSWER_S = 120.0  # for an answer, on top of the call's own limit
 REPEATABLE = {tool.name for tool in DEFINITIONS if tool.annotations is not None and tool.annotations.idempotent_hint}
 
 
@@ -59,6 +59,7 @@ class JoinedOwner:
     """A session with the process that has the store, for each name that a client gives itself. Lives in a task group."""
 
     def __init__(self, url: str, options: EndpointOptions, tasks: TaskGroup) -> None:
+        self._limit_s = options.timeout_s + ANSWER_S
         self._address = f"{url}{PATH}?{urlencode(options.pairs())}"
         self._tasks = tasks
         self._clients: dict[str, Client] = {}
@@ -70,7 +71,7 @@ class JoinedOwner:
             return await client.call_tool(
                 request.tool,
                 dict(request.arguments),
-                read_timeout_seconds=LONGEST_CALL_S,
+                read_timeout_seconds=self._limit_s,
                 progress_callback=request.progress,
             )
         except Exception as error:

@@ -31,7 +31,7 @@ def nearest(catalog: Catalog, name: str) -> tuple[str, ...]:
 
     >>> catalog = Catalog("c", (Server("files", tools=(Tool("files", "read"), Tool("files", "write"))),))
     >>> nearest(catalog, "read"), nearest(catalog, "file::wrte"), nearest(catalog, "zzz")
-    (('files::read',), ('files::write',), ())
+    (('files::read',), ('files::write', 'files::read'), ())
     """
     last = name.rpartition("::")[2].casefold()
     same = [tool.id for tool in catalog.tools if tool.name.casefold() == last]

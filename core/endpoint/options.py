@@ -1,4 +1,4 @@
-"""What an operator or a client sets of the endpoint: the catalog, and how searches are routed."""
+"""What an operator or a client sets of the endpoint: the catalog, how searches are routed, how long a call may take."""
 
 from __future__ import annotations
 
@@ -13,42 +13,54 @@ from core.shared.errors import ParameterError, UnknownNameError
 from core.shared.settings import FIRST_CATALOG
 
 DEFAULT_ROUTER = "ehrr"
+SHORTEST_S, LONGEST_S = 0.1, 3600.0
 
 
 @dataclass(frozen=True)
 class EndpointOptions:
-    """The defaults are those of the console.
+    """The defaults are those of the console. `timeout_s` bounds one call of a tool.
 
     >>> EndpointOptions.of_pairs([("router", "expected_value"), ("set", "n=5")], catalog="mine")
-    EndpointOptions(catalog='mine', router='expected_value', preset='balanced', settings={'n': '5'})
+    EndpointOptions(catalog='mine', router='expected_value', preset='balanced', settings={'n': '5'}, timeout_s=60.0)
     """
 
     catalog: str = FIRST_CATALOG
     router: str = DEFAULT_ROUTER
     preset: str = DEFAULT_PRESET
     settings: Mapping[str, str] = field(default_factory=dict[str, str])
+    timeout_s: float = 60.0
 
     @classmethod
     def of_pairs(cls, pairs: Iterable[tuple[str, str]], *, catalog: str = FIRST_CATALOG) -> Self:
-        """Options as the address `/mcp?catalog=...&router=...&preset=...&set=K=V` gives them.
+        """Options as the address `/mcp?catalog=...&router=...&preset=...&timeout=S&set=K=V` gives them.
 
-        Raises ParameterError for a name that is none of these.
+        Raises ParameterError for a name that is none of these, and a time that is none.
         """
         chosen: dict[str, str] = {"catalog": catalog}
+        timeout_s = cls.timeout_s
         settings: dict[str, str] = {}
         for name, value in pairs:
             if name == "set" and "=" in value:
                 key, _, text = value.partition("=")
                 settings[key.strip()] = text.strip()
+            elif name == "timeout":
+                timeout_s = _seconds(value)
             elif name in {"catalog", "router", "preset"}:
                 chosen[name] = value
             else:
-                raise ParameterError(f"The address has {name}={value}; it takes catalog, router, preset and set=K=V.")
-        return cls(**chosen, settings=settings)
+                raise ParameterError(
+                    f"The address has {name}={value}; it takes catalog, router, preset, timeout and set=K=V."
+                )
+        return cls(**chosen, settings=settings, timeout_s=timeout_s)
 
     def pairs(self) -> list[tuple[str, str]]:
         """The same for an address."""
-        named = [("catalog", self.catalog), ("router", self.router), ("preset", self.preset)]
+        named = [
+            ("catalog", self.catalog),
+            ("router", self.router),
+            ("preset", self.preset),
+            ("timeout", f"{self.timeout_s:g}"),
+        ]
         return [*named, *(("set", f"{name}={value}") for name, value in self.settings.items())]
 
     def parameters(self, n: int | None = None) -> Parameters:
@@ -58,3 +70,13 @@ class EndpointOptions:
         kind = ROUTERS[self.router].parameters
         counted = n is not None and any(knob.name == "n" for knob in kind.knobs())
         return applied(kind, self.preset, {**self.settings, **({"n": n} if counted else {})})
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not SHORTEST_S <= seconds <= LONGEST_S:
+        raise ParameterError(f"timeout={text} is not between {SHORTEST_S:g} and {LONGEST_S:g} seconds.")
+    return seconds

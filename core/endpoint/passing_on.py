@@ -33,10 +33,11 @@ def passed_on(services: Services, outcome: Outcome) -> Answer:
     content, result = _parts(outcome)
     text = "\n".join(block.text for block in content if isinstance(block, mcp_types.TextContent))
     blocks = [block if isinstance(block, mcp_types.TextContent) else _bounded(block) for block in content]
-    document = text if result is None else compact(result)
+    is_text = result is None or result == {"result": text}  # as the SDKs wrap a text
+    document = text if is_text else compact(result)
     cut: dict[str, Any] | None = None if fits(document, limit) else _cut(services, document)
     if not fits(text, limit):
-        part = cut if cut is not None and text == document else _cut(services, text)
+        part = cut if cut is not None and is_text else _cut(services, text)
         blocks = [block for block in blocks if not isinstance(block, mcp_types.TextContent)]
         blocks += [text_block(part["text"]), text_block(_read_on(part))]
     given = {

@@ -10,7 +10,7 @@ from cachetools import LRUCache
 from core.shared.tokens import count_tokens
 
 KEPT_CHARS = 64 * 1024 * 1024
-CHARS_PER_TOKEN = 4
+CHARS_PER_TOKEN = 8  # more than most texts have
 
 
 class ResultStore:
@@ -27,10 +27,10 @@ class ResultStore:
         self._lock = threading.Lock()
 
     def keep(self, text: str) -> str:
-        """A handle that nobody can guess. Raises ValueError for a text that is longer than all that is kept."""
+        """A handle that nobody can guess; of a text that is longer than all that is kept, for its beginning."""
         handle = secrets.token_urlsafe(12)
         with self._lock:
-            self._texts[handle] = text
+            self._texts[handle] = text[: int(self._texts.maxsize)]
         return handle
 
     def text(self, handle: str) -> str | None:
@@ -42,8 +42,8 @@ class ResultStore:
 def piece(text: str, offset: int, limit_tokens: int) -> str:
     """As much of the text from `offset` as fits into the limit; at least one character where there is one.
 
-    >>> piece("one two three four", 4, 2)
-    'two three'
+    >>> piece("one two three four", 3, 2)
+    ' two three'
     """
     length = limit_tokens * CHARS_PER_TOKEN
     part = text[offset : offset + length]

@@ -22,7 +22,7 @@ def serve_stdio(settings: Settings, options: EndpointOptions) -> None:
 
     def leave(*_: object) -> None:
         backend.close()
-        os._exit(0)  # a thread blocks on the input: the process would not end otherwise
+        os._exit(0)  # a thread may block on the input, and native code may still run in another
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, leave)
@@ -34,7 +34,5 @@ def serve_stdio(settings: Settings, options: EndpointOptions) -> None:
                 await served.run(reader, writer, served.create_initialization_options())
             tasks.cancel_scope.cancel()
 
-    try:
-        anyio.run(run)
-    finally:
-        backend.close()
+    anyio.run(run)
+    leave()

@@ -1,0 +1,121 @@
+"""A running console with the sample, a client that keeps what it was answered, and apps of this process."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+import mcp_types
+import pytest
+from mcp import Client, StdioServerParameters
+
+from core.app import App
+from core.endpoint.base import Services
+from core.endpoint.endpoint import Endpoint
+from core.endpoint.options import EndpointOptions
+from core.endpoint.server import mcp_server
+from tests.services.world import open_test_app
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = [sys.executable, "-c", "from core.cli import main; main()"]
+Script = Callable[[Client], Awaitable[Any]]
+
+
+@dataclass(frozen=True)
+class Console:
+    """A console's address and store."""
+
+    url: str
+    db: Path
+
+    @property
+    def mcp(self) -> str:
+        """The endpoint's address."""
+        return f"{self.url}/mcp"
+
+
+@pytest.fixture(scope="session")
+def console(warm_store: Path, encoder_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
+    """`wayfare up` over the sample, as a process."""
+    db = tmp_path_factory.mktemp("console") / "wayfare.duckdb"
+    shutil.copy(warm_store, db)
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    environment = {**os.environ, "WAYFARE_CACHE": str(encoder_cache), "PYTHONPATH": str(ROOT)}
+    line = [*PROGRAM, "up", "--port", str(port), "--db", str(db)]
+    with subprocess.Popen(
+        line, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT
+    ) as child:
+        found = Console(f"http://127.0.0.1:{port}", db)
+        deadline = time.monotonic() + 60
+        while not _healthy(found.url):
+            assert child.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        yield found
+        child.kill()
+
+
+def _healthy(url: str) -> bool:
+    with suppress(OSError), urllib.request.urlopen(f"{url}/healthz", timeout=5) as answer:
+        return answer.status == 200
+    return False
+
+
+def stdio(db: Path, cache: Path, *arguments: str) -> StdioServerParameters:
+    """`wayfare mcp` as a client starts it."""
+    environment = {"WAYFARE_CACHE": str(cache), "PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"]}
+    return StdioServerParameters(
+        command=PROGRAM[0], args=[*PROGRAM[1:], "mcp", "--db", str(db), *arguments], env=environment, cwd=ROOT
+    )
+
+
+def talk(target: Any, script: Script, *, name: str = "tests", **options: Any) -> Any:
+    """What a script of calls gives over one connection."""
+
+    async def run() -> Any:
+        info = mcp_types.Implementation(name=name, version="1")
+        async with Client(target, client_info=info, **options) as client:
+            return await script(client)
+
+    return anyio.run(run)
+
+
+async def ask(client: Client, name: str, /, **arguments: Any) -> dict[str, Any]:
+    """The structured answer to a call that has to succeed."""
+    result = await client.call_tool(name, arguments)
+    assert not result.is_error, result.structured_content
+    return result.structured_content
+
+
+async def refused(client: Client, name: str, /, **arguments: Any) -> dict[str, Any]:
+    """The error of a call that has to be refused; it always says what, why, and what to try."""
+    result = await client.call_tool(name, arguments)
+    assert result.is_error, result.structured_content
+    assert list(result.structured_content) == ["error", "why", "try"]
+    assert all(result.structured_content.values())
+    return result.structured_content
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[App]:
+    """An app without a catalog of its own and with an encoder that needs no model."""
+    with open_test_app(tmp_path / "wayfare.duckdb") as app:
+        yield app
+
+
+def served(app: App, **options: Any) -> Any:
+    """The endpoint of an app of this process, as a client's target."""
+    chosen = EndpointOptions(**{"catalog": "world", **options})
+    return mcp_server(Endpoint(Services(app, result_tokens=200)).call, lambda _: chosen)

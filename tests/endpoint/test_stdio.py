@@ -1,0 +1,103 @@
+"""`wayfare mcp` as a process: with a store of its own, beside a console, beside another of its kind."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from core.app import open_app
+from core.cli import main
+from core.shared.settings import Settings
+from tests.endpoint.conftest import PROGRAM, ROOT, Console, ask, refused, stdio, talk
+from tests.endpoint.test_http import MILES, TASK, TOOL
+
+
+class Wire:
+    """A client that writes lines and reads lines: whatever is not a protocol message fails."""
+
+    def __init__(self, child: subprocess.Popen[str]) -> None:
+        self.child = child
+        self.number = 0
+
+    def ask(self, method: str, **params: Any) -> dict[str, Any]:
+        """The result of a request."""
+        self.number += 1
+        message = {"jsonrpc": "2.0", "id": self.number, "method": method, "params": params}
+        self.child.stdin.write(f"this is no message\n{json.dumps(message)}\n")
+        self.child.stdin.flush()
+        while True:
+            answer = json.loads(self.child.stdout.readline())
+            assert answer["jsonrpc"] == "2.0"
+            if answer.get("id") == self.number:
+                return answer["result"]
+
+
+@contextmanager
+def wire(db: Path, cache: Path) -> Iterator[Wire]:
+    """A `wayfare mcp` that is spoken to line by line, after the handshake."""
+    environment = {**os.environ, "WAYFARE_CACHE": str(cache)}
+    pipe = subprocess.PIPE
+    line = [*PROGRAM, "mcp", "--db", str(db)]
+    with subprocess.Popen(line, cwd=ROOT, env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as child:
+        spoken = Wire(child)
+        info = {"name": "first", "version": "1"}
+        start = spoken.ask("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=info)
+        assert start["protocolVersion"] == "2025-11-25"
+        child.stdin.write('{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
+        yield spoken
+        child.kill()
+
+
+def test_beside_a_console_it_joins(console: Console, encoder_cache: Path) -> None:
+    async def script(client: Client) -> None:
+        found = await ask(client, "search_tools", task=TASK)
+        done = await ask(client, "execute_readonly_tool", tool=TOOL, arguments=MILES, route_id=found["route_id"])
+        assert done["result"]["unit"] == "kilometre"
+        assert (await refused(client, "execute_tool", tool="unit-exchange::convert"))["error"] == "unknown_tool"
+
+    talk(stdio(console.db, encoder_cache), script)
+
+
+def test_a_second_one_joins_the_first_and_takes_over_when_that_is_killed(
+    warm_store: Path, encoder_cache: Path, tmp_path: Path
+) -> None:
+    db = Path(shutil.copy(warm_store, tmp_path / "wayfare.duckdb"))
+    with wire(db, encoder_cache) as first:
+        found = first.ask("tools/call", name="search_tools", arguments={"task": TASK})["structuredContent"]
+
+        async def script(second: Client) -> None:
+            told = await ask(second, "report_outcome", route_id=found["route_id"], useful=True)
+            assert told["tool"] == TOOL
+            first.child.kill()
+            first.child.wait()
+            told = await ask(second, "report_outcome", route_id=found["route_id"], useful=False)
+            assert told["useful"] is False
+
+        talk(stdio(db, encoder_cache), script, name="second")
+    with open_app(Settings.from_environment(db=db)) as app:
+        said = [(label.right, label.visitor, label.origin) for label in app.feedback.labels()]
+    assert said == [(False, "second", "agent")]
+    assert not list(tmp_path.glob("*.door.json"))  # the last one has tidied up
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [(("--router", "x"), "no router"), (("--catalog", "x"), "no catalog"), (("--set", "n=0"), "outside")],
+)
+def test_wrong_use_ends_it_with_a_sentence(
+    arguments: tuple[str, str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["mcp", "--db", ":memory:", *arguments])
+    out, error = capsys.readouterr()
+    assert (ended.value.code, out, error.count("\n")) == (2, "", 1)
+    assert words in error
