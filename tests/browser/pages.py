@@ -127,7 +127,7 @@ class Route:
 
     def numbers(self, holding: str = "") -> str:
         """All figures of the one whom the panel is about, once they hold this."""
-        line = self.visit.main.get_by_text(re.compile(r"rank \S+\s+·\s+similarity")).first
+        line = self.visit.main.get_by_text(re.compile(r"rank \S+\s+·\s+(fits|similarity)")).first
         expect(line).to_contain_text(holding, timeout=LIMIT_MS)
         return plain(line.inner_text())
 
