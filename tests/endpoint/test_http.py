@@ -12,7 +12,9 @@ import pytest
 from mcp import Client
 
 from core.shared.tokens import count_tokens
+from tests.docs.markdown import blocks
 from tests.endpoint.conftest import Console, ask, refused, talk
+from tests.importers.documents import reached, read
 
 TASK = "convert 300 miles to kilometres"
 TOOL = "unit-exchange::convert_units"
@@ -150,3 +152,15 @@ def test_an_address_that_cannot_be_served_is_said_with_each_call(console: Consol
         ("bogus=1", "takes catalog"),
     ):
         assert words in talk(f"{console.mcp}?{query}", script)["why"]
+
+
+def test_the_readme_connects_as_it_says(console: Console, capsys: pytest.CaptureFixture[str]) -> None:
+    documented = "http://127.0.0.1:8501"
+    (source,) = (block for block in blocks("README.md", "python") if documented in block)
+    exec(compile(source.replace(documented, console.url), "README.md", "exec"), {})  # our own document
+    assert "482.8" in capsys.readouterr().out
+    for suffix in ("json", "toml"):
+        (text,) = (block for block in blocks("README.md", suffix) if "wayfare" in block)
+        (server,) = read(text, f"config.{suffix}").servers
+        assert server.name == "wayfare"
+        assert reached(read(text, f"config.{suffix}")).transport == ("http" if suffix == "json" else "stdio")
