@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from streamlit import config
+from streamlit.runtime.pages_manager import PagesManager
 
 from core.endpoint.http_app import PATH, EndpointApp
 from dashboard import session
