@@ -1,4 +1,4 @@
-"""The console as one ASGI app: the pages, the endpoint `/mcp`, `/healthz`, the charts' library, what is opened and closed with it."""
+"""The console as one ASGI app: the pages, `/mcp` for agents, `/door` for commands, `/healthz`, the charts' library, and its life cycle."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from starlette.routing import Route
 from streamlit import config
 from streamlit.runtime.pages_manager import PagesManager
 
+from core.cli.door import PATH as DOOR_PATH
+from core.cli.door import CommandDoor
 from core.endpoint.http_app import PATH, EndpointApp
 from dashboard import session
 from dashboard.ui.chart import PLOTLY_URL, plotly_js
@@ -65,13 +67,14 @@ async def lifespan(_: object) -> AsyncIterator[None]:
     session.warm_up()
     try:
         async with endpoint.running():
-            with session.announcement():
+            with session.announcement(door.key):
                 yield
     finally:
         session.close_app()
 
 
 load_config()
+door = CommandDoor(session.current_app)
 endpoint = EndpointApp(session.current_app, catalog=session.first_catalog(), other_names=session.endpoint_hosts())
 app = st.App(
     HERE / "main.py",
@@ -79,6 +82,7 @@ app = st.App(
     routes=[
         Route("/healthz", healthz),
         Route(PATH, endpoint),
+        Route(DOOR_PATH, door.serve, methods=["POST"]),
         Route(PLOTLY_URL, plotly),
         Route("/route", to_default_page),
     ],

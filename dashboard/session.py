@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from core.endpoint.door import announced
+from core.endpoint.door import Owner, announced
 from core.shared.errors import WayfareError
 from core.shared.progress import Report, silent
 from core.shared.settings import Settings
@@ -44,9 +44,9 @@ def endpoint_hosts() -> frozenset[str]:
     return _hosts
 
 
-def announcement() -> AbstractContextManager[None]:
-    """Tells other processes of this machine, while it lasts, where they reach who has the store."""
-    return announced(_chosen().db, _url) if _url else nullcontext()
+def announcement(key: str) -> AbstractContextManager[None]:
+    """Tells other processes of this machine, while it lasts, where they reach who has the store, and the key for commands."""
+    return announced(_chosen().db, Owner(_url, key)) if _url else nullcontext()
 
 
 def _chosen() -> Settings:

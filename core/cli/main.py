@@ -9,7 +9,7 @@ from importlib import import_module
 
 import click
 
-from core.shared.errors import WayfareError
+from core.shared.errors import StoreBusyError, WayfareError
 
 COMMANDS = {  # name: module of core.cli and the command in it; loaded when it is asked for
     "up": ("serving", "up"),
@@ -61,8 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a character that the terminal does not have is no reason to fail
+    words = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        wayfare.main(list(arguments) if arguments is not None else None, prog_name="wayfare", standalone_mode=False)
+        _run(words)
     except click.exceptions.NoArgsIsHelpError:
         _fail("Name a command. See `wayfare --help`.")
     except click.UsageError as error:
@@ -76,6 +77,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _fail(_sentence(str(error)))
     except BrokenPipeError:
         sys.stderr.close()  # the reader of a pipe went away: nothing is left to say
+
+
+def _run(words: list[str]) -> None:
+    """One command; where another process has the store, in that one, if it takes commands."""
+    try:
+        wayfare.main(words, prog_name="wayfare", standalone_mode=False)
+    except StoreBusyError as error:
+        from core.cli.joining import joined
+
+        command = wayfare.get_command(click.Context(wayfare), words[0])
+        code = 2 if command is None else joined(command, words[0], words[1:], error)
+        if code:
+            sys.exit(code)
 
 
 def _sentence(text: str) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,15 +24,24 @@ def door_file(db: Path | str) -> Path | None:
     return file.with_name(f"{file.name}.door.json")
 
 
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The process that has a store: its address, and the key for commands, "" where it takes none."""
+
+    url: str
+    key: str = ""
+
+
 @contextmanager
-def announced(db: Path | str, url: str) -> Generator[None]:
-    """While this process serves the store's endpoint at `url`, others find it. Only who has the store may announce."""
+def announced(db: Path | str, owner: Owner) -> Generator[None]:
+    """While this process serves the store's endpoint, others find it. Only who has the store may announce."""
     file = door_file(db)
     if file is None:
         yield
         return
-    text = json.dumps({"pid": os.getpid(), "url": url})
+    text = json.dumps(asdict(owner))
     with suppress(OSError):  # a folder that takes no further file: nobody can join, all else works
+        file.unlink(missing_ok=True)
         file.touch(mode=0o600)
         file.write_text(text, encoding="utf-8")
     try:
@@ -43,14 +52,13 @@ def announced(db: Path | str, url: str) -> Generator[None]:
                 file.unlink()
 
 
-def owners_url(db: Path | str) -> str | None:
-    """The address that was announced last; None where there is none. Whether its process still has the store, who connects finds out."""
+def owner_of(db: Path | str) -> Owner | None:
+    """Who was announced last; None where nobody was. Whether that process still has the store, who connects finds out."""
     file = door_file(db)
     try:
         found: Any = json.loads(file.read_text(encoding="utf-8")) if file is not None else None
     except (OSError, ValueError):
         return None
-    if not isinstance(found, dict):
-        return None
-    url = cast("dict[str, Any]", found).get("url")
-    return url if isinstance(url, str) else None
+    known = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+    url, key = known.get("url"), known.get("key", "")
+    return Owner(url, key) if isinstance(url, str) and isinstance(key, str) else None

@@ -14,7 +14,7 @@ from mcp import Client
 
 from core.app import open_app
 from core.endpoint.base import Answer, Refusal, Request, Services
-from core.endpoint.door import announced, owners_url
+from core.endpoint.door import Owner, announced, owner_of
 from core.endpoint.door_server import served
 from core.endpoint.endpoint import Endpoint
 from core.endpoint.http_app import PATH
@@ -37,7 +37,7 @@ class OwnApp:
             app = stack.enter_context(open_app(settings))
             catalog = app.catalogs.open(options.catalog).name
             url = stack.enter_context(served(app, catalog))
-            stack.enter_context(announced(settings.db, url))
+            stack.enter_context(announced(settings.db, Owner(url)))
             self._stack = stack.pop_all()
         self._endpoint = Endpoint(Services(app))
         threading.Thread(target=app.warm, args=(catalog,), name="wayfare-warm", daemon=True).start()
@@ -143,8 +143,8 @@ class StdioBackend:
         try:
             self._own = OwnApp(self._settings, self._options)
         except StoreBusyError:
-            url = owners_url(self._settings.db)
-            if url is None:
+            owner = owner_of(self._settings.db)
+            if owner is None:
                 raise
-            return url
+            return owner.url
         return ""
