@@ -32,6 +32,7 @@ from core.services.lab import LabService
 from core.services.lab_runs import LabRunService
 from core.services.learnt_models import LearntModels
 from core.services.lint_reports import LintReports
+from core.services.replay import ReplayService
 from core.services.routing import RoutingService
 from core.services.scenarios import ScenarioService
 from core.services.sweeps import SweepService
@@ -70,6 +71,7 @@ class App:
     lab: LabService
     lab_runs: LabRunService
     sweeps: SweepService
+    replay: ReplayService
     attention: AttentionService
     networks: NetworkProfiles
     pool: LazyPool
@@ -186,6 +188,7 @@ def build_app(
         lab=lab,
         lab_runs=lab_runs,
         sweeps=SweepService(store, catalogs, routing, lab_runs, chosen.now),
+        replay=ReplayService(store, catalogs, routing),
         attention=AttentionService(catalogs, pool.get, virtual_folder=chosen.virtual_folder),
         networks=networks,
         pool=pool,

@@ -115,7 +115,7 @@ def bench(
     if not asked.tasks:
         raise click.MissingParameter(param_hint="'--tasks'", param_type="option", ctx=ctx)
     with opened_even_if_busy(db) as app:
-        name = app.lab.open(asked.catalog)
+        name = app.lab_runs.open(asked.catalog)
         if asked.prices == "tiers":
             name = app.lab.priced_by_tiers(name)
         labelled = app.lab.read_tasks(Path(asked.tasks))

@@ -9,13 +9,20 @@ from core.economics.time_to_success import Array
 
 
 def posted_price(
-    similarity: Array, cost_s: Array, *, p_bs: float, p_ofs: float, l0_s: float, budget_usd: float | None = None
+    similarity: Array,
+    cost_s: Array,
+    *,
+    p_bs: float | Array,
+    p_ofs: float | Array,
+    l0_s: float | Array,
+    budget_usd: float | Array | None = None,
 ) -> Array:
     """What the client offers to pay per call, EHRR (4), with the optional cap of Proposition 3.
 
         tau_i = p_bs * Sim_i + p_ofs * ln(1 + C_i / L0),      tau'_i = min(tau_i, B)
 
-    Shapes: (S,) each. Units: similarity in [0, 1], cost in s, result in USD per call.
+    Shapes: (S,) each; whatever broadcasts is computed element by element. Units: similarity in [0, 1], cost in s, result in
+    USD per call.
     Raises ValueError where a cost is negative.
 
     >>> similarity, cost_s = np.array([0.75, 0.85]), np.array([1.78, 3.33])

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-def conservative_success(success: Array, variance: Array, *, eps: float) -> Array:
+def conservative_success(success: Array, variance: Array, *, eps: float | Array) -> Array:
     """The success estimate less one standard deviation, EHRR section III.
 
         r~_i = max(eps, r_i - sqrt(var_i))
@@ -24,7 +24,7 @@ def conservative_success(success: Array, variance: Array, *, eps: float) -> Arra
 
 
 def expected_time_to_success(
-    fixed_s: Array, call_s: Array, success: Array, post_accept_failure: Array, *, eps: float
+    fixed_s: Array, call_s: Array, success: Array, post_accept_failure: Array, *, eps: float | Array
 ) -> Array:
     """Expected seconds until a call succeeds under geometric retries, EHRR (2); Lemma 1 and Corollary 1.
 
@@ -43,7 +43,7 @@ def expected_time_to_success(
     return (fixed_s + call_s) / attempt_success(success, post_accept_failure, eps=eps)
 
 
-def attempt_success(success: Array, post_accept_failure: Array, *, eps: float) -> Array:
+def attempt_success(success: Array, post_accept_failure: Array, *, eps: float | Array) -> Array:
     """The probability that one attempt succeeds, kept away from zero: max(eps, (1 - pfail) * r).
 
     >>> attempt_success(np.array([0.9, 0.0]), np.array([0.5, 0.0]), eps=1e-3)

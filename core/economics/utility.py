@@ -46,7 +46,7 @@ def calibrated(similarity: Array, *, midpoint: float, steepness: float, least: f
     return raised / (raised + (midpoint * max(float(similarity.max()), least)) ** steepness)
 
 
-def utility(similarity: Array, cost_s: Array, *, alpha: float) -> Array:
+def utility(similarity: Array, cost_s: Array, *, alpha: float | Array) -> Array:
     """Similarity less the weighted expected cost: EHRR (3) with alpha_s, (7) with alpha_t.
 
         U = Sim - alpha * C
@@ -59,7 +59,7 @@ def utility(similarity: Array, cost_s: Array, *, alpha: float) -> Array:
     return similarity - alpha * cost_s
 
 
-def money_cost(price_usd: Array, attempt_success: Array, *, kappa: float, per_attempt: bool) -> Array:
+def money_cost(price_usd: Array, attempt_success: Array, *, kappa: float | Array, per_attempt: bool) -> Array:
     """The price as seconds, the second term of EHRR (6): kappa * p, or kappa * p / beta where each attempt is billed.
 
     Shapes: (N,) each. Units: USD per call, probability; kappa in s per USD; result in s. An unpriced tool (NaN) costs

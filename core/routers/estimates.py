@@ -13,9 +13,12 @@ EPS = 1e-3  # EHRR, Table V
 
 
 def estimate_servers(
-    context: RoutingContext, *, l_route_s: float = 0.0, eps: float = EPS, beliefs: Beliefs | None = None
+    context: RoutingContext, *, l_route_s: float | Array = 0.0, eps: float | Array = EPS, beliefs: Beliefs | None = None
 ) -> ServerEstimates[Array]:
-    """What a call to each server (S,) is expected to take, EHRR (2): by its statistics, or by `beliefs` where one explores."""
+    """What a call to each server (S,) is expected to take, EHRR (2): by its statistics, or by `beliefs` where one explores.
+
+    Parameters of shape (P, 1) give figures of shape (P, S), and below (P, T).
+    """
     known = context.statistics.servers
     fixed_s = l_route_s + known.conn_s
     if beliefs is None:
@@ -33,9 +36,9 @@ def estimate_tools(
     context: RoutingContext,
     servers: ServerEstimates[Array],
     *,
-    kappa: float = 1.0,
+    kappa: float | Array = 1.0,
     per_attempt: bool = False,
-    eps: float = EPS,
+    eps: float | Array = EPS,
     beliefs: Beliefs | None = None,
 ) -> ToolEstimates[Array, Array]:
     """What a call of each tool (T,) is expected to take and cost, EHRR (6): by its statistics, or by `beliefs`."""
@@ -46,7 +49,7 @@ def estimate_tools(
     return ToolEstimates(
         latency_s=known.latency_s,
         success=success,
-        time_cost_s=(servers.fixed_s[server] + known.latency_s) / success,
+        time_cost_s=(servers.fixed_s[..., server] + known.latency_s) / success,
         money_cost_s=utility.money_cost(known.price_usd, success, kappa=kappa, per_attempt=per_attempt),
         price_usd=known.price_usd,
     )

@@ -17,7 +17,7 @@ from core.importers import read_tasks, tasks_text
 from core.lab.benchmark import BenchmarkRun
 from core.lab.catalog_changes import CatalogDigest, Change, changes
 from core.services.catalogs import CatalogService
-from core.services.lab import LabService
+from core.services.lab import BY_TIERS, LabService
 from core.services.routing import RoutingService
 from core.shared.errors import WayfareError
 from core.store import Store
@@ -38,7 +38,7 @@ class Repeated:
         return {"differing": self.differing, "changes": [asdict(one) for one in self.changes], "moved": self.moved}
 
 
-COMPUTING = ("wayfare", "numpy", "onnxruntime", "bm25s", "ir_measures")
+COMPUTING = ("wayfare", "numpy", "onnxruntime", "bm25s", "ir_measures", "optuna")
 LISTED = 500
 
 
@@ -58,6 +58,11 @@ class LabRunService:
         self._lab = lab
         self._routing = routing
         self._now = now
+
+    def open(self, name_or_path: str) -> str:
+        """The name of a catalog, opened; one whose prices are by tiers is made again. Raises UnknownNameError."""
+        opened = self._catalogs.open(name_or_path.removesuffix(BY_TIERS)).name
+        return self._lab.priced_by_tiers(opened) if name_or_path.endswith(BY_TIERS) else opened
 
     def digest(self, catalog: str) -> CatalogDigest:
         """What routing reads of a catalog now."""
@@ -127,7 +132,7 @@ class LabRunService:
 
         Raises WayfareError where the catalog or the tasks are gone, or a parameter does not exist any more.
         """
-        tasks, catalog = self.tasks(run), self._lab.open(run.catalog)
+        tasks, catalog = self.tasks(run), self.open(run.catalog)
         parameters = self._routing.parameters(run.router, run.parameters)
         now = self.conditions(
             tasks, source=run.tasks, catalog=catalog, router=run.router, preset=run.preset, parameters=parameters,

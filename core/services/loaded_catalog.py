@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -106,7 +106,7 @@ class LoadedCatalog:
                 statistics,
                 matcher(self.index, self.relevance),
                 self.tokens,
-                self._measured_network(),
+                measured_network(self.catalog, self.outcomes),
                 cross_encoder=cross_encoder,
             )
             self.contexts[key] = context
@@ -118,13 +118,14 @@ class LoadedCatalog:
             raise _changed(self.catalog)
         return self.relevance.rows
 
-    def _measured_network(self) -> CallHistory:
-        """The latencies of the real calls so far; one that was never answered counts as an outage."""
-        calls = len(self.outcomes)
-        return CallHistory(
-            tuple(server.name for server in self.catalog.servers),
-            lambda: ((call.server, _latency_s(call)) for call in self.outcomes[:calls] if teaches(call)),
-        )
+
+def measured_network(catalog: Catalog, outcomes: Sequence[OutcomeEvent]) -> CallHistory:
+    """The latencies of the real calls so far; one that was never answered counts as an outage."""
+    calls = len(outcomes)
+    return CallHistory(
+        tuple(server.name for server in catalog.servers),
+        lambda: ((call.server, _latency_s(call)) for call in outcomes[:calls] if teaches(call)),
+    )
 
 
 def token_counts(catalog: Catalog, store: Store) -> NDArray[np.int64]:

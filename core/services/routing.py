@@ -70,10 +70,15 @@ class RoutingService:
         algorithm = self._router(router)
         chosen = algorithm.checked(parameters)
         if not record:
-            context = self._context(catalog, chosen)
-            return algorithm.route(subtask, context, chosen, server_hint=server_hint)
+            return self.decide(subtask, self._context(catalog, chosen), router, chosen, server_hint=server_hint)
         set_by = ChosenParameters(chosen, origin, visitor)
         return self._recorded(algorithm, subtask, catalog, chosen, set_by, server_hint=server_hint, anew=anew)
+
+    def decide(
+        self, subtask: str, context: RoutingContext, router: str, parameters: Parameters, *, server_hint: str = ""
+    ) -> Decision:
+        """One decision over a context of one's own, not recorded."""
+        return self._router(router).route(subtask, context, parameters, server_hint=server_hint)
 
     def parts(self, question: str, *, planner: str = "rules") -> tuple[SubQuery, ...]:
         """What a question asks for, one part where it cannot be taken apart. Raises PlannerError."""

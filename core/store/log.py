@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
-from itertools import starmap
 from numbers import Integral, Real
 from typing import Any, NamedTuple, TypeVar
 
@@ -92,13 +91,18 @@ class Log:
 
     def read(self, kind: type[R], condition: str, parameters: Sequence[object]) -> Iterator[R]:
         """The records that meet an SQL condition, in order of commit."""
+        return (record for _, record in self.numbered(kind, condition, parameters))
+
+    def numbered(self, kind: type[R], condition: str, parameters: Sequence[object]) -> Iterator[tuple[int, R]]:
+        """The same, each with its number in the order of commit over all kinds."""
         columns = ", ".join(f'"{field.name}"' for field in dataclasses.fields(kind))
         table = self._database.read(
-            f"SELECT {columns} FROM {TABLES[kind]} WHERE {condition} ORDER BY sequence",  # noqa: S608
+            f"SELECT sequence, {columns} FROM {TABLES[kind]} WHERE {condition} ORDER BY sequence",  # noqa: S608
             parameters,
         )
         for batch in table.to_batches(max_chunksize=BATCH):
-            yield from starmap(kind, zip(*map(_values, batch.columns), strict=True))
+            for number, *values in zip(*map(_values, batch.columns), strict=True):
+                yield number, kind(*values)
 
 
 def entry(record: Record) -> Entry:

@@ -15,6 +15,7 @@ from core.store.calibrations import Calibrations
 from core.store.catalogs import Catalogs
 from core.store.connection import Database
 from core.store.events import Events
+from core.store.history import History
 from core.store.lab_runs import LabRuns
 from core.store.labels import Labels
 from core.store.log import Log
@@ -44,6 +45,7 @@ class Store:
         self.catalogs = Catalogs(self._database, log, clock)
         self.vectors = Vectors(self._database)
         self.scenario_runs = ScenarioRuns(self._database)
+        self.history = History(log)
         self.lab_runs = LabRuns(self._database)
         self.labels = Labels(self._database, log)
         self.calibrations = Calibrations(log)

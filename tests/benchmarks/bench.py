@@ -8,6 +8,7 @@ import sys
 
 from tests.benchmarks import (
     attending,
+    batching,
     browsing,
     calling,
     cascading,
@@ -22,6 +23,7 @@ from tests.benchmarks import (
 SECTIONS = {
     "embedding": deciding.embedding,
     "decisions": deciding.decisions,
+    "batching": batching.batching,
     "times": levelling.times,
     "stdio": calling.stdio,
     "http": calling.http,

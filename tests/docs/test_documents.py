@@ -50,6 +50,8 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, warm_store: Path,
     (tmp_path / "path/to/mcp.json").write_text(json.dumps({"mcpServers": {"units": unit_exchange}}))
     plain = {"servers": [{"name": "a", "description": "b", "tools": [{"name": "c", "description": "d"}]}]}
     (tmp_path / "path/to/catalog.json").write_text(json.dumps(plain))
+    task = {"id": "miles", "subtask": "convert 300 miles to kilometres", "relevant": ["unit-exchange::convert_units"]}
+    (tmp_path / "path/to/tasks.jsonl").write_text(json.dumps(task))
     return tmp_path
 
 

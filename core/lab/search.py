@@ -1,0 +1,50 @@
+"""Optuna's search for points that are good in success, money and time at once: a tree-structured Parzen estimator.
+
+Asked and told in order with one seed, it proposes the same points: a search that was interrupted is taken up by telling it again
+what is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import optuna
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+
+from core.lab.axes import Axis, Point
+from core.lab.sweep import OBJECTIVES
+
+
+class Search:
+    """Proposes points; each has to be told its result before the next is asked for."""
+
+    def __init__(self, axes: Sequence[Axis], *, seed: int) -> None:
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        sampler = optuna.samplers.TPESampler(seed=seed)
+        self._study = optuna.create_study(directions=list(OBJECTIVES.values()), sampler=sampler)
+        self._axes = axes
+        self._space = {axis.name: _distribution(axis) for axis in axes}
+
+    def points(self, count: int) -> Iterator[Point]:
+        """`count` points; `tell` the result of each before the next is taken."""
+        for _ in range(count):
+            self._trial = self._study.ask(self._space)
+            yield {axis.name: _value(axis, self._trial.params[axis.name]) for axis in self._axes}
+
+    def tell(self, result: Mapping[str, Any]) -> None:
+        """The result of the point that was taken last."""
+        self._study.tell(self._trial, [float(result[name]) for name in OBJECTIVES])
+
+
+def _distribution(axis: Axis) -> BaseDistribution:
+    """Places among the values of an axis, in order where they are numbers; or any number of a range."""
+    if axis.continuous:
+        return FloatDistribution(axis.low, axis.high)
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in axis.values):
+        return IntDistribution(0, len(axis.values) - 1)
+    return CategoricalDistribution(range(len(axis.values)))
+
+
+def _value(axis: Axis, place: float) -> Any:
+    return float(place) if axis.continuous else axis.values[int(place)]

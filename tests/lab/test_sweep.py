@@ -1,0 +1,149 @@
+"""The axes of a sweep, what its points are worth, and Optuna's search among them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.domain.catalog import Server
+from core.domain.task import Task
+from core.lab.axes import drawn, grid, read_axis
+from core.lab.benchmark import score_tasks
+from core.lab.execution import execute
+from core.lab.expected_outcome import expected_outcome
+from core.lab.measures import MEASURES
+from core.lab.search import Search
+from core.lab.sweep import OBJECTIVES, PointScorer, pareto_front
+from core.routers.ehrr import Ehrr
+from core.routers.ehrr_parameters import EhrrParameters
+from core.shared.errors import ParameterError, WayfareError
+from tests.routers import worlds
+
+ALPHA, K, AUCTION = "alpha_t=0:1:0.25", "k=2:4", "auction=on,off"
+
+
+def axes(*texts: str):
+    return [read_axis(text, EhrrParameters) for text in texts]
+
+
+def test_a_grid_has_both_ends_of_every_range_and_every_combination() -> None:
+    points = grid(axes(ALPHA, K, AUCTION))
+    assert len(points) == 5 * 3 * 2
+    assert points[0] == {"alpha_t": 0.0, "k": 2, "auction": True}
+    assert points[-1] == {"alpha_t": 1.0, "k": 4, "auction": False}
+    assert [point["alpha_t"] for point in grid(axes("alpha_t=0:0.3:0.1"))] == [0.0, 0.1, 0.2, 0.3]
+
+
+def test_drawn_points_lie_on_the_axes_and_follow_from_the_seed() -> None:
+    space = axes("alpha_t=0.5:1", "kappa=0:100:50", "billing=per_call,per_attempt")
+    points = drawn(space, 50, seed=3)
+    assert points == drawn(space, 50, seed=3) != drawn(space, 50, seed=4)
+    assert {point["kappa"] for point in points} == {0.0, 50.0, 100.0}
+    assert {point["billing"] for point in points} == {"per_call", "per_attempt"}
+    assert all(0.5 <= point["alpha_t"] <= 1 for point in points)
+    assert len({point["alpha_t"] for point in points}) == 50
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("alpha_t", "NAME=LOW:HIGH:STEP"),
+        ("=0:1:0.1", "NAME=LOW:HIGH:STEP"),
+        ("nope=0:1:0.1", "no parameter 'nope'"),
+        ("alpha_t=0:much:0.1", "not a number"),
+        ("alpha_t=0:1:0.1:5", "LOW:HIGH:STEP"),
+        ("alpha_t=0:inf", "LOW:HIGH"),
+        ("alpha_t=1:0:0.1", "above its end"),
+        ("alpha_t=0:1:0", "step"),
+        ("alpha_t=0:1:1e-9", "too small"),
+        ("alpha_t=0:9:1", "alpha_t = 9.0 is outside 0.0 to 2.0"),
+        ("billing=never", "billing"),
+        ("k=1:3:0.5", "whole number"),
+    ],
+)
+def test_a_wrong_axis_is_named(text: str, words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        read_axis(text, EhrrParameters)
+
+
+def test_a_grid_needs_steps_and_ends_somewhere() -> None:
+    with pytest.raises(ParameterError, match="has no step"):
+        grid(axes("alpha_t=0:1"))
+    with pytest.raises(ParameterError, match="The grid has"):
+        grid(axes("alpha_t=0:1:0.001", "kappa=0:1000:0.5"))
+
+
+def three_tools():
+    """One right tool that fails half the time, a wrong one before it, and another right one on a server that is slow to reach."""
+    near = Server("near", conn_s=1.0, post_accept_failure=0.5, tools=(
+        worlds.tool("wrong", latency_s=2.0, success=1.0, price_usd=0.1),
+        worlds.tool("right", latency_s=3.0, success=1.0, price_usd=0.2),
+    ))  # fmt: skip
+    far = Server("far", conn_s=10.0, post_accept_failure=0.0, tools=(worlds.tool("also", latency_s=5.0, success=0.9),))
+    return worlds.context(worlds.catalog(near, far), {}, {})
+
+
+def test_the_expected_outcome_by_hand() -> None:
+    task = Task("t", "t", relevant=("near::right", "far::also"))
+    found = expected_outcome(task, [0, 1, 2], three_tools())
+    assert found.solved == pytest.approx(0.5 + 0.5 * 0.9)
+    assert found.usd == pytest.approx(0.1 + 0.2)  # nobody priced the third
+    assert found.s == pytest.approx((1 + 2) + 3 + 0.5 * (10 + 5))
+    assert expected_outcome(task, [], three_tools()).solved == 0.0
+    assert expected_outcome(task, [0, 0, 0, 1], three_tools()).solved == 0.0  # the fourth is not tried
+
+
+def test_the_expected_outcome_is_what_playing_comes_to() -> None:
+    context, task = three_tools(), Task("t", "t", relevant=("near::right", "far::also"))
+    plain = Ehrr().route("t", context, worlds.table_v(n=3))
+    decision = replace(plain, candidates=(0, 1, 2))
+    played = execute("x", [task], lambda _: decision, context, seeds=20_000, s_per_usd=1.0)
+    expected = expected_outcome(task, decision.candidates, context)
+    assert played.success_rate.low - 0.005 < expected.solved < played.success_rate.high + 0.005
+    assert played.usd_per_task.mean == pytest.approx(expected.usd, rel=0.02)
+
+
+def test_a_point_has_the_measures_that_bench_gives_its_candidates() -> None:
+    context = three_tools()
+    tasks = [
+        Task("a", "a", relevant=("near::right",)),
+        Task("b", "b", relevant=("far::also",)),
+        Task("no", "no"),
+        Task("not", "not"),
+    ]
+    candidates = np.array(
+        [[[0, 1, -1], [2, -1, -1], [-1, -1, -1], [1, -1, -1]], [[1, 0, 2], [-1] * 3, [0, 1, 2], [1, 2, -1]]]
+    )
+    first, second = PointScorer(tasks, context).results(candidates)
+    for result, rows in zip((first, second), candidates, strict=True):
+        ranked = [[context.tool_ids[row] for row in point if row >= 0] for point in rows]
+        _, measures = score_tasks(tasks, ranked)
+        assert {name: result[name] for name in MEASURES} == pytest.approx(measures)
+    assert (first["rejection"], second["rejection"]) == (0.5, 0.0)
+    assert first["success_rate"] == pytest.approx((0.5 + 0.9) / 2)
+    assert first["judged@10"] == pytest.approx((0.5 + 1.0) / 2)
+    with pytest.raises(WayfareError, match="No task names a tool"):
+        PointScorer(tasks[2:], context)
+
+
+def test_the_front_has_what_nothing_else_beats() -> None:
+    rows = [(0.9, 2, 1), (0.9, 1, 1), (0.5, 0.5, 1), (0.5, 0.5, 2), (0.9, 1, 1), (1.0, 9, 9)]
+    assert pareto_front([dict(zip(OBJECTIVES, row, strict=True)) for row in rows]) == [1, 2, 4, 5]
+    assert pareto_front([]) == []
+
+
+def test_a_search_proposes_the_same_points_when_it_is_told_the_same() -> None:
+    def proposed(seed: int) -> list[dict[str, object]]:
+        search = Search(axes("alpha_t=0:1", "k=1:9", AUCTION), seed=seed)
+        points = []
+        for point in search.points(25):
+            search.tell(
+                {"success_rate": -abs(float(point["alpha_t"]) - 0.3), "usd_per_task": point["k"], "s_per_task": 1.0}
+            )
+            points.append(point)
+        return points
+
+    assert proposed(1) == proposed(1) != proposed(2)
+    assert all(0 <= point["alpha_t"] <= 1 and 1 <= point["k"] <= 9 for point in proposed(1))
