@@ -74,6 +74,7 @@ async def lifespan(_: object) -> AsyncIterator[None]:
 
 
 load_config()
+PagesManager.uses_pages_directory = False  # dashboard/pages has folders of code, not the host's scripts
 door = CommandDoor(session.current_app)
 endpoint = EndpointApp(session.current_app, catalog=session.first_catalog(), other_names=session.endpoint_hosts())
 app = st.App(
