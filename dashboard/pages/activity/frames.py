@@ -26,6 +26,7 @@ def call_frame(calls: pd.DataFrame, zone: str) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "at": calls["at"].dt.tz_convert(zone),
+            **_clients(calls),
             "server": texts["server"],
             "tool": texts["tool"],
             "outcome": [outcome_words(kind) for kind in calls["kind"]],
@@ -36,7 +37,6 @@ def call_frame(calls: pd.DataFrame, zone: str) -> pd.DataFrame:
             "attempts": calls["attempts"],
             "price_usd": calls["price_usd"],
             "origin": texts["origin"],
-            **_clients(calls),
             "error": texts["error"],
             "subtask": texts["subtask"],
             "catalog": texts["catalog"],
@@ -77,6 +77,7 @@ def decision_frame(
     return pd.DataFrame(
         {
             "at": decisions["at"].dt.tz_convert(zone),
+            **_clients(decisions),
             "subtask": texts["subtask"],
             "router": texts["router"],
             "winner": [_winner(row) for row in decisions.itertuples()],
@@ -86,7 +87,6 @@ def decision_frame(
             "total_ms": decisions["total_ms"],
             "reason": texts["reason"],
             "origin": texts["origin"],
-            **_clients(decisions),
             "catalog": texts["catalog"],
         }
     )
