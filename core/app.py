@@ -32,6 +32,7 @@ from core.services.lab import LabService
 from core.services.lab_runs import LabRunService
 from core.services.learnt_models import LearntModels
 from core.services.lint_reports import LintReports
+from core.services.refusals import RefusalService
 from core.services.replay import ReplayService
 from core.services.routing import RoutingService
 from core.services.scenarios import ScenarioService
@@ -65,6 +66,7 @@ class App:
     lint_reports: LintReports
     routing: RoutingService
     feedback: FeedbackService
+    refusals: RefusalService
     calibrations: CalibrationService
     calls: CallService
     scenarios: ScenarioService
@@ -173,6 +175,7 @@ def build_app(
         lint_reports=lint_reports,
         routing=routing,
         feedback=feedback,
+        refusals=RefusalService(catalogs, feedback),
         calibrations=CalibrationService(store, catalogs, learnt, routing, feedback, now=chosen.now),
         calls=calls,
         scenarios=ScenarioService(

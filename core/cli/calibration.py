@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from core.cli.options import (
     catalog_option,
     common,
     one_of,
+    preset_option,
     print_json,
     print_outcome,
     print_table,
@@ -24,6 +24,7 @@ from core.cli.options import (
     write_file,
 )
 from core.domain.feedback import By, Calibration
+from core.routers.presets import applied as with_preset
 from core.routers.tool_attention import ToolAttentionParameters
 from core.services.calibrations import CalibrationResult
 from core.shared.errors import WayfareError
@@ -46,6 +47,7 @@ MEASURES = {"mrr": "MRR", "hit@1": "hit@1", "hit@3": "hit@3", "log_loss": "log l
 )
 @click.option("--import", "imported", type=click.Path(path_type=Path), help="Keep one from a file.")
 @set_option
+@preset_option
 @catalog_option
 @common
 def calibrate(
@@ -58,6 +60,7 @@ def calibrate(
     exported: Path | None,
     imported: Path | None,
     settings: tuple[str, ...],
+    preset: str,
     catalog: str,
     db: Path | None,
     as_json: bool,
@@ -73,6 +76,7 @@ def calibrate(
         {"--use": use is not None, "--undo": undo, "--list": listed, "--export": exported, "--import": imported},
         least=0,
     )
+    attention = with_preset(ToolAttentionParameters, preset, settings_of(settings))
     with open_app(Settings.from_environment(db=db)) as app:
         chosen = app.catalogs.open(catalog).name
         service = app.calibrations
@@ -95,13 +99,19 @@ def calibrate(
                 as_json,
             )
         else:
-            _fit(app, chosen, tasks, name, applied=applied, settings=settings, as_json=as_json)
+            _fit(app, chosen, tasks, name, applied=applied, attention=attention, as_json=as_json)
 
 
 def _fit(
-    app: App, catalog: str, tasks: Path | None, name: str, *, applied: bool, settings: Sequence[str], as_json: bool
+    app: App,
+    catalog: str,
+    tasks: Path | None,
+    name: str,
+    *,
+    applied: bool,
+    attention: ToolAttentionParameters,
+    as_json: bool,
 ) -> None:
-    attention = ToolAttentionParameters().replaced(settings_of(settings))
     labelled = None if tasks is None else app.lab.read_tasks(tasks)
     result = app.calibrations.fit(catalog, labelled, attention=attention)
     kept = None

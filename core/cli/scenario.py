@@ -11,7 +11,7 @@ import click
 
 from core.app import App
 from core.cli.opening import opened_even_if_busy
-from core.cli.options import common, print_json, print_table, set_option, settings_of
+from core.cli.options import common, preset_option, print_json, print_table, set_option, settings_of
 from core.lab.scenarios.measures import SETTINGS, ScenarioRun, Setting
 from core.lab.scenarios.simulation import STEPS, World
 from core.services.scenarios import TESTBED, Entry, planned
@@ -51,6 +51,7 @@ LIVE_NOTE = "Live: every call was made over MCP, with the network injected. AL a
 @click.option("--catalog", default=TESTBED, show_default=True, help="A catalog by name, or a catalog file.")
 @click.option("--store/--no-store", default=True, show_default=True, help="Store the runs for the Network page.")
 @set_option
+@preset_option
 @common
 def scenario(
     name: str,
@@ -65,6 +66,7 @@ def scenario(
     catalog: str,
     store: bool,
     settings: tuple[str, ...],
+    preset: str,
     db: Path | None,
     as_json: bool,
 ) -> None:
@@ -74,7 +76,7 @@ def scenario(
     Example: wayfare scenario hybrid --router prag --router sonar --steps 500
     """
     usual, most = (SETTINGS[:1], LIVE_STEPS) if live else (SETTINGS, STEPS)
-    plan = planned(routers, [_setting(text) for text in kept] or usual, settings_of(settings))
+    plan = planned(routers, [_setting(text) for text in kept] or usual, settings_of(settings), preset=preset)
     with opened_even_if_busy(db) as app:
         world = app.scenarios.world(
             name,

@@ -107,13 +107,6 @@ class LexicalIndex:
                 found[columns["indices"][start:end]] += np.float32(weight) * columns["data"][start:end]
         return found
 
-    def mass(self, words: Sequence[str]) -> tuple[float, float]:
-        """How much these words could say: the idf of those that some text has, and of all; unknown ones have the largest."""
-        wanted = dict.fromkeys(words)
-        known = [self._vocabulary[word] for word in wanted if word in self._vocabulary]
-        met = float(self._idf[known].sum()) if known else 0.0
-        return met, met + (len(wanted) - len(known)) * float(np.log1p((self._size + 0.5) / 0.5))
-
     def scores_of(self, words: Sequence[str]) -> NDArray[np.float32]:
         """(N,) raw BM25 scores of a query that is given as words; each counts once."""
         return self._scores(list(dict.fromkeys(words)))

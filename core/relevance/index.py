@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,16 +17,6 @@ from core.relevance.words import words_and_stems
 
 WORD_LENGTH_SHARE = 0.3  # BM25's b: schemas are long for reasons that say nothing of what a tool is for
 SMALL = 1e-6
-
-
-@dataclass(frozen=True, slots=True)
-class QuerySignals:
-    """What one query says of every tool, not yet normalised: (T,) each. `asked` is the idf mass of the query's words, `met`
-    the part of it that the catalog has."""
-
-    tools: Mapping[str, Vectors]
-    asked: float
-    met: float
 
 
 class RelevanceIndex:
@@ -77,22 +66,17 @@ class RelevanceIndex:
         """(T, D): the dense signal is rows @ vector."""
         return self._mixed
 
-    def signals(self, text: str, vector: Vectors, moved: Vectors | None = None) -> QuerySignals:
-        """The signals of a query; `vector` (D,) is the text's, `moved` the one that takes its place in the dense signal."""
-        tokens = words_and_stems(text)
-        met, asked = self._lexical.mass(tokens)
+    def signals(self, text: str, vector: Vectors, moved: Vectors | None = None) -> dict[str, Vectors]:
+        """What a query says of every tool, not yet normalised, (T,) each; `vector` (D,) is the text's, `moved` the one that takes
+        its place in the dense signal."""
         everyday = self._everyday.met(text)
-        return QuerySignals(
-            {
-                "dense": self._mixed @ (vector if moved is None else moved),
-                "profile": (self._profiles @ vector)[self.server_of],
-                "words": self._lexical.scores_of(tokens),
-                "everyday": self._lexical.weighted(self._tool_words(everyday)),
-                "concept": self._concept(everyday),
-            },
-            asked,
-            met,
-        )
+        return {
+            "dense": self._mixed @ (vector if moved is None else moved),
+            "profile": (self._profiles @ vector)[self.server_of],
+            "words": self._lexical.scores_of(words_and_stems(text)),
+            "everyday": self._lexical.weighted(self._tool_words(everyday)),
+            "concept": self._concept(everyday),
+        }
 
     def _tool_words(self, met: Mapping[int, float]) -> dict[str, float]:
         wanted: dict[str, float] = {}

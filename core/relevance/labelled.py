@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +29,11 @@ FITTED_ON = 64  # of them, the weights are fitted on so many
 @dataclass(frozen=True, slots=True)
 class QuerySignals:
     """One query: `vector` (D,) is that of its text with the hint, `subtask` (D,) that of the sub-task alone, which the memory goes
-    by; `raw` (T,) each are its signals before normalising; `source` is whatever else the scorer needs of it."""
+    by; `raw` (T,) each are its signals before normalising."""
 
     vector: Vectors
     subtask: Vectors
     raw: Mapping[str, Vectors]
-    source: Any = None
 
 
 class Scorer(Protocol):

@@ -4,8 +4,8 @@
     z(x)    = (x - m) / sd                                  over the catalog's tools, shrunk towards PRIOR as if N0 more were there
     d(x)    = z(x) (6 / max z(x))^0.7                       a peak of one rare word counts less than in proportion
     lead_j  = s_j - max(GHOST, max over k != j of (s_k - TWIN same_jk))        ahead of the best tool that does something else
-    doubt   = NOTHING . evidence                            of the query alone: spread of the best, words met, best cosine
-    p_fit_j = sigmoid(FIT . (min(lead_j, 0), max(lead_j, 0), doubt, 1))         P(nothing fits) = sigmoid(doubt)
+    doubt   = NOTHING . (spread, cosine, 1)                 spread: entropy of softmax(s / 0.4) over the thirty best; cosine: the best
+    p_fit_j = sigmoid(FIT . (min(lead_j, 0), max(lead_j, 0), 1))                P(nothing fits) = sigmoid(doubt)
 
 Every number comes from `model.toml`; docs/decisions/0015-relevance.md says how it was fitted and on what.
 """

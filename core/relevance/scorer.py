@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +11,7 @@ from numpy.typing import NDArray
 from core.domain.feedback import LabelledQuery
 from core.embedding.base import Vectors
 from core.embedding.cached import CachedEncoder
-from core.relevance import index as relevance_index
-from core.relevance.index import asked_text
+from core.relevance.index import RelevanceIndex, asked_text
 from core.relevance.labelled import DENSE, QuerySignals
 from core.relevance.model import DAMPED, RelevanceModel
 from core.relevance.scoring import damped, fit_of, z_scores
@@ -23,7 +21,7 @@ from core.relevance.scoring import damped, fit_of, z_scores
 class IndexScorer:
     """`core.relevance.labelled.Scorer` over an index, the encoder that it was built with, and the shipped model."""
 
-    index: relevance_index.RelevanceIndex
+    index: RelevanceIndex
     encoder: CachedEncoder
     model: RelevanceModel
 
@@ -48,7 +46,7 @@ class IndexScorer:
         vector = self.encoder.encode_query(text)
         signals = self.index.signals(text, vector)
         alone = self.encoder.encode_query(query.subtask) if query.server_hint else vector
-        return QuerySignals(vector, alone, signals.tools, signals)
+        return QuerySignals(vector, alone, signals)
 
     def normalised(self, name: str, raw: Vectors) -> Vectors:
         """As in `core.relevance.scoring`."""
@@ -63,9 +61,7 @@ class IndexScorer:
         shift: NDArray[np.float64] | None,
     ) -> NDArray[np.float64]:
         """Of the probabilities that `fit_of` gives."""
-        signals = cast(relevance_index.QuerySignals, found.source)
-        if vector is not found.vector:
-            signals = replace(signals, tools={**signals.tools, DENSE: self.rows @ vector})
+        signals = found.raw if vector is found.vector else {**found.raw, DENSE: self.rows @ vector}
         chance = fit_of(self.index, signals, replace(self.model, weights=weights), shift).tools
         chance = np.clip(chance, 1e-12, 1 - 1e-12)
         return np.log(chance) - np.log1p(-chance)

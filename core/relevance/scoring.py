@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.fit import Fit
 from core.embedding.base import Vectors
-from core.index.lexical import K1
-from core.relevance.index import QuerySignals, RelevanceIndex
+from core.relevance.index import RelevanceIndex
 from core.relevance.model import DAMPED, RelevanceModel
 
 PEAK, DAMPING = 6.0, 0.7
@@ -65,7 +64,7 @@ def leads(best: Floats, same: Floats) -> Floats:
 
 def fit_of(
     index: RelevanceIndex,
-    found: QuerySignals,
+    signals: Mapping[str, Vectors],
     model: RelevanceModel,
     shift: Floats | None = None,
     line: tuple[float, float] = (1.0, 0.0),
@@ -75,28 +74,20 @@ def fit_of(
     `shift` (T,) is what labels add, in logits; it enters the scores, so that a tool that labels raise takes the lead from
     those that it passes. `line` is the slope and offset that a calibration puts on the logits.
     """
-    parts = contributions(found.tools, model)
-    scores = np.zeros(len(index.own))
-    for part in parts.values():
-        scores += part
+    parts = contributions(signals, model)
+    scores = _sum(parts)
     if shift is not None:
         scores += shift / model.fit["behind"]
     if not len(scores):
         return Fit(np.zeros(0), np.zeros(index.servers), 1.0, scores, parts, shift)
-    size = min(TOP, len(scores))
-    top = np.argpartition(-scores, size - 1)[:size]
-    top = top[np.argsort(-scores[top], kind="stable")]
+    top = _best(scores)
     own = index.own[top]
     same = np.clip((own @ own.T - SAME_LOW) / (SAME_HIGH - SAME_LOW), 0.0, 1.0).astype(np.float64)
-    doubt = _doubt(scores[top], found, model)
+    doubt = _doubt(scores[top], signals, model)
     rival = max(GHOST, float(scores[top[0]]))
     ahead = np.clip(scores - rival, -LEAD_LIMIT, LEAD_LIMIT)  # tools beyond the best thirty have no twins
     ahead[top] = leads(scores[top], same)
-    logits = (
-        model.fit["doubt"] * doubt
-        + model.fit["one"]
-        + np.where(ahead > 0, model.fit["ahead"] * ahead, model.fit["behind"] * ahead)
-    )
+    logits = model.fit["one"] + np.where(ahead > 0, model.fit["ahead"] * ahead, model.fit["behind"] * ahead)
     tools = _sigmoid(line[0] * logits + line[1])
     return Fit(tools, best_of_servers(tools, index), float(_sigmoid(np.array([doubt]))[0]), scores, parts, shift)
 
@@ -108,20 +99,40 @@ def best_of_servers(tools: Floats, index: RelevanceIndex) -> Floats:
     return best
 
 
-def _doubt(best: Floats, found: QuerySignals, model: RelevanceModel) -> float:
-    """The logit of "nothing fits" from what the query shows, whatever the catalog's scale."""
+def nothing_fits(signals: Mapping[str, Vectors], model: RelevanceModel, without: Sequence[int] = ()) -> float:
+    """P(nothing fits) as it would be `without` some tools (rows): what was answerable has no answer once its right ones are gone.
+
+    1 where no tool is left.
+    """
+    left = {name: np.delete(x, list(without)) for name, x in signals.items()}
+    scores = _sum(contributions(left, model))
+    if not len(scores):
+        return 1.0
+    return float(_sigmoid(np.array([_doubt(scores[_best(scores)], left, model)]))[0])
+
+
+def _sum(parts: Mapping[str, Vectors]) -> Floats:
+    """(T,) the relevance of each tool."""
+    total = np.zeros(len(next(iter(parts.values()))))
+    for part in parts.values():
+        total += part
+    return total
+
+
+def _best(scores: Floats) -> NDArray[np.int64]:
+    """Rows of the thirty best scores, best first."""
+    size = min(TOP, len(scores))
+    top = np.argpartition(-scores, size - 1)[:size]
+    return top[np.argsort(-scores[top], kind="stable")]
+
+
+def _doubt(best: Floats, signals: Mapping[str, Vectors], model: RelevanceModel) -> float:
+    """The logit of "nothing fits": many tools that are about as good as the best speak for it, a high cosine against it."""
     weights = np.exp((best - best[0]) / SPREAD_TEMPERATURE)
     weights /= weights.sum()
-    asked = max(found.asked, LEAST)
-    evidence = {
-        "spread": float(-(weights * np.log(weights + 1e-12)).sum()),
-        "met": found.met / asked,
-        "cosine": float(found.tools["dense"].max()),
-        "share": float(min(1.0, float(found.tools["words"].max()) / (asked * (K1 + 1.0))) ** 0.5),
-        "best": float(best[0]) / 5.0,
-        "one": 1.0,
-    }
-    return sum(model.nothing[name] * value for name, value in evidence.items())
+    spread = float(-(weights * np.log(weights + 1e-12)).sum())
+    known = model.nothing
+    return known["spread"] * spread + known["cosine"] * float(signals["dense"].max()) + known["one"]
 
 
 def _sigmoid(logits: Floats) -> Floats:

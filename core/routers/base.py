@@ -6,20 +6,23 @@ import time
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, TypeVar, cast, get_args
 
+import numpy as np
+
 from core.domain.decision import Decision, Explored, Exposure, Stage, SubDecision
 from core.domain.params import Parameters
-from core.domain.trace import ServerTrace, ToolTrace
+from core.domain.trace import DROPS, KEPT, Drop, ServerTrace, ToolTrace
 from core.domain.tries import TryPlan
 from core.planning.base import Planner
 from core.planning.environment import chosen_planner
 from core.planning.rules import RulesPlanner
 from core.routers.context import Query, RoutingContext
 from core.routers.parameters import PlanningParameters
+from core.routers.refusing import refusal
 from core.shared.errors import WayfareError
 
 SUBTASK_LIMIT_CHARS = 20_000
@@ -46,18 +49,33 @@ class RoutingResult:
     explored: Explored | None = None
     tries: TryPlan | None = None
 
+    def refused(self, reason: str) -> RoutingResult:
+        """The same without a candidate: what was in the race is dropped by the refusal."""
+        codes, count = self.tools.dropped, len(self.candidates)
+        dropped = np.where((codes == KEPT) | (self.tools.rank > 0), DROPS.index(Drop.REFUSED), codes).astype(np.int8)
+        return replace(
+            self,
+            tools=replace(self.tools, dropped=dropped, rank=np.zeros_like(self.tools.rank)),
+            candidates=(),
+            reason=reason,
+            stages=(*self.stages, Stage("refusal", "candidates", 0, count, reason)),
+            tries=None
+            if self.tries is None
+            else replace(self.tries, tries=(), value_usd=0.0, next_tool=None, next_worth_usd=None),
+        )
+
 
 class Router(ABC, Generic[P]):
     """A routing algorithm and the type of its parameters.
 
-    A subclass sets the class variables and fills `decide`; its docstring is the sentence that pages and lists show.
+    A subclass sets the class variables and fills `decide`; its docstring begins with the sentence that lists show.
     """
 
     id: ClassVar[str]
     title: ClassVar[str]
     paper: ClassVar[str]
     summary: ClassVar[str]
-    """Taken from the docstring."""
+    """The first line of the docstring."""
     parameters: ClassVar[type[Parameters]]
     """Taken from the brackets of `Router[...]`."""
     score: ClassVar[str]
@@ -67,7 +85,7 @@ class Router(ABC, Generic[P]):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        cls.summary = cls.__doc__ or ""
+        cls.summary = (cls.__doc__ or "").partition("\n")[0]
         for base in cls.__dict__.get("__orig_bases__", ()):
             for argument in get_args(base):
                 if isinstance(argument, type) and issubclass(argument, Parameters):
@@ -95,6 +113,8 @@ class Router(ABC, Generic[P]):
         planner = chosen_planner(self._planners, name)
         query = Query(text, server_hint.strip(), context.matcher, planner, self._clock)
         result = self.decide(query, context, chosen)
+        if result.candidates and (reason := refusal(query, chosen)):
+            result = result.refused(reason)
         elapsed_ms = (self._clock() - started) * 1e3
         return Decision(
             id=uuid.uuid4().hex,

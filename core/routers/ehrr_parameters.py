@@ -17,10 +17,11 @@ from core.routers.parameters import (
     MatchingParameters,
     similarity_knob,
 )
+from core.routers.refusing import RefusingParameters
 
 
 @dataclass(frozen=True)
-class EhrrParameters(ExplorationParameters, LearningParameters, MatchingParameters):
+class EhrrParameters(RefusingParameters, ExplorationParameters, LearningParameters, MatchingParameters):
     """EHRR's knobs, the switches of its ablation study, and exploration. Table V is the preset `paper`."""
 
     similarity: str = similarity_knob(FIT)

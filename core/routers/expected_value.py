@@ -21,6 +21,7 @@ from core.routers.context import Query, RoutingContext
 from core.routers.estimates import estimate_servers, estimate_tools
 from core.routers.parameters import SIMILARITY, CandidateParameters, LearningParameters
 from core.routers.ranked_result import NO_TOOLS, Scored, best_tool, ranked_result
+from core.routers.refusing import RefusingParameters
 from core.shared import units
 
 VALUE = "value"
@@ -29,7 +30,7 @@ NOT_WORTH = DROPS.index(Drop.NOT_WORTH)
 
 
 @dataclass(frozen=True)
-class ExpectedValueParameters(LearningParameters, CandidateParameters):
+class ExpectedValueParameters(RefusingParameters, LearningParameters, CandidateParameters):
     """What a solved sub-task and a wrong call are worth, and how many tries are allowed."""
 
     n: int = knob(3, Range(1, 50), group=SIMILARITY, symbol="n", label="Most tries",
@@ -63,9 +64,9 @@ class ExpectedValue(Router[ExpectedValueParameters]):
         pool = np.lexsort((context.tool_order, -value))[:POOL]
         rivals = _rivals(pool, query.likeness(pool), len(value))
         tries = replace(tries, rivals=rivals)
-        order = _best_by_name(tries, context, parameters)
+        order, following = _best_by_name(tries, context, parameters)
         rows = _extended(order.rows, value, parameters.n, context)
-        plan = _plan(order, tries, known, servers.fixed_s[context.tool_server], context, parameters)
+        plan = _plan(order, following, tries, known, servers.fixed_s[context.tool_server], context, parameters)
         dropped = np.full(len(value), NOT_WORTH, dtype=np.int8)
         dropped[list(rows)] = KEPT
         found = ranked_result(
@@ -120,7 +121,7 @@ def _tries(
 
 
 def _rivals(pool: np.ndarray, likeness: Array, size: int) -> np.ndarray:
-    """(T,) the set of each tool: among the pool (K,), tools of a cosine above 0.8 do the same; every other is its own."""
+    """(T,) the set of each tool: among the pool (K,), tools of a cosine above RIVAL_COSINE do the same; every other is its own."""
     sets = np.arange(size)
     for here in range(len(pool)):
         for there in range(here):
@@ -129,12 +130,17 @@ def _rivals(pool: np.ndarray, likeness: Array, size: int) -> np.ndarray:
     return sets
 
 
-def _best_by_name(tries: Tries, context: RoutingContext, p: ExpectedValueParameters) -> Order:
-    """The best order of tries; equal ones go by name, so that they are searched in the alphabetical order of the tools."""
+def _best_by_name(
+    tries: Tries, context: RoutingContext, p: ExpectedValueParameters
+) -> tuple[Order, tuple[int, float] | None]:
+    """The best order of tries, and the tool that becomes worth a further one first, with the worth from which on. Equal ones
+    go by name: tools are searched in their alphabetical order."""
     rows = np.argsort(context.tool_order)
     named = Tries(*(getattr(tries, field.name)[rows] for field in fields(tries)))
     found = best_order(named, worth_usd=p.worth_usd, most=min(p.n, 6))
-    return replace(found, rows=tuple(int(rows[row]) for row in found.rows))
+    following = worth_of_next(named, found)
+    order = replace(found, rows=tuple(int(rows[row]) for row in found.rows))
+    return order, None if following is None else (int(rows[following[0]]), following[1])
 
 
 def _extended(rows: tuple[int, ...], value: Array, n: int, context: RoutingContext) -> tuple[int, ...]:
@@ -148,13 +154,13 @@ def _extended(rows: tuple[int, ...], value: Array, n: int, context: RoutingConte
 
 def _plan(
     order: Order,
+    following: tuple[int, float] | None,
     tries: Tries,
     known: ToolEstimates[Array, Array],
     fixed_s: Array,
     context: RoutingContext,
     p: ExpectedValueParameters,
 ) -> TryPlan:
-    following = worth_of_next(tries, order)
     return TryPlan(
         tuple(
             PlannedTry(

@@ -16,10 +16,11 @@ from core.routers.context import Query, RoutingContext
 from core.routers.papers import EHRR
 from core.routers.parameters import FIT, SIMILARITY, MatchingParameters, similarity_knob
 from core.routers.ranked_result import Scored, ranked_result, top
+from core.routers.refusing import RefusingParameters
 
 
 @dataclass(frozen=True)
-class RagMcpParameters(MatchingParameters):
+class RagMcpParameters(RefusingParameters, MatchingParameters):
     """The size of the short-list; the rest is how texts are compared."""
 
     similarity: str = similarity_knob(FIT)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from itertools import count
 from pathlib import Path
 
+import sample_catalog
+from core.domain.decision import Decision
 from core.domain.outcome import ToolCall
 from core.domain.params import Parameters
 from core.domain.task import Task
 from core.importers import read_tasks
+from core.importers.shipped_catalogs import SAMPLE
 from core.lab.benchmark import BenchmarkRun, run_benchmark
 from core.lab.execution import VALUE_USD, ExecutionRun, LiveCall, execute
 from core.lab.levels import LevelRun, run_levels
@@ -19,11 +23,23 @@ from core.routers.tool_attention import ToolAttention, ToolAttentionParameters
 from core.services.calls import CallService
 from core.services.catalogs import CatalogService
 from core.services.routing import RoutingService
-from core.shared.errors import CatalogError
+from core.shared.errors import CatalogError, WayfareError
 
 LIVE_LIMIT_S = 10.0
 BY_TIERS = " (prices by tiers)"
 S_PER_USD = 1000.0  # the kappa of the router expected_value: 3.60 dollars an hour
+TASK_SETS: Mapping[str, Mapping[str, Path]] = {
+    SAMPLE: {
+        "everyday questions": sample_catalog.TASKS_DIR / "everyday.jsonl",
+        "sub-tasks": sample_catalog.TASKS_DIR / "subtasks.jsonl",
+        "ETOM, level 2": sample_catalog.TASKS_DIR / "l2_context.jsonl",
+        "EHRR's categories": sample_catalog.TASKS_DIR / "ehrr_categories.jsonl",
+    },
+    **{
+        name: {"tasks of the testbed": sample_catalog.TASKS_DIR.parent / "testbeds" / f"{name}.tasks.jsonl"}
+        for name in ("attention-120", "search-15")
+    },
+}
 
 
 class LabService:
@@ -40,6 +56,14 @@ class LabService:
             return read_tasks(path.read_bytes(), source=str(path))
         except OSError as error:
             raise CatalogError(f"{path}: it cannot be read ({error.strerror}); give a file that can.") from None
+
+    def parse_tasks(self, data: bytes, *, source: str) -> tuple[Task, ...]:
+        """The same from the content of a file. Raises CatalogError naming the line."""
+        return read_tasks(data, source=source)
+
+    def task_sets(self, catalog: str) -> Mapping[str, Path]:
+        """The labelled tasks that come with a catalog, by what they are; none for a catalog that did not come with Wayfare."""
+        return TASK_SETS.get(catalog, {})
 
     def benchmark(
         self, tasks: Sequence[Task], *, catalog: str, router: str, parameters: Parameters, server_hints: bool = True
@@ -70,23 +94,35 @@ class LabService:
         value_usd: float = VALUE_USD,
         s_per_usd: float = S_PER_USD,
         live: bool = False,
+        progress: Callable[[int], None] | None = None,
     ) -> ExecutionRun:
         """What the routing is worth: sub-tasks solved, money, time, tokens, invalid calls; see `core.lab.execution`.
 
         `live` really calls tools that say they only read, on servers that run, with arguments made up from their schemas.
+        `progress` is told how many tasks are routed. Raises WayfareError where no task has a right tool.
         """
+        if not any(task.relevant for task in tasks):
+            raise WayfareError("No task names a tool that can do it; give tasks with `relevant`.")
         context = self._catalogs.context(catalog)
-        return execute(
-            router,
-            tasks,
-            lambda task: self._routing.route(
+        routed = count(1)
+
+        def route(task: Task) -> Decision:
+            decision = self._routing.route(
                 task.subtask,
                 catalog=catalog,
                 router=router,
                 parameters=parameters,
                 server_hint=task.server_hint,
                 record=False,
-            ),
+            )
+            if progress is not None:
+                progress(next(routed))
+            return decision
+
+        return execute(
+            router,
+            tasks,
+            route,
             context,
             seeds=seeds,
             value_usd=value_usd,

@@ -23,6 +23,7 @@ from core.mcp_bridge.secrets import SecretVault
 from core.network.saved import NetworkProfiles
 from core.planning.base import Planner
 from core.routers import ROUTERS
+from core.routers.presets import DEFAULT_PRESET, applied
 from core.services.catalogs import CatalogService
 from core.shared.errors import CatalogError, ParameterError, StoreError, UnknownNameError
 from core.store import ScenarioRuns
@@ -161,9 +162,13 @@ class ScenarioService:
 
 
 def planned(
-    routers: Sequence[str], settings: Sequence[Setting] = SETTINGS, values: Mapping[str, object] | None = None
+    routers: Sequence[str],
+    settings: Sequence[Setting] = SETTINGS,
+    values: Mapping[str, object] | None = None,
+    *,
+    preset: str = DEFAULT_PRESET,
 ) -> tuple[Entry, ...]:
-    """Every router under every setting; `values` are for the routers that have such a parameter.
+    """Every router under every setting; `values` are for the routers that have such a parameter, and win over the `preset`.
 
     Raises UnknownNameError, ParameterError.
 
@@ -180,16 +185,20 @@ def planned(
             f"None of these routers has a parameter {name!r}; `wayfare parameters` lists what there is."
         )
     return tuple(
-        Entry(router, setting, _parameters(router, setting, {n: v for n, v in chosen.items() if n in knobs[router]}))
+        Entry(
+            router,
+            setting,
+            _parameters(router, setting, {n: v for n, v in chosen.items() if n in knobs[router]}, preset),
+        )
         for router in routers
         for setting in settings
     )
 
 
-def _parameters(router: str, setting: Setting, values: Mapping[str, object]) -> Parameters:
-    parameters = ROUTERS[router].parameters()
+def _parameters(router: str, setting: Setting, values: Mapping[str, object], preset: str) -> Parameters:
+    parameters = ROUTERS[router].parameters
     names = [knob.name for knob in parameters.knobs()]
-    return parameters.replaced({**parameters_under(setting, names), **values})
+    return applied(parameters, preset, {**parameters_under(setting, names), **values})
 
 
 def _watched(

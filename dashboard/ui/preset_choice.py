@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.domain.params import Parameters
-from core.routers.presets import PRESETS, applied, preset_of, preset_values
+from core.routers.presets import DEFAULT_PRESET, PRESETS, applied, preset_of, preset_values
 from dashboard.ui.knobs import read_knobs
 from dashboard.ui.text import escaped
 
@@ -14,7 +14,7 @@ OWN = "own"
 
 def preset_choice(defaults: Parameters, prefix: str) -> None:
     """The preset that the knobs are, and a way to another; nothing for a router that no preset changes."""
-    offered = [name for name in PRESETS if name == next(iter(PRESETS)) or preset_values(type(defaults), name)]
+    offered = [name for name in PRESETS if name == DEFAULT_PRESET or preset_values(type(defaults), name).keys() - {"n"}]
     if len(offered) == 1:
         return
     current = preset_of(read_knobs(defaults, prefix)) or OWN

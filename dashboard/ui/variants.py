@@ -18,7 +18,7 @@ from core.shared.errors import WayfareError
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 
-FIRST = ("ehrr", "rag_mcp", "tool_attention", "pa_rag", "full_catalog")
+FIRST = ("ehrr", "expected_value", "rag_mcp", "tool_attention", "pa_rag")
 MOST = 6
 
 

@@ -110,7 +110,7 @@ def states() -> None:
 def thresholds() -> None:
     """The threshold that labelled tasks ask for (published: 0.22 to 0.32)."""
     with opened_app() as app:
-        live = app.open_catalog(str(LIVE / "tools.json")) if LIVE.exists() else ""
+        live = app.catalogs.open(str(LIVE / "tools.json")).name if LIVE.exists() else ""
         sets = {
             "sample, sub-tasks": (SAMPLE, sample_catalog.TASKS_DIR / "subtasks.jsonl"),
             "sample, L2": (SAMPLE, sample_catalog.TASKS_DIR / "l2_context.jsonl"),

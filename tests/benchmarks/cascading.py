@@ -76,7 +76,7 @@ def labelled_sets(app: App) -> list[Set]:
         for name in ("simple", "complex")
     ]
     if LIVE.exists():
-        catalog = app.open_catalog(str(LIVE / "tools.json"))
+        catalog = app.catalogs.open(str(LIVE / "tools.json")).name
         many = {task.id: len({tool.partition("::")[0] for tool in task.relevant}) > 2 for task in live_questions()}
         for name, wanted in (("live, 1-2 servers", False), ("live, 3 and more", True)):
             found.append(Set(name, catalog, [task for task in live_questions() if many[task.id] is wanted]))
@@ -136,7 +136,7 @@ def arguments() -> None:
         app = build_app(store)
         tasks = [task for task in app.lab.read_tasks(sample_catalog.TASKS_DIR / "l2_context.jsonl") if task.relevant]
         single = [task for task in live_questions() if len(task.relevant) == 1] if LIVE.exists() else []
-        live = app.open_catalog(str(LIVE / "tools.json")) if single else SAMPLE
+        live = app.catalogs.open(str(LIVE / "tools.json")).name if single else SAMPLE
         for name, catalog, asked in (("sample, L2", SAMPLE, tasks), ("LiveMCPBench, one tool", live, single)):
             if asked:
                 right, drawn = _flagged(app, catalog, asked)

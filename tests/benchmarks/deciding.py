@@ -11,6 +11,9 @@ from core.embedding.base import MemoryVectorStore, Vectors, unit_rows
 from core.embedding.cached import CachedEncoder, EncoderSource
 from core.embedding.onnx import onnx_source
 from core.index.catalog_index import CatalogIndex
+from core.relevance.index import RelevanceIndex
+from core.relevance.matcher import FitMatcher
+from core.relevance.model import RelevanceModel
 from core.routers import ROUTERS
 from core.routers.context import RoutingContext
 from core.routers.matching import IndexMatcher
@@ -71,7 +74,9 @@ def decisions() -> None:
         made = catalog(servers, each)
         index = CatalogIndex.build(made, encoder)
         tokens = np.full(len(made.tools), 100, dtype=np.int64)
-        context = RoutingContext.of(made, StatisticsProjection(made).snapshot(), IndexMatcher(index, encoder), tokens)
+        fit = FitMatcher(RelevanceIndex.build(made, encoder), encoder, RelevanceModel.shipped())
+        matcher = IndexMatcher(index, encoder, fit)
+        context = RoutingContext.of(made, StatisticsProjection(made).snapshot(), matcher, tokens)
         router = ROUTERS["ehrr"]()
         times = timed(lambda context=context, router=router: router.route(TEXT, context), 300, warm_up=10)
         report(

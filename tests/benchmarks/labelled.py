@@ -69,7 +69,7 @@ def live(app: App) -> tuple[str, list[Asked], list[str]]:
     for task in labelled:
         steps.setdefault(task.question, []).append(task)
     asked = [Asked(text, tuple(_whole(task)[0] for task in parts)) for text, parts in steps.items()]
-    return app.open_catalog(str(LIVE / "tools.json")), asked, [task.subtask for task in labelled]
+    return app.catalogs.open(str(LIVE / "tools.json")).name, asked, [task.subtask for task in labelled]
 
 
 def _steps(plan: tuple[Step, ...]) -> tuple[tuple[frozenset[str], tuple[int, ...]], ...]:

@@ -111,7 +111,7 @@ def _live(store: Store, variant: Variant) -> str:
     if not LIVE.exists():
         return ""
     app = build_app(store)
-    catalog = app.open_catalog(str(LIVE / "tools.json"))
+    catalog = app.catalogs.open(str(LIVE / "tools.json")).name
     (run,) = run_levels(variant.router, live_questions(), asking(app, variant, catalog))
     return f", LiveMCPBench F1 {100 * run.scores['f1']:.1f}"
 

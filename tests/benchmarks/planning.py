@@ -29,7 +29,7 @@ PLANNED = (*COMPLEX, "ehrr_categories", "pa_rag_simple")
 
 def planning() -> None:
     """Parts, complexity and wordings, on the sample, the testbeds and LiveMCPBench."""
-    with labelled.app() as app:
+    with labelled.opened_app() as app:
         _parts(app)
         _complexity(app)
         _wordings(app)

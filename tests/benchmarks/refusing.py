@@ -19,7 +19,7 @@ Signals = list[tuple[float, float]]  # (best cosine, coverage) of each question
 
 def refusing() -> None:
     """Shares refused at the limit, and the area under the curve of each signal against what nothing can do."""
-    with labelled.app() as app:
+    with labelled.opened_app() as app:
         possible, impossible = _possible(app), _impossible(app)
     print(f"refused by rules (fit < {LIMIT}); to reach: few of the first, many of the second")
     for name, signals in (*possible.items(), *impossible.items()):

@@ -12,6 +12,7 @@ from streamlit.testing.v1.element_tree import Selectbox
 from core.app import App
 from core.domain.decision import Decision
 from core.routers import ROUTERS
+from core.routers.refusing import RefusingParameters
 from core.routers.why import why
 from core.shared import units
 from dashboard.ui.text import escaped
@@ -41,7 +42,7 @@ CATALOG = {
     ]
 }
 CHARTS = [
-    "1 · Servers by utility", "2 · Auction: ask ● ≤ posted |", "3 · Tools:", "Utility against αt", "Utility against κ",
+    "1 · Servers by utility", "2 · Auction: ask ● ≤ posted |", "3 · Tools:", "What refusing turns down", "Utility against αt", "Utility against κ",
     "Posted price ◆ and ask ●",
 ]  # fmt: skip
 
@@ -149,7 +150,7 @@ def test_nothing_accepted_is_a_warning_with_the_reason_and_why_tells_who_refused
     assert "accepted the posted price" in decision.reason
     assert not cards(page)
     assert not page.metric
-    assert len(titles(page)) == 6
+    assert len(titles(page)) == 7
     assert page.info[0].value == escaped(why(decision, chooser(page).value), 600)
     assert markdown_of(page).count("No tool can win here.") == 2
 
@@ -169,7 +170,9 @@ def test_every_router_can_be_chosen_and_decides(app: App, router: str) -> None:
     assert chooser.value == router
     assert chooser.options == [kind.title for kind in ROUTERS.values()]
     economic = ROUTERS[router].score == "utility"
-    assert len(titles(page)) == (6 if economic else 2 if "Order of tries" in markdown_of(page) else 3)
+    refuses = "P(nothing fits)" in markdown_of(page)
+    assert refuses == issubclass(ROUTERS[router].parameters, RefusingParameters)
+    assert len(titles(page)) - refuses == (6 if economic else 2 if "Order of tries" in markdown_of(page) else 3)
     app.store.events.flush()
     assert app.store.activity.decisions()["router"].tolist() == [router]
 

@@ -8,6 +8,7 @@ from core.app import App
 from core.domain.decision import Decision
 from core.shared.errors import WayfareError
 from dashboard.pages.compare.body import compared
+from dashboard.pages.compare.outcomes import outcomes
 from dashboard.session import current_app, first_catalog, visitor
 from dashboard.ui.index_progress import show_preparing
 from dashboard.ui.planner_usage import planner_usage
@@ -45,6 +46,7 @@ def page() -> None:
     compared(tuple(variant for variant, _ in done), decisions, texts)
     st.markdown("##### What each costs in tokens")
     token_meter(state, assumed, names, decisions)
+    outcomes(app, query.catalog, tuple(variant for variant, _ in done))
     planner_usage(app)
 
 

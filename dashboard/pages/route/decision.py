@@ -20,6 +20,7 @@ from dashboard.pages.route.charts.tool_breakdown import tool_breakdown
 from dashboard.pages.route.charts.tool_scores import tool_scores
 from dashboard.pages.route.charts.utility_lines import utility_lines
 from dashboard.pages.route.headline import headline
+from dashboard.pages.route.refusing import refusing
 from dashboard.pages.route.tries import order_of_tries
 from dashboard.pages.route.why import explain, why_panel
 from dashboard.pages.route.winning_interval import winning_interval
@@ -56,6 +57,7 @@ def decision_body(
     agent_state(app, [decision], knobs)
     _columns(known, texts, partial(explain, WHY))
     why_panel(known, WHY)
+    refusing(app, decision, parameters)
     _cost_curves(decision)
     folded_meter(app, state, read_meter(state), decision)
 

@@ -1,0 +1,68 @@
+"""Refusing what nothing fits: the limit on P(nothing fits) for a share of wrong refusals, and what it turns down.
+
+    refused        where P(nothing fits) >= limit(w)        w: wrong refusals at most, in percent of what something can do
+    limit(w)       the (1 - w / 100) quantile over answerable questions of labelled catalogs, each with the same weight
+    impossible     a labelled question once its right tools, and those that do the same, are taken away
+
+>>> limit_of(0.0), limit_of(5.0) > limit_of(20.0)
+(1.0, True)
+>>> [point.refused for point in measured_curve([0.1, 0.2], [0.3, 0.99]).points][:2]
+[0.0, 0.5]
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+
+from core.domain.refusal import RefusalCurve, RefusalPoint
+
+NEVER = 1.0
+"""The limit of no refusal: no probability reaches it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shipped:
+    percent: tuple[float, ...]
+    limit: tuple[float, ...]
+    curve: RefusalCurve
+
+
+@cache
+def _shipped() -> _Shipped:
+    text = files("core.relevance").joinpath("model.toml").read_text(encoding="utf-8")
+    rows = tomllib.loads(text)["refusal"]["points"]
+    points = tuple(RefusalPoint(percent, wrong, refused) for percent, _, wrong, refused in rows)
+    return _Shipped(
+        tuple(row[0] for row in rows),
+        tuple(row[1] for row in rows),
+        RefusalCurve((RefusalPoint(0.0, 0.0, 0.0), *points)),
+    )
+
+
+def shipped_curve() -> RefusalCurve:
+    """The curve that comes with Wayfare."""
+    return _shipped().curve
+
+
+def limit_of(percent: float) -> float:
+    """P(nothing fits) from which a sub-task is refused; NEVER for 0. Falls as `percent` rises."""
+    if percent <= 0:
+        return NEVER
+    known = _shipped()
+    return float(np.interp(percent, known.percent, known.limit))
+
+
+def measured_curve(answerable: Sequence[float], impossible: Sequence[float]) -> RefusalCurve:
+    """The curve over questions of one's own, by their P(nothing fits) as they are and without their right tools."""
+    yes, no = np.asarray(answerable), np.asarray(impossible)
+    points = [RefusalPoint(0.0, 0.0, 0.0)]
+    for percent in _shipped().percent:
+        limit = limit_of(percent)
+        points.append(RefusalPoint(percent, float((yes >= limit).mean()), float((no >= limit).mean())))
+    return RefusalCurve(tuple(points), len(yes))

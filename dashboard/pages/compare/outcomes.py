@@ -1,0 +1,131 @@
+"""What the compared routers are worth: labelled tasks played out on a button, and success against money."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+import streamlit as st
+
+from core.app import App
+from core.domain.task import Task
+from core.lab.execution import ROUNDS, ExecutionRun, Interval
+from core.lab.frontier import unbeaten
+from core.shared.errors import WayfareError
+from dashboard.pages.compare.charts.frontier import frontier
+from dashboard.ui.chart import chart
+from dashboard.ui.text import escaped
+from dashboard.ui.variants import Variant
+
+PLAYED = "compare.played"
+OWN_FILE, LABELS = "a file of mine", "the labels of this catalog"
+SEEDS = 20
+UPDATED_EVERY = 5  # tasks
+
+
+@dataclass(frozen=True)
+class Played:
+    """What was played last, of which catalog, and how it ended."""
+
+    catalog: str
+    tasks: str
+    names: tuple[str, ...]
+    runs: tuple[ExecutionRun, ...]
+
+
+@st.fragment(key="compare:outcomes")
+def outcomes(app: App, catalog: str, variants: Sequence[Variant]) -> None:
+    """The choice of tasks, the button, and what was played last."""
+    st.markdown("##### What each is worth")
+    st.caption(
+        f"Plays labelled tasks without a model: the router decides, its candidates are tried in order, at most {ROUNDS}; a wrong tool "
+        f"takes its time and price, a right one succeeds by its declared reliability. {SEEDS} seeds; nothing is called or recorded."
+    )
+    shipped = app.lab.task_sets(catalog)
+    labels = len(app.feedback.queries(catalog))
+    row = st.container(horizontal=True, vertical_alignment="bottom")
+    chosen: str = row.selectbox(
+        "Tasks to play", [*shipped, *([LABELS] if labels else []), OWN_FILE], key="compare.tasks", width=320
+    )
+    file = st.file_uploader("Labelled tasks, JSON Lines", key="compare.file") if chosen == OWN_FILE else None
+    ready = chosen != OWN_FILE or file is not None
+    if row.button(
+        "Play the tasks", key="compare:play", icon=":material/play_arrow:", disabled=not ready or not variants
+    ):
+        try:
+            if chosen == LABELS:
+                tasks = app.lab.parse_tasks(app.feedback.export(catalog).encode(), source=LABELS)
+            elif file is not None:
+                tasks = app.lab.parse_tasks(file.getvalue(), source=file.name)
+            else:
+                tasks = app.lab.read_tasks(shipped[chosen])
+            st.session_state[PLAYED] = _play(app, catalog, f"{chosen if file is None else file.name}", tasks, variants)
+        except WayfareError as error:
+            st.error(escaped(str(error)), icon=":material/error:")
+    played: Played | None = st.session_state.get(PLAYED)
+    if played is not None:
+        _show(played, current=(catalog, tuple(variant.name for variant in variants)))
+
+
+def _play(app: App, catalog: str, source: str, tasks: Sequence[Task], variants: Sequence[Variant]) -> Played:
+    """All variants one after the other, with a bar. Raises WayfareError where no task has a right tool."""
+    bar, runs = st.progress(0.0, "Playing"), list[ExecutionRun]()
+    possible = sum(bool(task.relevant) for task in tasks)
+    try:
+        for variant in variants:
+
+            def shown(done: int, variant: Variant = variant) -> None:
+                if done % UPDATED_EVERY == 0:
+                    share = (len(runs) + done / possible) / len(variants)
+                    bar.progress(share, f"Playing: {escaped(variant.name, 60)}, {done:,} of {possible:,} tasks")
+
+            runs.append(
+                app.lab.execute(
+                    tasks,
+                    catalog=catalog,
+                    router=variant.router,
+                    parameters=variant.parameters,
+                    seeds=SEEDS,
+                    progress=shown,
+                )
+            )
+    finally:
+        bar.empty()
+    return Played(catalog, source, tuple(variant.name for variant in variants), tuple(runs))
+
+
+def _show(played: Played, *, current: tuple[str, tuple[str, ...]]) -> None:
+    if current != (played.catalog, played.names):
+        st.info("Another catalog or other routers were played; play the tasks again.", icon=":material/history:")
+    chart(frontier(played.names, played.runs), key="compare:frontier")
+    st.caption(
+        f":gray-badge[simulated] {escaped(played.tasks, 60)} of {escaped(played.catalog, 60)}, {played.runs[0].n:,} tasks that something can do. "
+        "Outcomes are drawn from declared figures; ◆ no other router solves as much for as little. Bars are 95 % intervals over seeds, "
+        "not over tasks."
+    )
+    best = unbeaten([(run.success_rate.mean, run.usd_per_solved.mean) for run in played.runs])
+    st.dataframe(
+        pd.DataFrame([_line(*entry) for entry in zip(played.names, played.runs, best, strict=True)]),
+        hide_index=True,
+        key="compare:outcome-table",
+    )
+
+
+def _line(name: str, run: ExecutionRun, best: bool) -> dict[str, str]:
+    return {
+        "router": name,
+        "front": "◆" if best else "",
+        "solved": _with_interval(run.success_rate, 100, 1, " %"),
+        "m$ each": _with_interval(run.usd_per_solved, 1e3, 2),
+        "s each": _with_interval(run.s_per_solved, 1, 2),
+        "tokens each": _with_interval(run.tokens_per_solved, 1, 0),
+        "invalid route calls": f"{run.invalid_route_calls.mean:.2f}",
+        "invalid tool calls": f"{run.invalid_tool_calls.mean:.2f}",
+    }
+
+
+def _with_interval(found: Interval, times: float, digits: int, unit: str = "") -> str:
+    if found.mean != found.mean:
+        return "–"
+    return f"{times * found.mean:,.{digits}f}{unit} ± {times * (found.high - found.mean):,.{digits}f}"

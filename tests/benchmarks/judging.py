@@ -1,0 +1,210 @@
+"""How far the shipped probabilities are right on catalogs that they were not fitted to: p_fit, and that nothing fits.
+
+Every constant is fitted anew without one catalog and judged on that one. `rows` has the evidence of each labelled question as it
+is, and once its right tools are taken away: then nothing fits any more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+import sample_catalog
+from core.app import App
+from core.importers.shipped_catalogs import SAMPLE
+from core.index.text_views import full
+from core.planning.refusal import TEXTS_READ, coverage
+from core.planning.refusal import fit as rules_fit
+from core.relevance.model import RelevanceModel
+from core.relevance.scoring import SAME_HIGH, TOP, fit_of, nothing_fits
+from core.routers.context import RoutingContext
+from tests.benchmarks.attending import LIVE
+from tests.benchmarks.labelled import context
+
+Floats = NDArray[np.float64]
+TESTBEDS = ("attention-120", "search-15")
+SAMPLE_SETS = (
+    "l1_direct", "l2_context", "subtasks", "ehrr_categories", "pa_rag_simple", "everyday", "l5_out_of_scope",
+)  # fmt: skip
+AS_ASKED = ("l1_direct", "l2_context", "l5_out_of_scope", *TESTBEDS)
+ANSWERABLE, NO_TOOL, NO_TWIN, NO_SERVER = "as it is", "its tools left out", "and their twins", "their servers left out"
+
+
+@dataclass(frozen=True)
+class Question:
+    """A labelled question: which set and catalog it is of, and the rows of its right tools, none where nothing can do it."""
+
+    set: str
+    catalog: str
+    text: str
+    right: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A question with the evidence of it. `how` says what was left out; `leads` (30,) of the best tools, `right` (30,) which of
+    them can do it; `spread` and `cosine` as in `core.relevance.scoring`; `rules` is the score that the rules refuse by."""
+
+    question: Question
+    how: str
+    answerable: bool
+    spread: float
+    cosine: float
+    rules: float
+    leads: Floats
+    right: NDArray[np.bool_]
+
+
+def questions(app: App) -> Iterator[Question]:
+    """Every labelled question there is, of the everyday ones the odd lines: the even ones are looked at once, at the end."""
+    for name in SAMPLE_SETS:
+        yield from _of_file(app, name, SAMPLE, sample_catalog.TASKS_DIR / f"{name}.jsonl")
+    for name in TESTBEDS:
+        yield from _of_file(app, name, name, Path(sample_catalog.TASKS_DIR).parent / "testbeds" / f"{name}.tasks.jsonl")
+    for folder, catalog in ((LIVE, "tools.json"), (LIVE.parent / "sealtools", "catalog.json")):
+        if folder.exists():
+            opened = app.catalogs.open(str(folder / catalog)).name
+            yield from _of_file(app, folder.name, opened, folder / "subtasks.jsonl")
+            if folder == LIVE:
+                for task in app.lab.read_tasks(sample_catalog.TASKS_DIR / "l5_out_of_scope.jsonl"):
+                    yield Question("l5_out_of_scope, of livemcpbench", opened, task.subtask, ())
+
+
+def _of_file(app: App, name: str, catalog: str, path: Path) -> Iterator[Question]:
+    rows = app.catalogs.catalog(catalog).tool_row
+    tasks = app.lab.read_tasks(path)
+    for task in tasks[0::2] if name == "everyday" else tasks:
+        right = tuple(rows[tool] for tool in task.relevant if tool in rows)
+        if right or not task.relevant:
+            yield Question(name, catalog, task.subtask, right)
+            if name in AS_ASKED:
+                yield Question(f"{name}, as asked", catalog, task.question, right)
+
+
+def judged(app: App) -> list[Judged]:
+    """Each question as it is, and three times with less."""
+    shipped = RelevanceModel.shipped()
+    bare = replace(
+        shipped,
+        fit={"behind": 1.0, "ahead": 1.0, "one": 0.0},  # then the logits are the leads, and of "nothing" the spread
+        nothing={"spread": 1.0, "cosine": 0.0, "one": 0.0},
+    )
+    found: list[Judged] = []
+    for question in questions(app):
+        scorer = app.catalogs.scorer(question.catalog)
+        signals = scorer.index.signals(question.text, scorer.encoder.encode_query(question.text))
+        leads = _logit(fit_of(scorer.index, signals, bare).tools)
+        best = np.argsort(-leads, kind="stable")[:TOP]
+        right = np.isin(best, question.right)
+        cosines, texts = _rules(context(app, question.catalog), question.text)
+        for how, gone in _left_out(question, scorer.index.own, scorer.index.server_of):
+            if len(gone) > len(leads) - 3:
+                continue
+            left = np.delete(np.arange(len(leads)), gone)
+            nearest = left[np.argsort(-cosines[left], kind="stable")[:TEXTS_READ]]
+            met = coverage(question.text, [texts(int(row)) for row in nearest])
+            found.append(
+                Judged(
+                    question,
+                    how,
+                    how == ANSWERABLE and bool(question.right),
+                    float(_logit(np.array([nothing_fits(signals, bare, gone)]))[0]),
+                    float(signals["dense"][left].max()),
+                    rules_fit(float(cosines[nearest[0]]), met),
+                    leads[best],
+                    right,
+                )
+            )
+    return found
+
+
+def _left_out(
+    question: Question, own: NDArray[np.float32], server_of: NDArray[np.int64]
+) -> Iterator[tuple[str, list[int]]]:
+    yield ANSWERABLE, []
+    if question.right:
+        rows = list(question.right)
+        alike = (own @ own[rows].T).max(axis=1) >= SAME_HIGH
+        alike[rows] = True
+        yield NO_TOOL, rows
+        yield NO_TWIN, np.flatnonzero(alike).tolist()
+        yield NO_SERVER, np.flatnonzero(np.isin(server_of, server_of[rows])).tolist()
+
+
+def _rules(of: RoutingContext, text: str):
+    return of.matcher.cosines("tools", "full", of.matcher.embed(text)), lambda row: full(of.catalog.tools[row])
+
+
+def _logit(chance: Floats) -> Floats:
+    return np.log(chance) - np.log1p(-chance)
+
+
+@dataclass(frozen=True)
+class Constants:
+    """What is fitted: weights of (spread, cosine, 1), and of (lead behind, lead ahead, 1)."""
+
+    nothing: Floats
+    fit: Floats
+
+    def doubts(self, rows: Sequence[Judged]) -> Floats:
+        """(Q,) logits that nothing fits."""
+        return np.array([[row.spread, row.cosine, 1.0] for row in rows]) @ self.nothing
+
+    def chances(self, rows: Sequence[Judged]) -> tuple[Floats, NDArray[np.bool_]]:
+        """(Q, 30) probabilities of fit of the best tools, and whether they do; of questions that something can do."""
+        return 1.0 / (1.0 + np.exp(-(_features(rows) @ self.fit))), np.array([row.right for row in rows])
+
+
+def fitted(rows: Sequence[Judged]) -> Constants:
+    """Logistic fits in which every catalog, every set of it, and both answers weigh the same. More spread never speaks for a
+    tool, a higher cosine and a larger lead never against one."""
+    evidence = np.array([[row.spread, row.cosine, 1.0] for row in rows])
+    impossible = np.array([not row.answerable for row in rows])
+    nothing = _logistic(evidence, impossible, _even_weights(rows, both=True), [(0, None), (None, 0), (None, None)])
+    whole = [row for row in rows if row.answerable]
+    weights = np.repeat(_even_weights(whole, both=False), TOP)
+    right = np.concatenate([row.right for row in whole])
+    bounds = [(0, None), (0, None), (None, None)]
+    return Constants(nothing, _logistic(_features(whole).reshape(-1, 3), right, weights / TOP, bounds))
+
+
+def _features(rows: Sequence[Judged]) -> Floats:
+    """(Q, 30, 3)"""
+    leads = np.array([row.leads for row in rows])
+    return np.stack([np.minimum(leads, 0), np.maximum(leads, 0), np.ones_like(leads)], axis=2)
+
+
+def _even_weights(rows: Sequence[Judged], *, both: bool) -> Floats:
+    """(Q,) that add up to 1."""
+    keys = [(row.question.catalog, row.answerable if both else True, row.question.set) for row in rows]
+    sets = Counter(key[:2] for key in set(keys))
+    counts = Counter(keys)
+    weight = np.array([1.0 / counts[key] / sets[key[:2]] for key in keys])
+    return weight / weight.sum()
+
+
+def _logistic(
+    x: Floats, y: NDArray[np.bool_], weight: Floats, bounds: list[tuple[float | None, float | None]]
+) -> Floats:
+    """Coefficients within bounds; the last column is the constant."""
+    scale = np.sqrt(weight @ (x - weight @ x) ** 2)
+    scale[-1] = 1.0
+    z = x / scale
+
+    def loss(b: Floats) -> tuple[float, Floats]:
+        logits = z @ b
+        error = weight * (1.0 / (1.0 + np.exp(-logits)) - y)
+        return float(weight @ (np.logaddexp(0, logits) - y * logits)), z.T @ error
+
+    return minimize(loss, np.zeros(x.shape[1]), jac=True, bounds=bounds, method="L-BFGS-B").x / scale
+
+
+def catalogs(rows: Sequence[Judged]) -> list[str]:
+    """The catalogs of the questions, in order."""
+    return list(dict.fromkeys(row.question.catalog for row in rows))

@@ -1,0 +1,41 @@
+"""Refusing, under Why on the Route page: the chance that nothing fits, the limit, and where on the curve the knob is."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from core.app import App
+from core.relevance.refusal import limit_of, measured_curve, shipped_curve
+from dashboard.pages.route.charts.refusal_curve import refusal_curve
+from tests.dashboard.harness import app_with, markdown_of, open_page, titles
+
+CATALOG = {
+    "servers": [{"name": "files", "description": "Files.", "tools": [{"name": "read", "description": "Reads a file."}]}]
+}
+
+app = app_with({"small": CATALOG}, scope="module")
+visit = partial(open_page, "route", q="read a file", catalog="small")
+
+
+def test_the_knob_is_on_the_shipped_curve(app: App) -> None:
+    page = visit(wrong_refusals="10.0")
+    said = markdown_of(page)
+    assert f"refused from **{limit_of(10.0):.2f}** on" in said
+    assert f"{100 * shipped_curve().at(10.0).refused:.0f} % of what nothing can do" in said
+    assert ":gray-badge[shipped]" in said
+    assert any("What refusing turns down, as shipped" in title for title in titles(page))
+    assert "nothing is refused" in markdown_of(visit())
+
+
+def test_a_router_without_the_knob_has_no_such_part() -> None:
+    assert "P(nothing fits)" not in markdown_of(visit(router="tool_attention"))
+
+
+@pytest.mark.parametrize("percent", [0.0, 5.0, 50.0])
+def test_the_chart_marks_the_setting_on_the_line(percent: float) -> None:
+    curve = measured_curve([0.1, 0.5, 0.8], [0.4, 0.9])
+    line, knob = refusal_curve(curve, percent).to_dict()["data"]
+    place = [point.percent for point in curve.points].index(percent)
+    assert (knob["x"], knob["y"]) == ([line["x"][place]], [line["y"][place]])

@@ -1,0 +1,94 @@
+"""Algorithm 1 played out: what a try takes, what it gives, and what is counted as invalid."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.domain.catalog import Server
+from core.domain.task import Task
+from core.lab.execution import Interval, execute
+from tests.routers import worlds
+
+SURE = {"price_usd": 0.01, "latency_s": 2.0, "success": 1.0}
+CATALOG = worlds.catalog(
+    Server("a", "A", conn_s=1.0, post_accept_failure=0.0, tools=(worlds.tool("right", **SURE), worlds.tool("wrong", **SURE))),
+    Server("b", "B", conn_s=1.0, post_accept_failure=0.0, tools=(worlds.tool("flaky", price_usd=0.01, latency_s=2.0, success=0.5),)),
+)  # fmt: skip
+CONTEXT = worlds.context(CATALOG, {}, {})
+RIGHT, WRONG, FLAKY = 0, 1, 2
+
+
+def played(routed, rows, *, relevant=("a::right", "b::flaky"), tasks=1, **options):
+    """A router that always gives these candidates."""
+    decision = routed(CONTEXT, candidates=tuple(rows))
+    asked = [Task(f"t{number}", "do it", relevant=relevant) for number in range(tasks)]
+    return execute("toy", asked, lambda _: decision, CONTEXT, s_per_usd=1000.0, **options)
+
+
+def test_a_right_tool_first_takes_its_price_and_time_and_no_more(routed) -> None:
+    run = played(routed, [RIGHT, WRONG, FLAKY])
+    assert (run.success_rate.mean, run.invalid_tool_calls.mean, run.invalid_route_calls.mean) == (1.0, 0.0, 0.0)
+    assert run.usd_per_solved.mean == pytest.approx(0.01)
+    assert run.s_per_solved.mean == pytest.approx(3.0)
+    assert run.value.mean == pytest.approx(0.10 - 0.01 - 3.0 / 1000)
+
+
+def test_a_wrong_tool_first_is_paid_and_a_server_is_connected_to_once(routed) -> None:
+    run = played(routed, [WRONG, RIGHT])
+    assert run.invalid_tool_calls.mean == 1.0
+    assert run.usd_per_solved.mean == pytest.approx(0.02)
+    assert run.s_per_solved.mean == pytest.approx(1.0 + 2.0 + 2.0)
+
+
+def test_what_comes_after_the_last_round_is_not_tried(routed) -> None:
+    run = played(routed, [WRONG, RIGHT], rounds=1)
+    assert (run.success_rate.mean, run.invalid_route_calls.mean) == (0.0, 1.0)
+    assert math.isnan(run.usd_per_solved.mean)
+    assert run.to_json()["usd_per_solved"] is None
+
+
+def test_no_candidate_is_an_invalid_route_call_that_costs_nothing(routed) -> None:
+    run = played(routed, [])
+    assert (run.invalid_calls.mean, run.usd_per_task.mean, run.success_rate.mean) == (1.0, 0.0, 0.0)
+
+
+def test_a_right_tool_succeeds_as_often_as_it_is_declared_to(routed) -> None:
+    run = played(routed, [FLAKY], tasks=200)
+    assert run.success_rate.mean == pytest.approx(0.5, abs=0.03)
+    assert run.success_rate.low < run.success_rate.mean < run.success_rate.high
+    assert run.invalid_tool_calls.mean == 0.0, "a right tool that fails was no wrong choice"
+
+
+def test_draws_belong_to_the_task_and_the_tool_and_repeat(routed) -> None:
+    alone, second = played(routed, [FLAKY], tasks=20), played(routed, [WRONG, FLAKY], tasks=20)
+    assert alone == played(routed, [FLAKY], tasks=20)
+    assert second.success_rate == alone.success_rate
+
+
+def test_tasks_that_nothing_can_do_are_not_played(routed) -> None:
+    with pytest.raises(ValueError, match="no task"):
+        played(routed, [RIGHT], relevant=())
+
+
+def test_unpriced_tries_are_counted(routed) -> None:
+    tools = replace(CONTEXT.statistics.tools, price_usd=np.array([np.nan, 0.01, 0.01]))
+    unpriced = replace(CONTEXT, statistics=replace(CONTEXT.statistics, tools=tools))
+    decision = routed(CONTEXT, candidates=(RIGHT,))
+    task = Task("t", "do it", relevant=("a::right",))
+    run = execute("toy", [task], lambda _: decision, unpriced, s_per_usd=1000.0)
+    assert (run.unpriced_tries, run.usd_per_solved.mean) == (1.0, 0.0)
+
+
+def test_a_live_call_says_itself_how_it_went(routed) -> None:
+    run = played(routed, [RIGHT, FLAKY], live=lambda row: (row == FLAKY, 0.5))
+    assert run.success_rate.mean == 1.0
+    assert run.s_per_solved.mean == pytest.approx(1.0)
+
+
+def test_an_interval_of_one_number_has_no_width_and_of_none_no_mean() -> None:
+    assert Interval.of(np.array([0.5])) == Interval(0.5, 0.5, 0.5)
+    assert math.isnan(Interval.of(np.array([np.nan])).mean)
