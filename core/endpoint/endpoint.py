@@ -47,12 +47,31 @@ class Endpoint:
                 "Tools of the connected servers are called through execute_tool.",
             )
         arguments = _unpacked(dict(request.arguments))
+        if fault := _not_text(arguments):
+            raise Refusal("invalid_arguments", f"{request.tool}: {fault}.", "Send valid JSON in UTF-8.")
         if problems := argument_problems(tool.definition.input_schema, arguments):
             said = "; ".join(f"{field or 'arguments'} {text}" for field, text in problems.items())
             raise Refusal(
                 "invalid_arguments", f"{request.tool}: {visible(said)}.", "Change the arguments to fit its schema."
             )
         return await tool.run(self._services, replace(request, arguments=arguments))
+
+
+def _not_text(arguments: dict[str, Any]) -> str:
+    r"""Why the arguments cannot be written as JSON in UTF-8; "" where they can.
+
+    >>> _not_text({"task": "\ud800"}), _not_text({"n": float("nan")}), _not_text({"n": 1})
+    ('a text has half a character', 'a number is not finite', '')
+    """
+    try:
+        json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode()
+    except UnicodeEncodeError:
+        return "a text has half a character"
+    except ValueError:
+        return "a number is not finite"
+    except RecursionError:
+        return "the arguments are nested too deep"
+    return ""
 
 
 def _unpacked(arguments: dict[str, Any]) -> dict[str, Any]:

@@ -188,7 +188,7 @@ EXECUTE_READONLY = AgentTool(
         "execute_readonly_tool",
         "Execute a tool that only reads",
         "The same as execute_tool for tools whose server says that they only read; any other is refused. Prefer it where it "
-        "is enough: it may be allowed without asking.",
+        "is enough: people may allow it once and for all.",
         INPUT,
         ["tool"],
         OUTPUT,

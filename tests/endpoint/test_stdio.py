@@ -21,7 +21,7 @@ from tests.endpoint.conftest import PROGRAM, ROOT, Console, ask, refused, stdio,
 from tests.endpoint.test_http import MILES, TASK, TOOL
 
 
-class Wire:
+class LineClient:
     """A client that writes lines and reads lines: whatever is not a protocol message fails."""
 
     def __init__(self, child: subprocess.Popen[str]) -> None:
@@ -42,13 +42,13 @@ class Wire:
 
 
 @contextmanager
-def wire(db: Path, cache: Path) -> Iterator[Wire]:
+def line_client(db: Path, cache: Path) -> Iterator[LineClient]:
     """A `wayfare mcp` that is spoken to line by line, after the handshake."""
     environment = {**os.environ, "WAYFARE_CACHE": str(cache)}
     pipe = subprocess.PIPE
     line = [*PROGRAM, "mcp", "--db", str(db)]
     with subprocess.Popen(line, cwd=ROOT, env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as child:
-        spoken = Wire(child)
+        spoken = LineClient(child)
         info = {"name": "first", "version": "1"}
         start = spoken.ask("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=info)
         assert start["protocolVersion"] == "2025-11-25"
@@ -71,7 +71,7 @@ def test_a_second_one_joins_the_first_and_takes_over_when_that_is_killed(
     warm_store: Path, encoder_cache: Path, tmp_path: Path
 ) -> None:
     db = Path(shutil.copy(warm_store, tmp_path / "wayfare.duckdb"))
-    with wire(db, encoder_cache) as first:
+    with line_client(db, encoder_cache) as first:
         found = first.ask("tools/call", name="search_tools", arguments={"task": TASK})["structuredContent"]
 
         async def script(second: Client) -> None:

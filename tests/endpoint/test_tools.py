@@ -123,6 +123,7 @@ BAD: list[tuple[str, str, dict[str, Any], str]] = [
     ("empty task", "search_tools", {"task": ""}, "invalid_arguments"),
     ("blank task", "search_tools", {"task": "  \n"}, "not_possible"),
     ("task of another type", "search_tools", {"task": 7}, "invalid_arguments"),
+    ("half a character", "search_tools", {"task": "\ud800"}, "invalid_arguments"),
     ("far too long", "search_tools", {"task": "x" * 100_000}, "invalid_arguments"),
     ("too many", "search_tools", {"task": "x", "n": 1000}, "invalid_arguments"),
     ("another argument", "search_tools", {"task": "x", "hint": "y"}, "invalid_arguments"),
