@@ -21,6 +21,7 @@ from core.embedding.onnx import OnnxEncoder
 from core.embedding.packaged_vectors import VectorFileError, read_vectors, vector_file, write_vectors
 from core.embedding.prepared import PREPARED, prepare
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
+from core.relevance import examples
 from core.services.catalogs import CatalogService
 from core.store import Store
 from sample_catalog import VECTORS
@@ -58,6 +59,8 @@ def drift(folder: Path = VECTORS) -> list[str]:
     collectors = {model.key: TextCollector(model.key, model.dimension) for model in used}
     _prepare_all([CachedEncoder(EncoderSource.of(collectors[one.key]), MemoryVectorStore()) for one in used])
     found = [f"embedding/data/{key}.zip is missing" for key in collectors if not (PREPARED / f"{key}.zip").is_file()]
+    if examples.shipped_examples(used[1].key) is None:
+        found.append(f"relevance/data/{used[1].key}.npz is missing or of other texts")
     known = {vector_file(folder, key) for key in collectors}
     found += [f"vectors/{file.name} belongs to no model" for file in sorted(folder.glob("*")) if file not in known]
     for key, collector in collectors.items():
@@ -80,10 +83,14 @@ def build() -> str:
         for folder in folders:
             export_model(folder, root / folder.key)
             prepare(folder, root / folder.key)
-        _prepare_all([CachedEncoder(EncoderSource.of(OnnxEncoder(root, folder)), store) for folder in folders])
+        sources = [EncoderSource.of(OnnxEncoder(root, folder)) for folder in folders]
+        _prepare_all([CachedEncoder(source, store) for source in sources])
+        for file in examples.DATA.glob("*.npz"):
+            file.unlink()
+        asked = examples.write_examples(CachedEncoder(sources[1], MemoryVectorStore()))
     for file in VECTORS.glob("*"):
         file.unlink()
-    made = [write_vectors(VECTORS, folder.key, store.of_model(folder.key)) for folder in folders]
+    made = [asked, *(write_vectors(VECTORS, folder.key, store.of_model(folder.key)) for folder in folders)]
     return ", ".join(f"{file.name}: {file.stat().st_size / 1e6:.1f} MB" for file in made)
 
 

@@ -6,13 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from core.domain.catalog import Catalog, Tool, words
+from core.domain.catalog import Catalog
 from core.embedding.base import Vectors
 from core.embedding.cached import CachedEncoder
 from core.index.lexical import LexicalIndex
-from core.index.text_views import FULL_CHARACTERS, full, parameters, profile
+from core.index.text_views import full, parameters, profile
 from core.relevance.everyday import Everyday
+from core.relevance.examples import Examples, shipped_examples
 from core.relevance.model import VIEW_MIX
+from core.relevance.views import VIEWS
 from core.relevance.words import words_and_stems
 
 WORD_LENGTH_SHARE = 0.3  # BM25's b: schemas are long for reasons that say nothing of what a tool is for
@@ -30,6 +32,7 @@ class RelevanceIndex:
         profiles: Vectors,
         concepts: Vectors,
         lexical: LexicalIndex,
+        examples: Examples | None = None,
     ) -> None:
         self.own = own
         self.server_of = np.repeat(np.arange(len(catalog.servers)), [len(server.tools) for server in catalog.servers])
@@ -38,6 +41,7 @@ class RelevanceIndex:
         self._profiles = profiles
         self._concepts = concepts
         self._lexical = lexical
+        self._examples = examples
         self._everyday = Everyday.shipped()
 
     @classmethod
@@ -59,19 +63,36 @@ class RelevanceIndex:
             words_of=words_and_stems,
             b=WORD_LENGTH_SHARE,
         )
-        return cls(catalog, mixed, views["own"], profiles, _spread(concepts @ views["full"].T), lexical)
+        return cls(
+            catalog,
+            mixed,
+            views["own"],
+            profiles,
+            _spread(concepts @ views["full"].T),
+            lexical,
+            shipped_examples(encoder.model),
+        )
 
     @property
     def rows(self) -> Vectors:
-        """(T, D): the dense signal is rows @ vector."""
+        """(T, D): the tools' mixed views."""
         return self._mixed
+
+    def dense(self, vector: Vectors, moved: Vectors | None = None) -> Vectors:
+        """(T,) cosines with a query that examples move towards tools; `moved` (D,) takes the place of its `vector`."""
+        base = vector if moved is None else moved
+        if self._examples is None:
+            return self._mixed @ base
+        shift = self._examples.shift(vector)
+        length = max(float(np.linalg.norm(vector + shift)), SMALL)
+        return self._mixed @ ((base + shift) / length).astype(np.float32)
 
     def signals(self, text: str, vector: Vectors, moved: Vectors | None = None) -> dict[str, Vectors]:
         """What a query says of every tool, not yet normalised, (T,) each; `vector` (D,) is the text's, `moved` the one that takes
         its place in the dense signal."""
         everyday = self._everyday.met(text)
         return {
-            "dense": self._mixed @ (vector if moved is None else moved),
+            "dense": self.dense(vector, moved),
             "profile": (self._profiles @ vector)[self.server_of],
             "words": self._lexical.scores_of(words_and_stems(text)),
             "everyday": self._lexical.weighted(self._tool_words(everyday)),
@@ -100,23 +121,6 @@ def asked_text(subtask: str, hint: str) -> str:
     ('file access: read a file', 'read a file')
     """
     return f"{hint}: {subtask}" if hint else subtask
-
-
-def own_text(tool: Tool) -> str:
-    """A tool's name as words and its description, without its server.
-
-    >>> own_text(Tool("files", "read_file", "Reads a file."))
-    'read file: Reads a file.'
-    """
-    return f"{words(tool.name)}: {tool.description.strip()}"[:FULL_CHARACTERS]
-
-
-def tool_name(tool: Tool) -> str:
-    """A tool's name as words."""
-    return words(tool.name)
-
-
-VIEWS: dict[str, Callable[[Tool], str]] = {"full": full, "own": own_text, "tool": tool_name}
 
 
 def relevance_texts(catalog: Catalog) -> Sequence[str]:

@@ -46,7 +46,11 @@ class Scorer(Protocol):
 
     @property
     def rows(self) -> Vectors:
-        """(T, D): the dense signal of a query is rows @ vector."""
+        """(T, D): what the dense signal compares a query with."""
+        ...
+
+    def dense(self, vector: Vectors, moved: Vectors) -> Vectors:
+        """(T,) the dense signal of a query `vector` that a query map has `moved`."""
         ...
 
     @property
@@ -183,7 +187,7 @@ class LabelledSet:
         features = self._features[list(asked)]
         moved = self._vectors[list(asked)] + query_map.delta(self._vectors[list(asked)])
         for place, number in enumerate(asked):
-            raw = self.scorer.rows @ moved[place]
+            raw = self.scorer.dense(self._vectors[number], moved[place])
             features[place, :, self._place] = self.scorer.normalised(DENSE, raw)[self.tools[number]]
         return features
 

@@ -35,6 +35,10 @@ class IndexScorer:
         """The index's mixed views."""
         return self.index.rows
 
+    def dense(self, vector: Vectors, moved: Vectors) -> Vectors:
+        """The index's, of a query that was moved."""
+        return self.index.dense(vector, moved)
+
     @property
     def slope(self) -> float:
         """Logits for one unit of score, of a tool behind another."""
@@ -61,7 +65,7 @@ class IndexScorer:
         shift: NDArray[np.float64] | None,
     ) -> NDArray[np.float64]:
         """Of the probabilities that `fit_of` gives."""
-        signals = found.raw if vector is found.vector else {**found.raw, DENSE: self.rows @ vector}
+        signals = found.raw if vector is found.vector else {**found.raw, DENSE: self.dense(found.vector, vector)}
         chance = fit_of(self.index, signals, replace(self.model, weights=weights), shift).tools
         chance = np.clip(chance, 1e-12, 1 - 1e-12)
         return np.log(chance) - np.log1p(-chance)

@@ -21,6 +21,7 @@ from core.routers.context import Match, Query
 from core.routers.ehrr_batch import candidates_of, family
 from core.routers.ehrr_parameters import EhrrParameters
 from core.routers.parameters import FIT, MatchingParameters
+from core.routers.refusing import refusal
 from core.services.catalogs import CatalogService
 from core.services.lab_runs import LabRunService
 from core.services.routing import RoutingService
@@ -181,7 +182,9 @@ class _Asked:
         """(P, Q, n) candidates of points of one family, or of one point."""
         batch = [point for point in alike if isinstance(point, EhrrParameters) and family(point) is not None]
         if batch:
-            return candidates_of(self._catalogs.context(self._catalog, batch[0]), self._matches(batch[0]), batch)
+            found = candidates_of(self._catalogs.context(self._catalog, batch[0]), self._matches(batch[0]), batch)
+            found[:, [bool(refusal(query, batch[0])) for query in self._queries]] = -1
+            return found
         (point,) = alike
         return routed(self._tasks, lambda task: self._route(task, point), int(point.values().get("n") or 0))
 

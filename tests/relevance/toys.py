@@ -36,6 +36,9 @@ class ToyScorer:
         words[int(about)] += self._words
         return QuerySignals(vector, vector, {"dense": self.rows @ vector, "words": words})
 
+    def dense(self, vector: np.ndarray, moved: np.ndarray) -> np.ndarray:
+        return self.rows @ moved
+
     def normalised(self, name: str, raw: np.ndarray) -> np.ndarray:
         return (raw - raw.mean()) / max(float(raw.std()), 1e-6)
 

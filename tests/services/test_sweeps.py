@@ -56,6 +56,22 @@ def test_each_point_is_what_bench_says_of_it(app: App, kind: str) -> None:
         assert (point["rejection"], point["judged@10"]) == (run.rejection, run.judged)
 
 
+def test_a_sweep_of_refusals_refuses(app: App) -> None:
+    """The knob that turns sub-tasks down acts before anything is ranked, in a sweep too."""
+    from core.lab.axes import read_axis
+    from core.services.sweeps import SweepPlan
+
+    parameters = app.routing.parameters("ehrr", {"n": 10})
+    plan = SweepPlan((read_axis("wrong_refusals=0,50", type(parameters)),))
+    first, last = app.sweeps.run(
+        TASKS, plan, source="t", catalog="world", router="ehrr", preset="balanced", parameters=parameters
+    )["points"]
+    for point, percent in ((first, 0), (last, 50)):
+        chosen = parameters.replaced({"wrong_refusals": percent})
+        run = app.lab.benchmark(TASKS, catalog="world", router="ehrr", parameters=chosen)
+        assert (point["mrr"], point["rejection"]) == (pytest.approx(run.measures["mrr"]), run.rejection)
+
+
 def test_a_sweep_is_found_among_the_runs(app: App) -> None:
     document = swept(app, "one by one")
     found = app.lab_runs.find(document["sweep"][:6])
