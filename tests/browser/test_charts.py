@@ -41,7 +41,7 @@ def test_a_knob_moves_the_charts_that_stand(console: ConsoleProgram, visitor: Vi
     assert tools.inner_text() != before
     assert (
         visit.main.evaluate("main => [...main.querySelectorAll('.wayfare-chart')].map(chart => chart.stood)")
-        == [True] * 6
+        == [True] * 7
     )
     assert tools.locator(".main-svg").first.evaluate("svg => svg.stood")
 

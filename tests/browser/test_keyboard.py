@@ -54,7 +54,7 @@ def test_nothing_is_wider_than_a_narrow_screen(console: ConsoleProgram, visitor:
     winner = "Plotwright::bar_chart"
     Route(visit).until_winner(winner)
     charts = visit.main.locator(".js-plotly-plot")
-    expect(charts).to_have_count(6)
+    expect(charts).to_have_count(7)
     for number in range(6):
         box = charts.nth(number).bounding_box()
         assert box is not None

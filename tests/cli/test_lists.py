@@ -46,7 +46,7 @@ def test_the_example_of_call_works_on_the_sample(wayfare: Command) -> None:
     assert report["tool"] == "convert_units"
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in {"up", "virtual"}])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in {"up", "virtual", "mcp"}])
 def test_every_command_that_ends_takes_db_and_json(wayfare: Command, name: str) -> None:
     shown = help_of(wayfare, name)
     assert "--db PATH" in shown

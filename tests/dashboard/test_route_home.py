@@ -37,7 +37,7 @@ def test_the_empty_page_says_what_it_is_for_and_an_example_fills_the_field(app: 
     decided = checked(examples(page)[1].click().run())
     assert decided.text_input(key="route.q").value == EXAMPLES[1].subtask
     assert decided.query_params == {"q": EXAMPLES[1].subtask}
-    assert len(charts(decided)) == 6
+    assert len(charts(decided)) == 7
     planned = checked(examples(visit())[2].click().run())
     assert planned.query_params == {"q": EXAMPLES[2].subtask, "plan": "rules"}
 

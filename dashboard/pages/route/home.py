@@ -37,12 +37,12 @@ EXAMPLES = (
         (frozenset({"weather-now::air_quality", "Barometer::airQualityIndex"}),),
     ),
     Example(
-        ":material/account_tree:", "Several steps", "get today's weather in Oslo, translate it into French and mail it to Bo",
+        ":material/account_tree:", "Several steps", "get today's weather in Oslo, translate it into French and send it to Bo by mail",
         "Taken apart into three steps, each routed by itself, with what they take together.",
         (
             frozenset({"weather-now::current_weather"}),
             frozenset({"language-tutor::translate_text"}),
-            frozenset({"mail-room::mail.send"}),
+            frozenset({"mail-room::mail.send", "Pigeonhole::send_letter"}),
         ),
         planner="rules",
     ),
