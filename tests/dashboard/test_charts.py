@@ -21,7 +21,7 @@ OUR_TAGS = re.compile(r'<br>|<b>-?\d+\.\d{3}</b>|<span style="color:#[0-9A-F]{6}
 
 DECISION_CHARTS = (dashboard.ui.charts, dashboard.pages.route.charts, dashboard.pages.compare.charts)
 SHARED = {"dashboard.ui.charts.base", "dashboard.ui.charts.time_axes"}
-OF_MANY_TASKS = {"dashboard.pages.route.charts.refusal_curve", "dashboard.pages.compare.charts.frontier"}  # not of a decision
+OF_MANY_TASKS = {"dashboard.pages.route.charts.refusal_curve", "dashboard.ui.charts.frontier"}  # not of a decision
 
 
 def test_every_chart_of_a_decision_is_in_the_table() -> None:
