@@ -8,6 +8,7 @@ from dashboard.pages.activity import view as activity
 from dashboard.pages.call import view as call
 from dashboard.pages.catalog import view as catalog
 from dashboard.pages.compare import view as compare
+from dashboard.pages.lab import view as lab
 from dashboard.pages.map import view as map
 from dashboard.pages.network import view as network
 from dashboard.pages.route import view as route
@@ -26,6 +27,7 @@ st.navigation(
         st.Page(call.page, title="Call", icon=":material/play_arrow:", url_path="call"),
         st.Page(map.page, title="Map", icon=":material/scatter_plot:", url_path="map"),
         st.Page(network.page, title="Network", icon=":material/network_check:", url_path="network"),
+        st.Page(lab.page, title="Lab", icon=":material/science:", url_path="lab"),
         st.Page(catalog.page, title="Catalog", icon=":material/inventory_2:", url_path="catalog"),
         st.Page(activity.page, title="Activity", icon=":material/timeline:", url_path="activity"),
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -17,15 +18,14 @@ from core.cli.opening import opened_even_if_busy
 from core.cli.options import catalog_option, common, preset_option, print_json, read_file, set_option, settings_of
 from core.domain.params import Parameters
 from core.domain.task import Task
-from core.lab.benchmark import BenchmarkRun
+from core.lab.benchmark import BenchmarkRun, run_entry
 from core.lab.execution import VALUE_USD, ExecutionRun
 from core.lab.gate import Baseline, Gate, read_baseline
 from core.lab.measures import MEASURES
 from core.lab.significance import compared
-from core.services.lab import S_PER_USD
+from core.services.lab import RANKED, S_PER_USD
 from core.shared.errors import StoreError
 
-RANKED = "10"  # bench looks deeper than a decision does, unless --set n= says otherwise
 MADE_WITH = ("tasks", "routers", "hints", "preset", "catalog", "prices")
 
 
@@ -188,11 +188,7 @@ def _completed(ctx: click.Context, asked: Asked, earlier: Baseline) -> Asked:
 
 def _entries(runs: Sequence[BenchmarkRun], played: Sequence[ExecutionRun], preset: str) -> list[dict[str, Any]]:
     """The entries of `runs`: measures, and what was played beside them."""
-    entries: list[dict[str, Any]] = [{**run.to_json(), "preset": preset} for run in runs]
-    for entry, outcome in zip(entries, played, strict=False):
-        document: dict[str, Any] = outcome.to_json()
-        entry.update(document | {"intervals": {**entry["intervals"], **document["intervals"]}})
-    return entries
+    return [run_entry(run, outcome, preset) for run, outcome in itertools.zip_longest(runs, played)]
 
 
 def _keep(

@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from core.cli.lab import RANKED
 from core.cli.opening import opened_even_if_busy
 from core.cli.options import (
     catalog_option,
@@ -25,6 +24,7 @@ from core.cli.progress import TerminalProgress
 from core.lab.axes import read_axis
 from core.lab.measures import MEASURES
 from core.lab.sweep import OBJECTIVES, SECONDS, SOLVED, USD
+from core.services.lab import RANKED
 from core.services.sweeps import GRID, OPTUNA, RANDOM, SweepPlan
 from core.shared.errors import ParameterError
 from core.shared.progress import Step, silent

@@ -55,6 +55,24 @@ def read_axis(text: str, parameters: type[Parameters]) -> Axis:
     return Axis(name, text, values)
 
 
+def evenly(knob: Knob, low: float, high: float, count: int) -> Axis:
+    """An axis of `count` values from `low` to `high`, both included; of a choice or a switch: all that it can be.
+
+    Raises ParameterError for a number out of the parameter's range.
+
+    >>> from core.routers.ehrr_parameters import EhrrParameters
+    >>> known = {knob.name: knob for knob in EhrrParameters.knobs()}
+    >>> evenly(known["alpha_t"], 0, 1, 3).text, evenly(known["k"], 1, 3, 9).text, evenly(known["auction"], 0, 0, 0).text
+    ('alpha_t=0,0.5,1', 'k=1,2,3', 'auction=False,True')
+    """
+    if knob.kind in (int, float):
+        numbers = (low + (high - low) * at / max(1, count - 1) for at in range(count))
+        values = tuple(dict.fromkeys(knob.parse(round(one, 0 if knob.kind is int else 12)) for one in numbers))
+        return Axis(knob.name, f"{knob.name}={','.join(f'{value:g}' for value in values)}", values)
+    values = knob.choices or (False, True)
+    return Axis(knob.name, f"{knob.name}={','.join(map(str, values))}", values)
+
+
 def grid(axes: Sequence[Axis]) -> list[Point]:
     """Every combination, the last axis fastest. Raises ParameterError for a range without a step, and for too many points."""
     for axis in axes:

@@ -13,21 +13,29 @@ from numpy.typing import NDArray
 from core.domain.decision import Decision
 from core.domain.params import Value
 from core.domain.task import Task
+from core.domain.trace import DROPS, KEPT
+from core.lab.execution import ExecutionRun
 from core.lab.measures import JUDGED, MEASURES, first_right, measured
 from core.lab.significance import interval
 
 RouteTask = Callable[[Task], Decision]
 REJECTION = "rejection"
+ABSENT = "absent"
 
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
-    """One task: its right tools, the candidates it got, and the rank from 1 of the first right one, None where none is."""
+    """One task: its right tools, the candidates it got, and the rank from 1 of the first right one, None where none is.
+
+    `dropped_by` is then the stage at which the right tool that is most similar was dropped, `ABSENT` where the catalog has none of
+    them; "" where there is nothing to say.
+    """
 
     id: str
     right: tuple[str, ...]
     candidates: tuple[str, ...]
     rank: int | None
+    dropped_by: str = ""
 
     @property
     def solved(self) -> bool:
@@ -36,7 +44,8 @@ class TaskResult:
 
     def to_json(self) -> dict[str, object]:
         """The entry of a task in `wayfare bench --json`."""
-        return {"rank": self.rank, "right": list(self.right), "candidates": list(self.candidates)}
+        entry: dict[str, object] = {"rank": self.rank, "right": list(self.right), "candidates": list(self.candidates)}
+        return entry | ({"dropped_by": self.dropped_by} if self.dropped_by else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +95,10 @@ def run_benchmark(router: str, parameters: dict[str, Value], tasks: Sequence[Tas
     decisions = [route(task) for task in tasks]
     ranked = [tuple(decision.tools.ids[row] for row in decision.candidates) for decision in decisions]
     scores, measures = score_tasks(tasks, ranked)
-    results = task_results(tasks, ranked)
+    results = tuple(
+        TaskResult(task.id, task.relevant, tools, first_right(tools, grades(task)), dropped_by(task, decision))
+        for task, tools, decision in zip(tasks, ranked, decisions, strict=True)
+    )
     refused = [float(result.solved) for result in results if not result.right]
     latencies = [decision.timings_ms["total"] for decision in decisions]
     return BenchmarkRun(
@@ -102,12 +114,24 @@ def run_benchmark(router: str, parameters: dict[str, Value], tasks: Sequence[Tas
     )
 
 
-def task_results(tasks: Sequence[Task], ranked: Sequence[Sequence[str]]) -> tuple[TaskResult, ...]:
-    """Each task with its candidates, best first."""
-    return tuple(
-        TaskResult(task.id, task.relevant, tuple(tools), first_right(tools, grades(task)))
-        for task, tools in zip(tasks, ranked, strict=True)
-    )
+def dropped_by(task: Task, decision: Decision) -> str:
+    """Where no right tool is a candidate: the stage that dropped the most similar of them, or `ABSENT`; else ""."""
+    right = [row for row, tool in enumerate(decision.tools.ids) if tool in task.relevant]
+    if not task.relevant or set(right) & set(decision.candidates):
+        return ""
+    if not right:
+        return ABSENT
+    code = int(decision.tools.dropped[max(right, key=lambda row: float(decision.tools.similarity[row]))])
+    return "" if code == KEPT else DROPS[code].value
+
+
+def run_entry(run: BenchmarkRun, played: ExecutionRun | None, preset: str) -> dict[str, Any]:
+    """The entry of a run in `wayfare bench --json`, and what is stored of it: its measures, and what was played beside them."""
+    entry: dict[str, Any] = {**run.to_json(), "preset": preset}
+    if played is None:
+        return entry
+    outcome: dict[str, Any] = played.to_json()
+    return entry | outcome | {"intervals": {**entry["intervals"], **outcome["intervals"]}}
 
 
 def score_tasks(

@@ -26,6 +26,7 @@ from core.services.routing import RoutingService
 from core.shared.errors import CatalogError, WayfareError
 
 LIVE_LIMIT_S = 10.0
+RANKED = "10"  # the lab looks deeper than a decision does, unless the parameter n says otherwise
 BY_TIERS = " (prices by tiers)"
 S_PER_USD = 1000.0  # the kappa of the router expected_value: 3.60 dollars an hour
 TASK_SETS: Mapping[str, Mapping[str, Path]] = {
@@ -66,22 +67,32 @@ class LabService:
         return TASK_SETS.get(catalog, {})
 
     def benchmark(
-        self, tasks: Sequence[Task], *, catalog: str, router: str, parameters: Parameters, server_hints: bool = True
+        self,
+        tasks: Sequence[Task],
+        *,
+        catalog: str,
+        router: str,
+        parameters: Parameters,
+        server_hints: bool = True,
+        progress: Callable[[int], None] | None = None,
     ) -> BenchmarkRun:
-        """Retrieval measures over labelled tasks."""
-        return run_benchmark(
-            router,
-            parameters.values(),
-            tasks,
-            lambda task: self._routing.route(
+        """Retrieval measures over labelled tasks. `progress` is told how many are routed; what it raises ends the run."""
+        routed = count(1)
+
+        def route(task: Task) -> Decision:
+            decision = self._routing.route(
                 task.subtask,
                 catalog=catalog,
                 router=router,
                 parameters=parameters,
                 server_hint=task.server_hint if server_hints else "",
                 record=False,
-            ),
-        )
+            )
+            if progress is not None:
+                progress(next(routed))
+            return decision
+
+        return run_benchmark(router, parameters.values(), tasks, route)
 
     def execute(
         self,

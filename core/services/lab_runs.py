@@ -6,7 +6,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from functools import cache
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from core.domain.lab_run import LabConditions, LabRun, Sweep, differing, lab_id
@@ -14,7 +16,7 @@ from core.domain.params import Parameters
 from core.domain.scenario_run import fingerprint
 from core.domain.task import Task
 from core.importers import read_tasks, tasks_text
-from core.lab.benchmark import BenchmarkRun
+from core.lab.benchmark import BenchmarkRun, run_entry
 from core.lab.catalog_changes import CatalogDigest, Change, changes
 from core.services.catalogs import CatalogService
 from core.services.lab import BY_TIERS, LabService
@@ -111,6 +113,49 @@ class LabRunService:
         self._store.lab_runs.save([run], self.inputs(conditions, tasks))
         return run.id
 
+    def measure(
+        self,
+        tasks: Sequence[Task],
+        *,
+        source: str,
+        catalog: str,
+        router: str,
+        preset: str,
+        parameters: Parameters,
+        played: Parameters | None = None,
+        progress: Callable[[int], None] = lambda _done: None,
+    ) -> str:
+        """Measure a router over tasks and keep the run; its id. With `played` the tasks are played out too, under these parameters.
+
+        `progress` is told how many decisions are made; what it raises ends the run, and nothing is kept. Raises WayfareError.
+        """
+        conditions = self.conditions(
+            tasks, source=source, catalog=catalog, router=router, preset=preset, parameters=parameters
+        )
+        run = self._lab.benchmark(tasks, catalog=catalog, router=router, parameters=parameters, progress=progress)
+        outcome = played and self._lab.execute(
+            tasks, catalog=catalog, router=router, parameters=played, progress=lambda done: progress(len(tasks) + done)
+        )
+        return self.keep(conditions, tasks, run_entry(run, outcome, preset))
+
+    def over(self, catalog: str, tasks: Sequence[Task]) -> tuple[LabRun, ...]:
+        """The newest runs of a catalog over exactly these tasks, wherever they came from, newest first."""
+        return self._store.lab_runs.newest(LISTED, catalog=catalog, tasks_fingerprint=fingerprint(tasks_text(tasks)))
+
+    def task_sets(self, catalog: str) -> Mapping[str, str]:
+        """The fingerprints of the tasks of stored runs of a catalog that did not come with it, each with where they came from."""
+        shipped = {_shipped_fingerprint(path) for path in self._lab.task_sets(catalog).values()}
+        return {one: source for one, source in self._store.lab_runs.task_sets(catalog).items() if one not in shipped}
+
+    def stored_tasks(self, tasks_fingerprint: str, source: str) -> tuple[Task, ...]:
+        """Tasks that a run was stored with. Raises UnknownNameError where the store does not have them."""
+        return read_tasks(self._store.lab_runs.input(tasks_fingerprint), source=source)
+
+    def expected_s(self, catalog: str, router: str, tasks: int) -> float | None:
+        """About how long so many tasks take, by the middle decision of the router's newest run; None where it has none."""
+        runs = self._store.lab_runs.newest(1, catalog=catalog, router=router)
+        return float(runs[0].result["latency_ms_p50"]) * tasks / 1000 if runs else None
+
     def runs(self, limit: int = LISTED) -> tuple[LabRun, ...]:
         """The newest runs, newest first."""
         return self._store.lab_runs.newest(limit)
@@ -125,7 +170,7 @@ class LabRunService:
 
     def tasks(self, run: LabConditions) -> tuple[Task, ...]:
         """The tasks of a stored run. Raises UnknownNameError where the store does not have them."""
-        return read_tasks(self._store.lab_runs.input(run.tasks_fingerprint), source=run.tasks)
+        return self.stored_tasks(run.tasks_fingerprint, run.tasks)
 
     def repeat(self, run: LabRun) -> Repeated:
         """The same run again, over the catalog as it is now.
@@ -151,3 +196,8 @@ class LabRunService:
             changes(before, self.digest(catalog)),
             tuple(task.id for task in made.tasks if task.id in ranks and ranks[task.id]["rank"] != task.rank),
         )
+
+
+@cache
+def _shipped_fingerprint(path: Path) -> str:
+    return fingerprint(tasks_text(read_tasks(path.read_bytes(), source=str(path))))

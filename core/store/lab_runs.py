@@ -50,9 +50,19 @@ class LabRuns:
         """The points of a sweep in their order."""
         return self._read(SweepPoint, "sweep = ? ORDER BY number", [sweep])
 
-    def newest(self, limit: int) -> tuple[LabRun, ...]:
-        """The newest runs, newest first."""
-        return self._read(LabRun, 'true ORDER BY "at" DESC, rowid DESC LIMIT ?', [limit])
+    def newest(self, limit: int, **same: str) -> tuple[LabRun, ...]:
+        """The newest runs, newest first; of those whose columns are the `same` as these."""
+        condition = " AND ".join(["true", *(f"{name} = ?" for name in same)])
+        return self._read(LabRun, f'{condition} ORDER BY "at" DESC, rowid DESC LIMIT ?', [*same.values(), limit])
+
+    def task_sets(self, catalog: str) -> dict[str, str]:
+        """The fingerprints of the tasks that were run over a catalog, the newest first, each with where they came from."""
+        rows = self._database.read(
+            'SELECT tasks_fingerprint, max_by(tasks, "at") AS tasks FROM lab_runs WHERE catalog = ?'
+            ' GROUP BY tasks_fingerprint ORDER BY max("at") DESC',
+            [catalog],
+        )
+        return {row["tasks_fingerprint"]: row["tasks"] for row in rows.to_pylist()}
 
     def newest_sweeps(self, limit: int) -> tuple[Sweep, ...]:
         """The newest sweeps, newest first."""

@@ -9,7 +9,7 @@ import pytest
 from core.app import App
 from core.domain.trace import Drop
 from core.routers import ROUTERS
-from dashboard.pages.compare.tables import DROPPED
+from dashboard.ui.drop_words import DROPPED
 from tests.dashboard.harness import app_with, checked, markdown_of, open_page
 
 CATALOG = {

@@ -7,8 +7,8 @@ from functools import partial
 import pytest
 
 from core.app import App
-from dashboard.pages.compare.charts.frontier import frontier
 from dashboard.pages.compare.outcomes import LABELS
+from dashboard.ui.charts.frontier import frontier
 from tests.dashboard.harness import app_with, markdown_of, open_page, press
 
 CATALOG = {
@@ -70,7 +70,8 @@ def test_the_chart_marks_the_front_and_leaves_out_who_solved_nothing(app: App) -
         tasks, catalog="small", router="ehrr", parameters=app.routing.parameters("ehrr", {"budget_usd": 0.0})
     )
     assert (good.success_rate.mean, none.success_rate.mean) == (1.0, 0.0)
-    line, point = frontier(["<b>good</b>", "none"], [good, none]).to_dict()["data"]
+    success, money = [good.success_rate, none.success_rate], [good.usd_per_solved, none.usd_per_solved]
+    line, point = frontier(["<b>good</b>", "none"], success, money).to_dict()["data"]
     assert (line["x"], line["y"]) == (point["x"], point["y"])
     assert point["marker"]["symbol"] == "diamond"
     assert "&lt;b&gt;" in point["text"][0]

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from core.domain.task import Task
-from core.lab.benchmark import percentile, run_benchmark
+from core.domain.trace import DROPS, KEPT
+from core.lab.benchmark import ABSENT, percentile, run_benchmark
 from core.lab.measures import MEASURES
 
 IDS = ("s::a", "s::b", "s::c")
@@ -19,7 +20,11 @@ def answering(answers: dict[str, tuple[str, ...]], times_ms: dict[str, float] | 
     def route(task: Task):
         rows = tuple(IDS.index(tool) for tool in answers.get(task.subtask, ()))
         return SimpleNamespace(
-            tools=SimpleNamespace(ids=IDS), candidates=rows, timings_ms={"total": (times_ms or {}).get(task.id, 1.0)}
+            tools=SimpleNamespace(
+                ids=IDS, similarity=(0.2, 0.9, 0.5), dropped=[KEPT if r in rows else r for r in range(len(IDS))]
+            ),
+            candidates=rows,
+            timings_ms={"total": (times_ms or {}).get(task.id, 1.0)},
         )
 
     return route

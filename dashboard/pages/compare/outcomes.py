@@ -13,8 +13,8 @@ from core.domain.task import Task
 from core.lab.execution import ROUNDS, ExecutionRun, Interval
 from core.lab.frontier import unbeaten
 from core.shared.errors import WayfareError
-from dashboard.pages.compare.charts.frontier import frontier
 from dashboard.ui.chart import chart
+from dashboard.ui.charts.frontier import frontier
 from dashboard.ui.text import escaped
 from dashboard.ui.variants import Variant
 
@@ -98,7 +98,8 @@ def _play(app: App, catalog: str, source: str, tasks: Sequence[Task], variants: 
 def _show(played: Played, *, current: tuple[str, tuple[str, ...]]) -> None:
     if current != (played.catalog, played.names):
         st.info("Another catalog or other routers were played; play the tasks again.", icon=":material/history:")
-    chart(frontier(played.names, played.runs), key="compare:frontier")
+    success, money = [run.success_rate for run in played.runs], [run.usd_per_solved for run in played.runs]
+    chart(frontier(played.names, success, money), key="compare:frontier")
     st.caption(
         f":gray-badge[simulated] {escaped(played.tasks, 60)} of {escaped(played.catalog, 60)}, {played.runs[0].n:,} tasks that something can do. "
         "Outcomes are drawn from declared figures; ◆ no other router solves as much for as little. Bars are 95 % intervals over seeds, "

@@ -6,24 +6,11 @@ import pandas as pd
 import streamlit as st
 
 from core.domain.decision import Decision
-from core.domain.trace import Drop
 from core.lab.comparison import ComparedTool, Placing, compared_tools
 from core.routers.why import why
+from dashboard.ui.drop_words import DROPPED
 from dashboard.ui.text import escaped
 from dashboard.ui.variants import Variant
-
-DROPPED = {
-    Drop.NOT_SHORTLISTED: "server not short-listed",
-    Drop.REJECTED: "server rejected the price",
-    Drop.NOT_AFFORDABLE: "not affordable",
-    Drop.OUTRANKED: "outranked",
-    Drop.PRUNED: "not curated",
-    Drop.BELOW_THRESHOLD: "below the threshold",
-    Drop.GATED: "left out by the state",
-    Drop.NOT_RETRIEVED: "not retrieved",
-    Drop.REFUSED: "refused",
-    Drop.NOT_WORTH: "not worth a call",
-}
 
 
 def places_table(variants: tuple[Variant, ...], decisions: tuple[Decision, ...]) -> None:

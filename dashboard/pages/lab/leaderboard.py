@@ -1,0 +1,158 @@
+"""The stored runs over the chosen tasks: their measures with intervals, tests between those that are compared, success for money."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.app import App
+from core.domain.lab_run import LabRun
+from core.domain.task import Task
+from core.lab.execution import Interval
+from core.lab.measures import MEASURES
+from core.lab.significance import Compared, compared
+from core.lab.stored_runs import task_values
+from core.shared import units
+from core.shared.untrusted_text import one_line
+from dashboard.pages.lab.charts.intervals import intervals
+from dashboard.pages.lab.fields import choose_some, select
+from dashboard.pages.lab.names import MEASURE_WORDS, measure_name
+from dashboard.ui.chart import chart
+from dashboard.ui.charts.frontier import frontier
+from dashboard.ui.choice_table import table_height
+from dashboard.ui.text import escaped
+from dashboard.ui.url_state import UrlState
+
+MOST, FIRST = 6, 4
+TESTS = "lab:tests"
+Results = Mapping[str, Mapping[str, Any]]
+
+
+def leaderboard(
+    app: App,
+    state: UrlState,
+    linked: Mapping[str, str],
+    runs: Sequence[LabRun],
+    names: Mapping[str, str],
+    tasks: Sequence[Task],
+) -> dict[str, str]:
+    """All of it; what it puts into the URL."""
+    results = {run.id: run.result for run in runs}
+    measure = select(
+        st.container(), state, linked, "measure", "Measure", list(MEASURE_WORDS), show=measure_name, width=330
+    )
+    chosen = choose_some(
+        state, linked, "runs", "Runs to compare", [run.id for run in runs], start=[run.id for run in runs[:FIRST]],
+        show=names.__getitem__, most=MOST, note="Each pair of them is tested, and the tests are corrected for their number.",
+    )  # fmt: skip
+    ordered = sorted(runs, key=lambda run: -results[run.id][measure])
+    now = app.lab_runs.digest(runs[0].catalog).fingerprint
+    frame = pd.DataFrame(
+        [_line(run, names[run.id], results[run.id], run.catalog_fingerprint == now) for run in ordered]
+    )
+    st.dataframe(frame, hide_index=True, key="lab:leaderboard", height=table_height(len(frame)), row_height=32)
+    st.caption(
+        "Means over the tasks that something can do, with 95 % intervals by bootstrap over tasks; the names are those of ir_measures. "
+        "**Refused rightly**: tasks that nothing can do and that got no candidate. **Judged@10**: how much of the first ten the labels "
+        "say something of; what nobody judged counts as wrong. **Median** of a decision, on the machine that ran it."
+    )
+    _compare([run for run in ordered if run.id in chosen], results, names, tasks, measure)
+    return {"runs": ",".join(chosen), "measure": measure}
+
+
+def _compare(
+    runs: Sequence[LabRun], results: Results, names: Mapping[str, str], tasks: Sequence[Task], measure: str
+) -> None:
+    if not runs:
+        return
+    played = [run for run in runs if results[run.id].get("usd_per_solved") is not None]
+    columns = st.grid(2, min_column_width=420, gap="small")
+    with columns.cell():
+        called = [names[run.id] for run in runs]
+        values = [results[run.id][measure] for run in runs]
+        bounds = [_bounds(results[run.id], measure) for run in runs]
+        chart(intervals(called, values, bounds, measure=MEASURES[measure]), key="lab:intervals")
+    if played:
+        with columns.cell():
+            success, money = (
+                [_interval(results[run.id], name) for run in played] for name in ("success_rate", "usd_per_solved")
+            )
+            chart(frontier([names[run.id] for run in played], success, money), key="lab:frontier")
+            st.caption(
+                "Outcomes are drawn from declared figures; ◆ no other run solves as much for as little. Bars: 95 % over seeds."
+            )
+    if len(runs) > 1:
+        _tests(runs, results, names, tasks, measure)
+
+
+def _tests(
+    runs: Sequence[LabRun], results: Results, names: Mapping[str, str], tasks: Sequence[Task], measure: str
+) -> None:
+    asked = (measure, *(run.id for run in runs))
+    known: tuple[object, tuple[Compared, ...]] | None = st.session_state.get(TESTS)
+    if known is None or known[0] != asked:
+        values = [task_values(tasks, results[run.id], MEASURES[measure]) for run in reversed(runs)]  # the better is b
+        known = st.session_state[TESTS] = (asked, compared(values, MEASURES[measure]))
+    pairs, worst_first = known[1], list(reversed(runs))
+    if not pairs:
+        st.info("No task names a tool that can do it, so there is nothing to test.", icon=":material/info:")
+        return
+    st.markdown(f"**Is the difference more than chance?** {escaped(measure_name(measure))}")
+    rows = sorted(pairs, key=lambda pair: pair.p_holm)
+    frame = pd.DataFrame([_pair(pair, [names[run.id] for run in worst_first]) for pair in rows])
+    st.dataframe(frame, hide_index=True, key="lab:tests-table", height=table_height(len(frame)), row_height=32)
+    st.caption(
+        f"Paired randomisation test over {pairs[0].n:,} tasks; p is corrected by Holm for the {len(pairs)} pair{'s' if len(pairs) > 1 else ''} "
+        "shown. **Tasks needed**: how many would show a difference of this size, at 5 % with a power of 80 %."
+    )
+
+
+def _line(run: LabRun, name: str, result: Mapping[str, Any], same_catalog: bool) -> dict[str, str]:
+    judged = result.get("judged@10")
+    return {
+        "run": one_line(name, 120),
+        **{words[0]: _figure(result, key) for key, words in MEASURE_WORDS.items()},
+        "refused rightly": _figure(result, "rejection"),
+        "Judged@10": "–" if judged is None else f"{judged:.2f}",
+        "median": f"{result['latency_ms_p50']:.1f} ms",
+        "solved": _figure(result, "success_rate"),
+        "each": units.price(result.get("usd_per_solved")) if result.get("usd_per_solved") is not None else "–",
+        "catalog": "as now" if same_catalog else "has changed since",
+        "when": f"{run.at:%Y-%m-%d %H:%M}",
+        "id": run.id[:8],
+    }
+
+
+def _pair(pair: Compared, names: Sequence[str]) -> dict[str, str]:
+    effect = "–" if pair.effect_size is None else f"{pair.effect_size:.2f}"
+    return {
+        "run": one_line(names[pair.b], 100),
+        "against": one_line(names[pair.a], 100),
+        "difference": f"{pair.difference:+.3f} [{pair.low:+.3f}, {pair.high:+.3f}]",
+        "p (Holm)": "< 0.001" if pair.p_holm < 0.001 else f"{pair.p_holm:.3f}",
+        "shown at 5 %": "yes" if pair.p_holm < 0.05 else "no",
+        "effect d": effect,
+        "tasks needed": "–" if pair.tasks_needed is None else f"{pair.tasks_needed:,}",
+        "won, lost, same": f"{pair.won}, {pair.lost}, {pair.same}",
+    }
+
+
+def _figure(result: Mapping[str, Any], key: str) -> str:
+    value = result.get(key)
+    if value is None:
+        return "–"
+    low, high = _bounds(result, key)
+    return f"{value:.3f}" if math.isnan(low) else f"{value:.3f} [{low:.2f}, {high:.2f}]"
+
+
+def _bounds(result: Mapping[str, Any], key: str) -> tuple[float, float]:
+    low, high = result["intervals"].get(key) or (math.nan, math.nan)
+    return float(low), float(high)
+
+
+def _interval(result: Mapping[str, Any], key: str) -> Interval:
+    return Interval(float(result[key]), *_bounds(result, key))

@@ -1,0 +1,94 @@
+"""What is measured: the router of the sidebar with its knobs, others beside it, played out or not; the estimate and the button."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core.app import App
+from core.domain.params import Parameters
+from core.lab.execution import ROUNDS
+from core.routers.presets import DEFAULT_PRESET, preset_of
+from dashboard.pages.lab.fields import choose_some
+from dashboard.pages.lab.job import RUN, Job, begin, busy
+from dashboard.pages.lab.tasks import TaskSet
+from dashboard.ui.url_state import UrlState
+
+BY_N = "n"
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The router of the sidebar with the parameters of its knobs, over tasks of a catalog."""
+
+    catalog: str
+    tasks: TaskSet
+    router: str
+    parameters: Parameters
+
+    @property
+    def preset(self) -> str:
+        """The preset that the knobs are, else the one that they start from."""
+        return preset_of(self.parameters) or DEFAULT_PRESET
+
+
+def run_form(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen) -> dict[str, str]:
+    """The row with the button; what it puts into the URL."""
+    titles = {router.id: router.title for router in app.routing.routers()}
+    row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    with row:
+        also = choose_some(
+            state, linked, "also", f"Measure {titles[chosen.router]} as the knobs say, and beside it",
+            [router for router in titles if router != chosen.router], show=titles.__getitem__,
+            note="The others have the preset of the sidebar; Balanced where the knobs are set by hand.",
+        )  # fmt: skip
+        play = st.toggle(
+            "Play the tasks out", key="lab:play",
+            help=f"What solving takes, too: candidates are tried in order, at most {ROUNDS}; a right one succeeds by its declared "
+            "reliability, drawn over 20 seeds. Nothing is called.",
+        )  # fmt: skip
+        st.button(
+            "Run", key="lab:run", icon=":material/play_arrow:", type="primary", disabled=busy(),
+            on_click=_start, args=(app, chosen, also, play),
+        )  # fmt: skip
+    _estimate(app, chosen, (chosen.router, *also), titles)
+    return {"also": ",".join(also)}
+
+
+def _estimate(app: App, chosen: Chosen, routers: tuple[str, ...], titles: Mapping[str, str]) -> None:
+    count = len(chosen.tasks.tasks)
+    expected = {router: app.lab_runs.expected_s(chosen.catalog, router, count) for router in routers}
+    known = [value for value in expected.values() if value is not None]
+    unknown = [titles[router] for router, value in expected.items() if value is None]
+    words = [f"{count:,} tasks, {len(routers)} router{'s' if len(routers) > 1 else ''}"]
+    if known:
+        words.append(f"about {max(1, round(sum(known))):,} s by the last runs")
+    if unknown:
+        words.append(f"no run says yet how long {', '.join(unknown)} takes")
+    st.caption(f"{'; '.join(words)}. Nothing that is routed here is recorded as a decision.")
+
+
+def _start(app: App, chosen: Chosen, also: tuple[str, ...], play: bool) -> None:
+    tasks, preset = chosen.tasks.tasks, chosen.preset
+    asked = [(chosen.router, chosen.parameters)]
+    asked += [(router, app.routing.parameters(router, {BY_N: 10}, preset=preset)) for router in also]
+    each = len(tasks) + (sum(bool(task.relevant) for task in tasks) if play else 0)
+
+    def work(job: Job) -> list[str]:
+        ids: list[str] = []
+        for number, (router, parameters) in enumerate(asked):
+            played = None
+            if play:  # as deep as a decision is on its own; tokens follow from it
+                played = parameters.replaced({BY_N: next(k.default for k in parameters.knobs() if k.name == BY_N)})
+            ids.append(
+                app.lab_runs.measure(
+                    tasks, source=chosen.tasks.source, catalog=chosen.catalog, router=router, preset=preset,
+                    parameters=parameters, played=played,
+                    progress=lambda done, before=number * each: job.report(before + done),
+                )
+            )  # fmt: skip
+        return ids
+
+    begin(RUN, "Routing", each * len(asked), work)

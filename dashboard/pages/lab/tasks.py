@@ -1,0 +1,57 @@
+"""The tasks that everything on the Lab page is about: those that come with a catalog, of its labels, of a stored run, of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from core.app import App
+from core.domain.task import Task
+from core.shared.untrusted_text import one_line
+from dashboard.pages.lab.fields import select
+from dashboard.ui.url_state import UrlState
+
+OWN_FILE, LABELS, STORED = "a file of mine", "the labels of this catalog", "stored:"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSet:
+    """Labelled tasks, what the URL calls them, and where they are from."""
+
+    option: str
+    source: str
+    tasks: tuple[Task, ...]
+
+
+def choose_tasks(
+    app: App, where: DeltaGenerator, state: UrlState, linked: Mapping[str, str], catalog: str
+) -> TaskSet | None:
+    """The chosen tasks; None where a file is still to be given. Raises WayfareError where they cannot be read."""
+    shipped = app.lab.task_sets(catalog)
+    stored = {f"{STORED}{one}": source for one, source in app.lab_runs.task_sets(catalog).items()}
+    labels = [LABELS] if app.feedback.queries(catalog) else []
+
+    def shown(option: str) -> str:
+        return f"{one_line(stored[option], 60)} (stored)" if option in stored else option
+
+    option = select(
+        where, state, linked, "tasks", "Tasks", [*shipped, *stored, *labels, OWN_FILE], show=shown, width=300,
+        note="Labelled tasks: sub-tasks with the tools that can do them. Those of stored runs are kept with the runs.",
+    )  # fmt: skip
+    if option in shipped:
+        return TaskSet(option, option, app.lab.read_tasks(shipped[option]))
+    if option in stored:
+        tasks = app.lab_runs.stored_tasks(option.removeprefix(STORED), stored[option])
+        return TaskSet(option, stored[option], tasks)
+    if option == LABELS:
+        return TaskSet(option, LABELS, app.lab.parse_tasks(app.feedback.export(catalog).encode(), source=LABELS))
+    file = st.file_uploader(
+        'Labelled tasks, JSON Lines: {"id": "miles", "subtask": "convert 300 miles", "relevant": ["server::tool"]}',
+        key="lab:file",
+    )
+    if file is None:
+        return None
+    return TaskSet(option, file.name, app.lab.parse_tasks(file.getvalue(), source=file.name))

@@ -1,0 +1,115 @@
+"""The Lab page: labelled tasks over routers and parameters, stored runs compared, task by task, and sweeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from core.app import App
+from core.domain.params import Parameters
+from core.services.lab import RANKED
+from core.shared.errors import WayfareError
+from dashboard.pages.lab.fields import select
+from dashboard.pages.lab.job import RUN, job_panel, taken
+from dashboard.pages.lab.leaderboard import leaderboard
+from dashboard.pages.lab.names import run_names
+from dashboard.pages.lab.run import Chosen, run_form
+from dashboard.pages.lab.tasks import choose_tasks
+from dashboard.session import current_app, first_catalog
+from dashboard.ui.index_progress import show_preparing
+from dashboard.ui.knobs import knob_panel, read_knobs, start_knobs
+from dashboard.ui.preset_choice import preset_choice
+from dashboard.ui.query_form import DEFAULT_ROUTER
+from dashboard.ui.text import escaped
+from dashboard.ui.url_state import UrlState
+
+RUNS = "Runs"
+VIEWS = (RUNS,)
+OF_VIEWS = ("also", "measure", "runs")
+
+
+def page() -> None:
+    """Draw the page from the URL's state, and write the state back."""
+    app, state = current_app(), UrlState("lab")
+    linked = state.begin()
+    row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    catalogs = [info.name for info in app.catalogs.infos()]
+    catalog = select(row, state, linked, "catalog", "Catalog", catalogs, start=first_catalog(), width=170)
+    router, parameters = _sidebar(app, state, linked)
+    texts = {name: linked.get(name, "") for name in (*OF_VIEWS, "tasks")} | {
+        "catalog": "" if catalog == first_catalog() else catalog,
+        "router": "" if router == DEFAULT_ROUTER else router,
+        **{name: str(value) for name, value in parameters.changed().items()},
+        "n": str(parameters.values()["n"]),
+    }
+    try:
+        tasks = choose_tasks(app, row, state, linked, catalog)
+        view = _view(state, linked)
+        texts |= {"view": "" if view == RUNS else view}
+        if tasks is None:
+            st.info("Give a file of labelled tasks to measure routers over them.", icon=":material/upload_file:")
+        else:
+            show_preparing(app, catalog, decides=True)
+            job_panel()
+            chosen = Chosen(catalog, tasks, router, parameters)
+            texts |= {"tasks": tasks.option, **_body(app, state, linked, view, chosen)}
+    except WayfareError as error:
+        st.error(escaped(str(error), 600), icon=":material/error:")
+    state.end(texts)
+
+
+def _sidebar(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[str, Parameters]:
+    """The router whose knobs are there, and its parameters."""
+    titles = {router.id: router.title for router in app.routing.routers()}
+    with st.sidebar:
+        router = select(
+            st.container(),
+            state,
+            linked,
+            "router",
+            "Router",
+            list(titles),
+            start=DEFAULT_ROUTER,
+            show=titles.__getitem__,
+        )
+        defaults, prefix = app.routing.parameters(router), knob_prefix(router)
+        problems = start_knobs(defaults, {"n": RANKED, **linked}, prefix)
+        preset_choice(defaults, prefix)
+        knob_panel(defaults, prefix, None)
+    for problem in problems:
+        st.warning(f"The link was not taken whole: {escaped(problem)}", icon=":material/link_off:")
+    return router, read_knobs(defaults, prefix)
+
+
+def _view(state: UrlState, linked: Mapping[str, str]) -> str:
+    key, wanted = state.key("view"), linked.get("view", RUNS)
+    st.session_state.setdefault(key, wanted if wanted in VIEWS else RUNS)
+    return st.segmented_control("View", VIEWS, key=key, required=True, label_visibility="collapsed") or RUNS
+
+
+def _body(app: App, state: UrlState, linked: Mapping[str, str], view: str, chosen: Chosen) -> dict[str, str]:
+    """A view of the page; what it puts into the URL."""
+    texts: dict[str, str] = {}
+    if view == RUNS:
+        texts |= run_form(app, state, linked, chosen)
+    if ids := taken(RUN):
+        st.success(f"Stored as {', '.join(id_[:8] for id_ in ids)}.", icon=":material/check:")
+        others = [one for one in st.session_state.get(state.key("runs"), []) if one not in ids]
+        st.session_state[state.key("runs")] = [*ids, *others]
+    runs = app.lab_runs.over(chosen.catalog, chosen.tasks.tasks)
+    if not runs:
+        st.info(
+            "No run over these tasks is stored yet: choose routers and press Run, or use wayfare bench.",
+            icon=":material/science:",
+        )
+        return texts
+    names = run_names(app, runs)
+    if view == RUNS:
+        texts |= leaderboard(app, state, linked, runs, names, chosen.tasks.tasks)
+    return texts
+
+
+def knob_prefix(router: str) -> str:
+    """The prefix of a router's knobs in the session."""
+    return f"lab.knob.{router}"
