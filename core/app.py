@@ -20,6 +20,7 @@ from core.mcp_bridge.lazy_pool import LazyPool
 from core.mcp_bridge.secrets import SecretVault
 from core.network.saved import NetworkProfiles
 from core.planning.environment import planners
+from core.services.agent import AgentService
 from core.services.attention import AttentionService
 from core.services.calibrations import CalibrationService
 from core.services.calls import CallService
@@ -75,6 +76,7 @@ class App:
     sweeps: SweepService
     replay: ReplayService
     attention: AttentionService
+    agent: AgentService
     networks: NetworkProfiles
     pool: LazyPool
 
@@ -160,6 +162,7 @@ def build_app(
         rng=np.random.default_rng(chosen.seed),
         virtual_folder=chosen.virtual_folder,
     )
+    attention = AttentionService(catalogs, pool.get, virtual_folder=chosen.virtual_folder)
     lab = LabService(routing, catalogs, calls)
     lab_runs = LabRunService(store, catalogs, lab, routing, chosen.now)
     return App(
@@ -192,7 +195,8 @@ def build_app(
         lab_runs=lab_runs,
         sweeps=SweepService(store, catalogs, routing, lab_runs, chosen.now),
         replay=ReplayService(store, catalogs, routing),
-        attention=AttentionService(catalogs, pool.get, virtual_folder=chosen.virtual_folder),
+        attention=attention,
+        agent=AgentService(catalogs, routing, calls, attention, known_planners),
         networks=networks,
         pool=pool,
     )

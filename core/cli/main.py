@@ -20,6 +20,7 @@ COMMANDS = {  # name: module of core.cli and the command in it; loaded when it i
     "discover": ("catalogs", "discover"),
     "route": ("routing", "route"),
     "call": ("calling", "call"),
+    "agent": ("agent", "agent"),
     "mcp": ("endpoint", "mcp"),
     "virtual": ("virtual", "virtual"),
     "multiply": ("virtual", "multiply"),

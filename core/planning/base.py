@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from core.planning.turns import Action, Turn
 from core.planning.usage import Usage
 
 
@@ -94,4 +95,8 @@ class Planner(Protocol):
 
     def select(self, question: str, cards: Sequence[Card], count: int) -> Selection:
         """At most `count` of the cards, best first; none where nothing offered can do it."""
+        ...
+
+    def act(self, turn: Turn) -> Action:
+        """The next action of the agent loop, EHRR Algorithm 1, line 3."""
         ...

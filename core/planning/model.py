@@ -7,9 +7,10 @@ same question is sent once: replies are cached by everything that was sent.
 from __future__ import annotations
 
 import hashlib
+import json
 import threading
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from cachetools import LRUCache
 
@@ -18,6 +19,7 @@ from core.planning import prompts
 from core.planning.base import Card, Complexity, Selection, SubQuery, ToolRequest
 from core.planning.endpoint import Endpoint, Message
 from core.planning.model_replies import ModelReply, one_line
+from core.planning.turns import Action, Turn
 from core.planning.usage import Meter, Usage
 from core.shared.errors import PlannerError
 
@@ -26,6 +28,7 @@ CARDS_SHOWN, CARD_CHARACTERS = 50, 400
 SERVERS_SHOWN, SERVER_CHARACTERS = 10, 300
 SERVER_SUMMARY_CHARACTERS = 2_000
 LINE_CHARACTERS, PART_CHARACTERS = 300, 1_000
+SAID_CHARACTERS, ANSWER_CHARACTERS = 4_000, 4_000
 REPLIES_CACHED = 4096  # a summary for each of many servers among them
 
 R = TypeVar("R", bound=ModelReply)
@@ -107,8 +110,38 @@ class ModelPlanner:
             ids, f"{one_line(reply.reason, LINE_CHARACTERS)}{refused}".strip() or "No reason given.", invented
         )
 
-    def _ask(self, kind: type[R], task: str, data: Mapping[str, str | int | Sequence[object]]) -> R:
-        message = Message(prompts.RULES, prompts.with_data(task, data), kind.model_json_schema(), kind.__name__.lower())
+    def act(self, turn: Turn) -> Action:
+        """See `Planner.act`. A tool that was not offered is counted; whether it may be called is the loop's to say."""
+        data: dict[str, str | int | Sequence[object]] = {
+            "question": _cut(turn.question),
+            "subtask": _cut(turn.subtask),
+            "last": turn.last,
+            "rounds_left": turn.rounds_left,
+            "summaries": turn.summaries,
+            "offered": [{"id": tool.id, **tool.definition()} for tool in turn.offered],
+            "nothing_offered_because": "" if turn.offered else turn.reason,
+            "attempts": [{"tool": a.tool, "error": a.error, "said": a.said[:SAID_CHARACTERS]} for a in turn.attempts],
+            "earlier": [{"subtask": text, "result": said[:SAID_CHARACTERS]} for text, said in turn.earlier],
+        }
+        reply = self._ask(replies.ActionReply, prompts.ACT, data, prompts.AGENT_RULES)
+        if reply.action == "execute":
+            self._meter.invented(reply.tool not in {tool.id for tool in turn.offered})
+        return Action(
+            reply.action,
+            reply.words.strip()[:ANSWER_CHARACTERS],
+            reply.tool,
+            _arguments(reply.arguments_json),
+            one_line(reply.subtask, PART_CHARACTERS),
+        )
+
+    def _ask(
+        self,
+        kind: type[R],
+        task: str,
+        data: Mapping[str, str | int | Sequence[object]],
+        rules: str = prompts.RULES,
+    ) -> R:
+        message = Message(rules, prompts.with_data(task, data), kind.model_json_schema(), kind.__name__.lower())
         key = hashlib.sha256(f"{kind.__name__}\0{message.user}".encode()).hexdigest()
         cached = self._cached(key)
         if isinstance(cached, kind):
@@ -142,3 +175,13 @@ class ModelPlanner:
 
 def _cut(question: str) -> str:
     return question.strip()[:QUESTION_CHARACTERS]
+
+
+def _arguments(text: str) -> dict[str, Any] | None:
+    """The arguments that a model wrote, None where they are no JSON object."""
+    try:
+        values = json.loads(text or "{}")
+        json.dumps(values, allow_nan=False)
+    except (ValueError, RecursionError):
+        return None
+    return cast("dict[str, Any]", values) if isinstance(values, dict) else None

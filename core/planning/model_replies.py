@@ -13,7 +13,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -91,6 +91,16 @@ class Chosen(ModelReply):
 
     tools: list[str]
     reason: str
+
+
+class ActionReply(ModelReply):
+    """The next action; arguments are one JSON object as text, because strict schemas take no open object."""
+
+    action: Literal["route", "execute", "stop"]
+    tool: str
+    arguments_json: str
+    subtask: str
+    words: str
 
 
 def one_line(text: str, limit: int) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.planning import complexity, decomposition, selection
+from core.planning import acting, complexity, decomposition, selection
 from core.planning import rewriting as wording
 from core.planning.base import Card, Complexity, Selection, SubQuery, ToolRequest
+from core.planning.turns import Action, Turn
 from core.planning.usage import Usage
 
 
@@ -47,3 +48,7 @@ class RulesPlanner:
     def select(self, question: str, cards: Sequence[Card], count: int) -> Selection:
         """See `Planner.select`."""
         return selection.select(question, cards, count)
+
+    def act(self, turn: Turn) -> Action:
+        """See `Planner.act`."""
+        return acting.act(turn)

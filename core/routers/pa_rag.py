@@ -17,10 +17,10 @@ from dataclasses import dataclass, replace
 
 from core.domain.decision import Stage
 from core.domain.params import Range, knob
+from core.planning.arguments import QuestionLiterals, missing_arguments, missing_note
 from core.planning.base import SubQuery
 from core.reranking import NONE
 from core.routers.aggregation import aggregated
-from core.routers.arguments import QuestionLiterals, missing_arguments, missing_note
 from core.routers.base import Router, RoutingResult
 from core.routers.cascade import Cascade, CascadeParameters, Pruned, functional_summary
 from core.routers.context import Query, RoutingContext

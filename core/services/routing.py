@@ -61,17 +61,19 @@ class RoutingService:
         record: bool = True,
         origin: str = "console",
         visitor: str = "",
+        seen: Sequence[str] = (),
         anew: bool = False,
     ) -> Decision:
         """One decision; recorded as an event unless told otherwise. The same query over unchanged statistics gives the
         same decision again, recorded once; `anew` makes and records another one. `visitor` is whose parameters changed,
-        where they differ from the last ones.
+        where they differ from the last ones; `seen` are tools whose output the agent has, for a router that knows its state.
         """
         algorithm = self._router(router)
         chosen = algorithm.checked(parameters)
         if not record:
             return self.decide(subtask, self._context(catalog, chosen), router, chosen, server_hint=server_hint)
         set_by = ChosenParameters(chosen, origin, visitor)
+        chosen = algorithm.having_seen(chosen, seen)
         return self._recorded(algorithm, subtask, catalog, chosen, set_by, server_hint=server_hint, anew=anew)
 
     def decide(

@@ -19,9 +19,9 @@ from core.domain.decision import Decision
 from core.domain.task import Task
 from core.importers.shipped_catalogs import SAMPLE
 from core.lab.levels import node_set_f1, node_set_precision, node_set_recall
+from core.planning.arguments import QuestionLiterals, missing_arguments
 from core.planning.base import SubQuery
 from core.planning.rules import RulesPlanner
-from core.routers.arguments import QuestionLiterals, missing_arguments
 from core.routers.pa_rag import PaRag
 from tests.benchmarks.attending import LIVE
 from tests.benchmarks.levelling import Variant, asking, live_questions, opened_store

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.routers.arguments import QuestionLiterals, missing_arguments
+from core.planning.arguments import QuestionLiterals, missing_arguments
 
 MAIL = {"type": "string", "format": "email"}
 

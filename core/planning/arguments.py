@@ -79,8 +79,16 @@ class QuestionLiterals:
 
     def has(self, kind: str, schema: Mapping[str, Any]) -> bool:
         """Whether a value of a kind, or of one that may stand for it, satisfies the schema."""
-        found = [value for each in (kind, *_ALSO.get(kind, ())) for value in self.values[each]]
+        found = self.of_kind(kind)
         return bool(found) if kind == "date or time" else any(map(_admitting(schema), found))
+
+    def of_kind(self, kind: str) -> tuple[Any, ...]:
+        """The values of a kind, then those of the kinds that may stand for it."""
+        return tuple(dict.fromkeys(value for each in (kind, *_ALSO.get(kind, ())) for value in self.values[each]))
+
+    def chosen(self, choices: Sequence[object]) -> tuple[object, ...]:
+        """Which of the choices the question names."""
+        return tuple(choice for choice in choices if _padded(words(str(choice))) in self.words)
 
 
 def missing_arguments(schema: Mapping[str, Any] | None, literals: QuestionLiterals) -> tuple[str, ...]:
@@ -116,11 +124,20 @@ def _missing(name: str, schema: object, literals: QuestionLiterals) -> str:
         return _missing_choice(asked["enum"], literals)
     if asked.get("type") == "array":
         return _missing(name.removesuffix("s"), asked.get("items"), literals)
-    kind = _kind(name, asked)
-    return "" if not kind or literals.has(kind, asked) else f"{_ARTICLES.get(kind, 'a')} {kind}"
+    kind = literal_kind(name, asked)
+    return "" if not kind or literals.has(kind, asked) else kind_note(kind)
 
 
-def _kind(name: str, schema: Mapping[str, Any]) -> str:
+def kind_note(kind: str) -> str:
+    """A kind with its article.
+
+    >>> kind_note("e-mail address"), kind_note("number")
+    ('an e-mail address', 'a number')
+    """
+    return f"{_ARTICLES.get(kind, 'a')} {kind}"
+
+
+def literal_kind(name: str, schema: Mapping[str, Any]) -> str:
     """The kind of literal that an argument takes; empty where free text or a structure does."""
     if schema.get("type") in ("integer", "number"):
         return "number"
@@ -131,8 +148,15 @@ def _kind(name: str, schema: Mapping[str, Any]) -> str:
 
 
 def _missing_choice(choices: Sequence[object], literals: QuestionLiterals) -> str:
-    if any(_padded(words(str(choice))) in literals.words for choice in choices):
-        return ""
+    return "" if literals.chosen(choices) else choice_note(choices)
+
+
+def choice_note(choices: Sequence[object]) -> str:
+    """What an argument with choices takes.
+
+    >>> choice_note(["png", "svg"])
+    'one of "png", "svg"'
+    """
     shown = ", ".join(json.dumps(choice, ensure_ascii=False) for choice in choices[:CHOICES_SHOWN])
     return f"one of {shown}{', …' if len(choices) > CHOICES_SHOWN else ''}"
 

@@ -1,0 +1,175 @@
+"""`wayfare agent`: the loop of ROUTE, EXECUTE and STOP over a question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from core.cli.opening import opened
+from core.cli.options import (
+    catalog_option,
+    common,
+    preset_option,
+    print_json,
+    printable,
+    set_option,
+    settings_of,
+)
+from core.domain.agent_run import AgentEvent, Executed, Routed, Stopped
+from core.services.agent import ROUNDS, AgentRun, AgentTask
+from core.shared import units
+from core.shared.errors import PlannerError, WayfareError
+from core.shared.untrusted_text import visible
+
+SAID_CHARACTERS = 2_000
+CANDIDATES_SHOWN = 3
+PLANNERS = {"rules": "rules", "llm": "model"}  # as routers call them
+
+
+@click.command()
+@click.argument("text")
+@click.option(
+    "--planner", type=click.Choice([*PLANNERS]), default="rules", show_default=True,
+    help="Who splits the question, chooses tools and fills arguments: rules, or the model that WAYFARE_LLM_MODEL names.",
+)  # fmt: skip
+@click.option("--router", default="ehrr", show_default=True, help="The routing algorithm.")
+@set_option
+@preset_option
+@click.option(
+    "--rounds", default=ROUNDS, show_default=True, type=click.IntRange(1, 100), help="Most actions for a sub-task."
+)
+@click.option(
+    "--budget-usd", type=click.FloatRange(min=0),
+    help="Nothing is called that costs more than what is left of it, or whose price is not known.",
+)  # fmt: skip
+@click.option("--live/--simulate", default=False, show_default=True, help="Really call tools that say they only read.")
+@click.option("--allow-writes", is_flag=True, help="With --live: call tools that may write, too.")
+@catalog_option
+@common
+def agent(
+    text: str,
+    planner: str,
+    router: str,
+    settings: tuple[str, ...],
+    preset: str,
+    rounds: int,
+    budget_usd: float | None,
+    live: bool,
+    allow_writes: bool,
+    catalog: str,
+    db: Path | None,
+    as_json: bool,
+) -> None:
+    """Work on a question: split it, route each sub-task, call its candidates until one ends well. Nothing is called without --live.
+
+    Example: wayfare agent "search the web for news on MCP and tell me the current time"
+    """
+    if allow_writes and not live:
+        raise WayfareError("--allow-writes lets --live call tools that may write; give --live with it.")
+    with opened(db) as app:
+        task = AgentTask(
+            text,
+            app.catalogs.open(catalog).name,
+            router,
+            app.routing.parameters(router, settings_of(settings), preset=preset),
+            PLANNERS[planner],
+            rounds,
+            budget_usd,
+            live,
+            allow_writes,
+        )
+        run = app.agent.start(task)
+        events: list[AgentEvent] = []
+        problem: PlannerError | None = None
+        try:
+            for event in run.events():
+                events.append(event)
+                if not as_json:
+                    click.echo(_line(event, run.planner))
+        except PlannerError as error:
+            problem = error
+        if as_json and (events or problem is None):
+            print_json(_document(task, run, events, problem))
+        elif events:
+            click.echo(_totals(run, events))
+    if problem is not None:
+        raise problem
+
+
+def _document(
+    task: AgentTask, run: AgentRun, events: Sequence[AgentEvent], problem: PlannerError | None
+) -> dict[str, Any]:
+    return {
+        "question": task.question,
+        "planner": run.planner,
+        "catalog": task.catalog,
+        "router": task.router,
+        "live": task.live,
+        "rounds": task.rounds,
+        "budget_usd": task.budget_usd,
+        "calls_usd": run.calls_usd,
+        "unpriced_calls": run.unpriced,
+        "model_usd": run.model_usd,
+        "model_tokens": run.model_tokens,
+        "events": [event.to_json() for event in events],
+        "problem": None if problem is None else str(problem),
+    }
+
+
+def _line(event: AgentEvent, planner: str) -> str:
+    """One event for the terminal. What tools say is indented and marked by >, what the planner says has its name."""
+    match event:
+        case Routed():
+            return _routed(event, planner)
+        case Executed():
+            return _executed(event, planner)
+        case Stopped():
+            return f"  STOP     {'done' if event.done else 'not done'}{_words(event.words, planner)}\n"
+
+
+def _routed(event: Routed, planner: str) -> str:
+    decision = event.decision
+    tools = [printable(decision.tools.ids[row]) for row in decision.candidates]
+    more = f", {len(tools) - CANDIDATES_SHOWN} more" if len(tools) > CANDIDATES_SHOWN else ""
+    found = f"{', '.join(tools[:CANDIDATES_SHOWN])}{more}" if tools else printable(decision.reason, SAID_CHARACTERS)
+    needs = f" (needs step {', '.join(str(need + 1) for need in event.needs)})" if event.needs else ""
+    tokens = decision.tokens
+    return (
+        f"{event.step + 1}. {printable(decision.subtask, SAID_CHARACTERS)}{needs}{_words(event.words, planner)}\n"
+        f"  ROUTE    {found}\n"
+        f"           decision {decision.id}, {units.seconds(decision.timings_ms['total'] / 1e3)}, "
+        f"{tokens['exposed']:,} tokens shown, {tokens['cached']:,} cached, of {tokens['baseline']:,}"
+    )
+
+
+def _executed(event: Executed, planner: str) -> str:
+    outcome = event.outcome
+    if outcome is None:
+        what = f"not called: {event.error.replace('_', ' ')}"
+    else:
+        mark = ", simulated" if outcome.simulated else ""
+        what = f"{outcome.kind.replace('_', ' ')}{mark}, {units.price(outcome.price_usd)}, {units.seconds(outcome.latency_s)}"
+    said = visible(event.said)
+    shown = said if len(said) <= SAID_CHARACTERS else f"{said[:SAID_CHARACTERS]}… [{len(said):,} characters]"
+    quoted = "\n".join(f"           > {line}" for line in shown.splitlines())
+    return f"  EXECUTE  {printable(event.tool)}: {what}{_words(event.words, planner)}\n{quoted}"
+
+
+def _words(words: str, planner: str) -> str:
+    return f"\n           {printable(planner)}: {printable(words, SAID_CHARACTERS)}" if words else ""
+
+
+def _totals(run: AgentRun, events: Sequence[AgentEvent]) -> str:
+    stops = [event for event in events if isinstance(event, Stopped)]
+    calls = [event for event in events if isinstance(event, Executed) and event.outcome is not None]
+    simulated = sum(event.outcome is not None and event.outcome.simulated for event in calls)
+    unpriced = f", {run.unpriced} of them unpriced" if run.unpriced else ""
+    model = f", model {units.price(run.model_usd)} for {run.model_tokens:,} tokens" if run.model_tokens else ""
+    left = "" if run.left_usd is None else f", {units.price(max(0.0, run.left_usd))} of the budget left"
+    return (
+        f"{sum(event.done for event in stops)} of {len(stops)} sub-tasks done. Calls: {len(calls)} "
+        f"({simulated} simulated{unpriced}) for {units.price(run.calls_usd)}{model}{left}."
+    )

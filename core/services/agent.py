@@ -1,0 +1,224 @@
+"""The agent loop, EHRR Algorithm 1: a planner takes a question apart, then routes, executes and stops, sub-task by sub-task."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from core.domain.agent_run import AgentEvent, Executed, Routed, Stopped
+from core.domain.catalog import Server, Tool
+from core.domain.decision import Decision
+from core.domain.outcome import CallMode, Outcome, ToolCall
+from core.domain.params import Parameters
+from core.planning.base import Planner, SubQuery
+from core.planning.environment import chosen_planner
+from core.planning.turns import MAY_WRITE, Action, Attempt, Turn
+from core.services.attention import AttentionService
+from core.services.calls import CallService
+from core.services.catalogs import CatalogService
+from core.services.decision_log import AGENT
+from core.services.routing import RoutingService
+from core.shared import units
+from core.shared.errors import UnknownNameError
+from core.shared.json_schema import argument_problems
+
+CLIENT = "wayfare agent"
+"""The client that its decisions and calls are recorded under."""
+ROUNDS = 3
+UNAVAILABLE, INVALID, OVER_BUDGET = "tool_not_available", "invalid_arguments", "over_budget"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentTask:
+    """What to do, and how far to go: at most `rounds` actions for a sub-task once it is routed, calls and model within `budget_usd`.
+
+    Without `live` nothing is called and outcomes are drawn; with it tools that say that they only read are, with `may_write` all.
+    """
+
+    question: str
+    catalog: str
+    router: str = "ehrr"
+    parameters: Parameters | None = None
+    planner: str = "rules"
+    rounds: int = ROUNDS
+    budget_usd: float | None = None
+    live: bool = False
+    may_write: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AgentService:
+    """Runs the loop over the services that pages and the endpoint use: what it decides and calls is recorded, and teaches."""
+
+    catalogs: CatalogService
+    routing: RoutingService
+    calls: CallService
+    attention: AttentionService
+    planners: Mapping[str, Planner]
+
+    def start(self, task: AgentTask) -> AgentRun:
+        """A run that has not begun. Raises PlannerError where there is no model."""
+        return AgentRun(self, task, chosen_planner(self.planners, task.planner))
+
+
+class AgentRun:
+    """One question. Iterate over `events`: who stops to iterate stops the loop. The totals grow meanwhile."""
+
+    def __init__(self, services: AgentService, task: AgentTask, planner: Planner) -> None:
+        self.planner = planner.name
+        self.calls_usd = 0.0
+        self.unpriced = 0
+        """Calls without a known price."""
+        self._services = services
+        self._task = task
+        self._planner = planner
+        self._before = planner.usage
+        self._results: dict[int, tuple[str, str]] = {}  # of the steps that were done: sub-task and what it brought
+        self._seen: list[str] = []
+
+    @property
+    def model_usd(self) -> float | None:
+        """What the model took; None where its price is not known."""
+        before, now = self._before.cost_usd, self._planner.usage.cost_usd
+        if self._planner.usage.calls == self._before.calls:
+            return 0.0
+        return None if before is None or now is None else now - before
+
+    @property
+    def model_tokens(self) -> int:
+        """Tokens that went to the model and came back."""
+        before, now = self._before, self._planner.usage
+        return now.input_tokens + now.output_tokens - before.input_tokens - before.output_tokens
+
+    @property
+    def left_usd(self) -> float | None:
+        """What is left of the budget, as far as prices are known; None without one."""
+        if self._task.budget_usd is None:
+            return None
+        return self._task.budget_usd - self.calls_usd - (self.model_usd or 0.0)
+
+    def events(self) -> Iterator[AgentEvent]:
+        """The loop. Raises PlannerError where the model cannot answer: what was done until then is done."""
+        parts = self._planner.decompose(self._task.question)
+        for step, part in enumerate(parts):
+            yield from self._step(step, part, last=step == len(parts) - 1)
+
+    def _step(self, step: int, part: SubQuery, *, last: bool) -> Iterator[AgentEvent]:
+        """One sub-task until STOP."""
+        decision = self._route(part.text)
+        yield Routed(step, part.needs, decision)
+        if lacking := [str(need + 1) for need in part.needs if need not in self._results]:
+            yield Stopped(step, False, f"It needs what step {' and '.join(lacking)} should have brought.")
+            return
+        attempts: list[Attempt] = []
+        action = Action("stop")
+        for left in range(self._task.rounds, -1, -1):
+            action = self._next(self._turn(decision, attempts, left, last=last))
+            if action.kind == "stop":
+                break
+            if not left:
+                action = Action("stop", f"Not done within {self._task.rounds} rounds.")
+            elif action.kind == "route":
+                decision = self._route(action.subtask or part.text)
+                yield Routed(step, part.needs, decision, action.words)
+            else:
+                executed = replace(self._executed(decision, action), step=step, words=action.words)
+                yield executed
+                attempts.append(Attempt(executed.tool, executed.said, executed.error))
+                if not executed.error:
+                    self._results[step] = (part.text, executed.said)
+                    self._seen.append(executed.tool)
+        yield Stopped(step, step in self._results, action.words)
+
+    def _route(self, subtask: str) -> Decision:
+        task = self._task
+        return self._services.routing.route(
+            subtask, catalog=task.catalog, router=task.router, parameters=task.parameters,
+            origin=AGENT, visitor=CLIENT, seen=tuple(self._seen), anew=True,
+        )  # fmt: skip
+
+    def _turn(self, decision: Decision, attempts: list[Attempt], left: int, *, last: bool) -> Turn:
+        shown = self._services.attention.before_model(decision)
+        return Turn(
+            self._task.question,
+            decision.subtask,
+            tuple(schema.tool for schema in shown.schemas),
+            decision.reason,
+            tuple(attempts),
+            tuple(self._results.values()),
+            shown.summaries,
+            left,
+            last,
+        )
+
+    def _next(self, turn: Turn) -> Action:
+        """What the planner decides; a model is not asked where nothing is left to pay it with."""
+        if self._planner.usage.model and self.left_usd is not None and self.left_usd <= 0:
+            return Action("stop", "The budget is spent.")
+        return self._planner.act(turn)
+
+    def _executed(self, decision: Decision, action: Action) -> Executed:
+        """EXECUTE: a recorded call, or the error that says why there is none."""
+        arguments = action.arguments or {}
+        if objection := self._named_wrong(decision, action) or self._not_allowed(action.tool):
+            error, said = objection
+            return Executed(0, decision.id, action.tool, arguments, said, error)
+        server, tool = _names(action.tool)
+        outcome = self._called(ToolCall(server, tool, arguments, catalog=self._task.catalog, decision_id=decision.id))
+        error = "" if outcome.kind.success else outcome.kind.value
+        return Executed(0, decision.id, action.tool, arguments, _said(outcome), error, outcome)
+
+    def _named_wrong(self, decision: Decision, action: Action) -> tuple[str, str] | None:
+        """What is wrong with the tool's name or the arguments: an error, and what to say of it."""
+        if unavailable := self._services.attention.after_model(decision, action.tool):
+            return UNAVAILABLE, json.dumps(unavailable, ensure_ascii=False)
+        try:
+            _, tool = self._services.catalogs.catalog(self._task.catalog).find(*_names(action.tool))
+        except UnknownNameError as error:
+            return UNAVAILABLE, str(error)
+        if action.arguments is None:
+            return INVALID, "The arguments are not one JSON object."
+        problems = argument_problems(tool.input_schema, action.arguments)
+        said = "; ".join(f"{name or 'arguments'} {text}" for name, text in problems.items())
+        return (INVALID, said) if said else None
+
+    def _not_allowed(self, tool_id: str) -> tuple[str, str] | None:
+        """Why the person does not let the call be made."""
+        catalog = self._services.catalogs.catalog(self._task.catalog)
+        server, tool = catalog.find(*_names(tool_id))
+        if self._task.live and not (self._task.may_write or _only_reads(server, tool)):
+            said = f"{tool_id} does not say that it only reads, and was not called; --allow-writes lets it be called."
+            return MAY_WRITE, said
+        price = float(self._services.catalogs.statistics(catalog.name).tools.price_usd[catalog.tool_row[tool_id]])
+        left = self.left_usd
+        if left is not None and not price <= left:  # NaN is no price: such a call may cost anything
+            return (
+                OVER_BUDGET,
+                f"{tool_id} was not called: {units.price(price)}, of the budget {units.price(left)} are left.",
+            )
+        return None
+
+    def _called(self, call: ToolCall) -> Outcome:
+        mode = CallMode.REAL if self._task.live else CallMode.DRAWN
+        outcome = self._services.calls.start(call, mode=mode, origin=AGENT, client=CLIENT).report().outcome
+        self.calls_usd += outcome.price_usd or 0.0
+        self.unpriced += outcome.price_usd is None
+        return outcome
+
+
+def _names(tool_id: str) -> tuple[str, str]:
+    """Server and tool of `server::tool`."""
+    server, _, tool = tool_id.partition("::")
+    return server, tool
+
+
+def _only_reads(server: Server, tool: Tool) -> bool:
+    """Whether a call changes nothing real: the tool says so, or its server is played."""
+    return tool.hints.read_only is True or (server.virtual and server.connection is None)
+
+
+def _said(outcome: Outcome) -> str:
+    """What a call brought, in the tool's own words; other blocks by their kind."""
+    blocks = (block.text or f"[{' '.join(filter(None, (block.kind, block.mime_type)))}]" for block in outcome.content)
+    return outcome.error or "\n".join(blocks) or "The tool ended well and gave no result."
