@@ -142,6 +142,10 @@ class LabRunService:
         """The newest runs of a catalog over exactly these tasks, wherever they came from, newest first."""
         return self._store.lab_runs.newest(LISTED, catalog=catalog, tasks_fingerprint=fingerprint(tasks_text(tasks)))
 
+    def same_tasks(self, found: LabConditions, tasks: Sequence[Task]) -> bool:
+        """Whether a stored run or sweep is over exactly these tasks."""
+        return found.tasks_fingerprint == fingerprint(tasks_text(tasks))
+
     def task_sets(self, catalog: str) -> Mapping[str, str]:
         """The fingerprints of the tasks of stored runs of a catalog that did not come with it, each with where they came from."""
         shipped = {_shipped_fingerprint(path) for path in self._lab.task_sets(catalog).values()}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from functools import partial
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
 from dashboard.pages.lab.job import JOB, RUN, Job, Stopped
-from tests.dashboard.harness import TIMEOUT_S, app_with, checked, open_page, press, text_of, titles
+from tests.dashboard.harness import TIMEOUT_S, app_with, charts, checked, open_page, press, text_of, titles
 
 CATALOG = {
     "servers": [
@@ -123,3 +124,75 @@ def test_stored_runs_of_the_same_tasks_are_ranked_and_tested(app: App) -> None:
     assert test["p (Holm)"] == "0.250"  # 2^4 signs: those of the 3 differences all alike, twice
     assert [title.split(",")[0] for title in titles(page)] == ["Success@1", "Solved"]
     assert "as now" in board["catalog"].tolist()
+
+
+def test_tasks_are_compared_with_a_baseline_and_open_both_decisions(app: App) -> None:
+    base, mine = stored(app, "ehrr", budget_usd=0.0), stored(app, "rag_mcp")
+    link = {"tasks": f"stored:{app.lab_runs.find(base).tasks_fingerprint}", "base": base, "against": mine}
+    page = visit(view="Task by task", measure="hit@1", **link)
+    rows = table(page, "rank then").to_dict("records")
+    assert [row[""] for row in rows] == [
+        "▼ lost",
+        "▲ won",
+        "▲ won",
+        "▲ won",
+        "= same",
+    ]  # without money nothing is tried
+    read = next(row for row in rows if row["sub-task"] == "read a file")
+    assert read["base"] == "/?q=read+a+file&hint=files&catalog=small&router=ehrr&n=10&budget_usd=0.0"
+    assert parse_qs(urlsplit(read["both"]).query)["with"] == ["ehrr~n=10~budget_usd=0.0,rag_mcp~n=10"]
+    assert "1 × not in the catalog" in text_of(page)
+    failed = visit(view="Task by task", show="failed", **link)
+    assert table(failed, "rank then")["why it failed"].tolist() == [
+        "not refused",
+        "not in the catalog",
+    ]
+    failed.text_input(key="lab.find").set_value("nowhere").run()
+    assert "choose another filter" in text_of(failed)
+
+
+def test_one_run_has_no_baseline(app: App) -> None:
+    run = stored(app, "rag_mcp")
+    page = visit(view="Task by task", tasks=f"stored:{app.lab_runs.find(run).tasks_fingerprint}")
+    assert "no baseline" in text_of(page)
+
+
+def test_a_sweep_is_drawn_its_point_applied_and_taken_back(app: App) -> None:
+    page = given(visit(view="Sweep", axis1="budget_usd:0:0.01:2"))
+    assert "2 points over 5 tasks" in text_of(page)
+    page = finished(press(page, "lab:sweep"))
+    (chart,) = charts(page)
+    assert (chart["data"][0]["x"], chart["data"][0]["customdata"]) == ([0.0, 0.01], ["0", "1"])
+    (sweep,) = app.lab_runs.sweeps()
+    assert page.query_params["sweep"] == sweep.id
+    assert app.sweeps.document(sweep.id)["points"][0]["success_rate"] == chart["data"][0]["y"][0]
+
+    page = checked(page.selectbox(key=f"lab.point.{sweep.id}").set_value("0").run())  # without money
+    page = finished(press(page, "lab:change"))
+    assert "budget_usd None → 0" in text_of(page)
+    assert "**1 won**: fly to the moon" in text_of(page)
+    assert app.lab_runs.runs() == (), "looking stores nothing"
+    lost = text_of(page).split("**3 lost**")[1]
+    assert all(subtask in lost for subtask in ("read a file", "write a file", "send a letter"))
+
+    page = press(page, "lab:apply")
+    assert page.query_params["budget_usd"] == "0.0"
+    assert "The knobs are at this point." in text_of(page)
+    page = press(page, "lab:undo-button")
+    assert "budget_usd" not in page.query_params
+    assert "lab:undo-button" not in [button.key for button in page.button]
+
+
+def test_two_knobs_make_a_map_and_one_knob_twice_is_one_axis(app: App) -> None:
+    page = given(visit(view="Sweep", router="ehrr", axis1="auction", axis2="k:1:3:3", by="mrr"))
+    page = finished(press(page, "lab:sweep"))
+    (chart,) = charts(page)
+    assert chart["data"][0]["type"] == "heatmap"
+    assert chart["data"][0]["customdata"] == [["0", "3"], ["1", "4"], ["2", "5"]]  # a row for each k
+    page = checked(page.selectbox(key="lab.axis2").set_value("auction").run())
+    assert "2 points over" in text_of(page)
+
+
+def test_a_sweep_of_other_tasks_is_not_shown(app: App) -> None:
+    page = given(visit(view="Sweep", sweep="0123"))
+    assert "press Sweep" in text_of(page)

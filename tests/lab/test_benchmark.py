@@ -122,3 +122,22 @@ def test_each_mean_has_its_interval() -> None:
 )
 def test_nearest_rank(values, percent, expected) -> None:
     assert percentile(values, percent) == expected
+
+
+def test_a_task_that_failed_knows_the_stage_that_dropped_its_most_similar_right_tool() -> None:
+    tasks = [
+        possible("found", "s::a"), possible("lost", "s::a", "s::b", "s::c"), possible("gone", "t::x"), Task("none", "none")
+    ]  # fmt: skip
+    run = run_benchmark("fake", {}, tasks, answering({"found": ("s::c", "s::a"), "none": ("s::a",)}))
+    assert [task.dropped_by for task in run.tasks] == [
+        "",
+        DROPS[1].value,
+        ABSENT,
+        "",
+    ]  # of the three, s::b is most similar
+    assert [sorted(task.to_json()) == sorted(("rank", "right", "candidates")) for task in run.tasks] == [
+        True,
+        False,
+        False,
+        True,
+    ]

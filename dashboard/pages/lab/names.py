@@ -28,8 +28,8 @@ MEASURE_WORDS = {
 REASONS = {
     **{str(drop): words for drop, words in DROPPED.items()},
     ABSENT: "not in the catalog",
-    NOT_FIRST: "a right tool is a candidate, not the first",
-    NOT_REFUSED: "not refused, though nothing can do it",
+    NOT_FIRST: "behind another candidate",
+    NOT_REFUSED: "not refused",
     UNKNOWN: "the run does not say",
 }
 

@@ -34,6 +34,11 @@ class Chosen:
         return preset_of(self.parameters) or DEFAULT_PRESET
 
 
+def knob_prefix(router: str) -> str:
+    """The prefix of a router's knobs in the session."""
+    return f"lab.knob.{router}"
+
+
 def run_form(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen) -> dict[str, str]:
     """The row with the button; what it puts into the URL."""
     titles = {router.id: router.title for router in app.routing.routers()}

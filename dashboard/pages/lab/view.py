@@ -14,7 +14,9 @@ from dashboard.pages.lab.fields import select
 from dashboard.pages.lab.job import RUN, job_panel, taken
 from dashboard.pages.lab.leaderboard import leaderboard
 from dashboard.pages.lab.names import run_names
-from dashboard.pages.lab.run import Chosen, run_form
+from dashboard.pages.lab.run import Chosen, knob_prefix, run_form
+from dashboard.pages.lab.sweep import sweeps
+from dashboard.pages.lab.task_by_task import task_by_task
 from dashboard.pages.lab.tasks import choose_tasks
 from dashboard.session import current_app, first_catalog
 from dashboard.ui.index_progress import show_preparing
@@ -24,9 +26,9 @@ from dashboard.ui.query_form import DEFAULT_ROUTER
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 
-RUNS = "Runs"
-VIEWS = (RUNS,)
-OF_VIEWS = ("also", "measure", "runs")
+RUNS, TASKS, SWEEPS = "Runs", "Task by task", "Sweep"
+VIEWS = (RUNS, TASKS, SWEEPS)
+OF_VIEWS = ("also", "measure", "runs", "base", "against", "show", "axis1", "axis2", "by", "sweep")
 
 
 def page() -> None:
@@ -90,6 +92,8 @@ def _view(state: UrlState, linked: Mapping[str, str]) -> str:
 
 def _body(app: App, state: UrlState, linked: Mapping[str, str], view: str, chosen: Chosen) -> dict[str, str]:
     """A view of the page; what it puts into the URL."""
+    if view == SWEEPS:
+        return sweeps(app, state, linked, chosen)
     texts: dict[str, str] = {}
     if view == RUNS:
         texts |= run_form(app, state, linked, chosen)
@@ -107,9 +111,6 @@ def _body(app: App, state: UrlState, linked: Mapping[str, str], view: str, chose
     names = run_names(app, runs)
     if view == RUNS:
         texts |= leaderboard(app, state, linked, runs, names, chosen.tasks.tasks)
+    else:
+        texts |= task_by_task(app, state, linked, runs, names, chosen.tasks.tasks)
     return texts
-
-
-def knob_prefix(router: str) -> str:
-    """The prefix of a router's knobs in the session."""
-    return f"lab.knob.{router}"

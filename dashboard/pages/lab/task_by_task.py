@@ -1,0 +1,161 @@
+"""One run against a baseline, task by task: won, lost, same, why tasks failed, and either decision one click away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.app import App
+from core.domain.lab_run import LabRun
+from core.domain.task import Task
+from core.lab.measures import MEASURES
+from core.lab.stored_runs import TaskChange, failures, reason, task_changes
+from core.shared.untrusted_text import one_line
+from dashboard.pages.lab.fields import select
+from dashboard.pages.lab.links import changed, compare_link, route_link
+from dashboard.pages.lab.names import MEASURE_WORDS, REASONS, measure_name
+from dashboard.ui.choice_table import ROW_PX, table_height
+from dashboard.ui.text import escaped
+from dashboard.ui.url_state import UrlState
+
+ALL, FAILED, EVERY_REASON = "all", "failed", "any reason"
+ORDER = ("lost", "won", "same")
+LINK = {"base": "baseline ↗", "run": "run ↗", "both": "both ↗"}
+SIGNS = {"won": "▲ won", "lost": "▼ lost", "same": "= same"}
+Results = Mapping[str, Mapping[str, Any]]
+
+
+def task_by_task(
+    app: App,
+    state: UrlState,
+    linked: Mapping[str, str],
+    runs: Sequence[LabRun],
+    names: Mapping[str, str],
+    tasks: Sequence[Task],
+) -> dict[str, str]:
+    """All of it; what it puts into the URL."""
+    if len(runs) < 2:
+        st.info(
+            "One run alone has no baseline: measure another router or other knobs first.", icon=":material/science:"
+        )
+        return {}
+    ids = [run.id for run in runs]
+    row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    base = select(row, state, linked, "base", "Baseline", ids, start=ids[1], show=names.__getitem__, width=235)
+    mine = select(row, state, linked, "against", "Run", ids, start=ids[0], show=names.__getitem__, width=235)
+    measure = select(
+        row, state, linked, "measure", "Measure", list(MEASURE_WORDS), show=measure_name, width=330,
+        note="A task is won where it is worth more by this measure. One that nothing can do is won where it is refused now.",
+    )  # fmt: skip
+    chosen = {id_: next(run for run in runs if run.id == id_) for id_ in dict.fromkeys((base, mine))}
+    results = {id_: run.result for id_, run in chosen.items()}
+    found = task_changes(tasks, results[base], results[mine], MEASURES[measure])
+    show, why, text = _filters(state, linked, found, tasks, results[mine])
+    _reasons(tasks, [(names[id_], results[id_]) for id_ in chosen])
+    rows = [one for one in found if _admitted(one, results[mine], show, why)]
+    rows = [one for one in rows if text.lower() in f"{one.task.id} {one.task.subtask} {one.task.relevant}".lower()]
+    _table(app, sorted(rows, key=lambda one: ORDER.index(one.change)), (chosen[base], chosen[mine]), results[mine])
+    return {"base": base, "against": mine, "measure": measure, "show": "" if show == ALL else show}
+
+
+def _filters(
+    state: UrlState,
+    linked: Mapping[str, str],
+    found: Sequence[TaskChange],
+    tasks: Sequence[Task],
+    result: Mapping[str, Any],
+) -> tuple[str, str, str]:
+    """Which tasks are shown: by what became of them, by why they failed, and with which words."""
+    failed = failures(tasks, result)
+    counts = {ALL: len(found), FAILED: sum(map(len, failed.values()))}
+    counts |= {change: sum(one.change == change for one in found) for change in ("won", "lost", "same")}
+    options = (ALL, "won", "lost", "same", FAILED)
+    wanted = linked.get("show", ALL)
+    st.session_state.setdefault(state.key("show"), wanted if wanted in options else ALL)
+    row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    show = row.segmented_control(
+        "Tasks of the run",
+        options,
+        key=state.key("show"),
+        required=True,
+        format_func=lambda one: f"{one} {counts[one]:,}",
+    )
+    why = EVERY_REASON
+    if show == FAILED:
+        why = select(
+            row, state, {}, "why", "Why", [EVERY_REASON, *failed], show=lambda one: REASONS.get(one, one), width=280
+        )
+    text = row.text_input("Find", key=state.key("find"), placeholder="in sub-task, id or tool", width=220)
+    return show or ALL, why, text
+
+
+def _admitted(one: TaskChange, result: Mapping[str, Any], show: str, why: str) -> bool:
+    if show == FAILED:
+        found = reason(one.task, result)
+        return bool(found) and why in (EVERY_REASON, found)
+    return show in (ALL, one.change)
+
+
+def _reasons(tasks: Sequence[Task], runs: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+    """How many tasks failed, by why, in each run."""
+    counted = [failures(tasks, result) for _, result in runs]
+    known = list(dict.fromkeys(why for found in counted for why in found))
+    if not known:
+        return
+    lines = [
+        f"**{escaped(name, 80)}**: "
+        + (", ".join(f"{len(found[why]):,} × {REASONS.get(why, why)}" for why in known if why in found) or "none")
+        for (name, _), found in zip(runs, counted, strict=True)
+    ]
+    st.caption(
+        "Tasks without a right tool on top, by the stage that dropped the most similar right tool  \n"
+        + "  \n".join(lines)
+    )
+
+
+def _table(app: App, rows: Sequence[TaskChange], runs: tuple[LabRun, LabRun], result: Mapping[str, Any]) -> None:
+    if not rows:
+        st.info("No task is like that; choose another filter.", icon=":material/filter_alt_off:")
+        return
+    values = {run: changed(app, run) for run in runs}
+    base, mine = runs
+    frame = pd.DataFrame(
+        {
+            "": [SIGNS[one.change] for one in rows],
+            "sub-task": [one_line(one.task.subtask, 200) for one in rows],
+            "rank then": [_rank(one, one.was, one.before) for one in rows],
+            "rank now": [_rank(one, one.now, one.after) for one in rows],
+            "base": [route_link(base, values[base], one.task) for one in rows],
+            "run": [route_link(mine, values[mine], one.task) for one in rows],
+            "both": [compare_link(values, one.task) for one in rows],
+            "right": [one_line(", ".join(one.task.relevant) or "nothing can do it", 120) for one in rows],
+            "first then": [one_line(next(iter(one.before), "–"), 80) for one in rows],
+            "first now": [one_line(next(iter(one.after), "–"), 80) for one in rows],
+            "why it failed": [REASONS.get(why := reason(one.task, result), why) for one in rows],
+        }
+    )
+    column = st.column_config
+    st.dataframe(
+        frame,
+        hide_index=True,
+        key="lab:tasks",
+        height=table_height(len(rows)),
+        row_height=ROW_PX,
+        column_config={
+            "sub-task": column.TextColumn(width=300),
+            **{name: column.TextColumn(width=170) for name in ("right", "first then", "first now", "why it failed")},
+            **{
+                name: column.LinkColumn(words.split()[0], display_text="open ↗", width="small", help="The decision, made again, in a new tab")
+                for name, words in LINK.items()
+            },
+        },
+    )  # fmt: skip
+
+
+def _rank(one: TaskChange, rank: int | None, candidates: Sequence[str]) -> str:
+    if not one.possible:
+        return "not refused" if candidates else "refused"
+    return "–" if rank is None else str(rank)

@@ -1,0 +1,62 @@
+"""The Lab in a real browser: measure, compare, sweep, apply the best point and take it back."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from .conftest import Visitor
+from .serving import ConsoleProgram
+from .visit import LIMIT_MS
+
+pytestmark = pytest.mark.browser
+
+
+def test_run_compare_sweep_apply_and_undo(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console)
+    visit.open("lab", catalog="attention-120", also="rag_mcp")
+    visit.see("No run over these tasks is stored yet")
+    visit.press("Run")
+    visit.see("Stored as")
+    visit.settled()
+    assert {row[0] for row in visit.table("Judged@10")[1:]} == {"EHRR", "RAG-MCP"}
+    assert len(visit.table("p (Holm)")) == 2  # one pair
+    assert visit.too_wide() == []
+
+    visit.show("Task by task")
+    visit.see("behind another candidate")
+    rows = visit.table("rank then")
+    assert len(rows) > 10
+    assert any(cell.startswith("/?q=") for cell in rows[1]), rows[1]
+
+    visit.show("Sweep")
+    visit.fill("to", "0.2")
+    visit.fill("values", "3")
+    visit.see("3 points over")
+    visit.press("Sweep")
+    visit.see("Point, the best first")
+    visit.settled()
+    worst = visit.select("Point, the best first")
+    worst.click()
+    visit.page.get_by_role("option").last.click()
+    visit.settled()
+    values = worst.input_value().split(" = ")[1]
+    visit.press("Show what it changes")
+    visit.see("What it changes:")
+    visit.press("Apply")
+    visit.until_query(alpha_t=values)
+    visit.see("The knobs are at this point.")
+    slider = visit.page.get_by_role("slider", name="αt")
+    expect(slider).to_have_value(values, timeout=LIMIT_MS)
+    visit.press("Undo: back to alpha_t = 0.02")
+    visit.until_query(alpha_t=None)
+    expect(slider).to_have_value("0.02", timeout=LIMIT_MS)
+
+
+def test_a_run_can_be_stopped_and_the_page_fits_a_narrow_window(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console, width=800)
+    visit.open("lab", tasks="ETOM, level 2", router="toolshed", also="adaptive_rag,prag,rerank_rag")
+    visit.press("Run")
+    visit.press("Stop")
+    visit.see("Stopped.")
+    assert visit.too_wide() == []
