@@ -39,5 +39,5 @@ def sweep_lines(
         title=f"{label(measure, 80)} over {label(axis)}; ★ chosen, dotted: the knob now",
         height=320,
         xaxis={"title": {"text": label(axis), "font": {"size": 11}}, **({} if numeric else {"type": "category"})},
-        shapes=[line] if at_now in places or numeric else [],
+        shapes=[line] if at_now in places or (numeric and now is not None) else [],
     )
