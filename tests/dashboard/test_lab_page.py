@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.app import App
 from dashboard.pages.lab.job import JOB, RUN, Job, Stopped
+from dashboard.pages.lab.tasks import LABELS
 from tests.dashboard.harness import TIMEOUT_S, app_with, charts, checked, open_page, press, text_of, titles
 
 CATALOG = {
@@ -86,8 +87,10 @@ def test_without_tasks_and_without_runs_a_sentence_says_what_to_do() -> None:
 
 def test_routers_are_measured_in_the_background_and_stored(app: App) -> None:
     page = given(visit(router="rag_mcp", also="tool_attention"))
+    assert "no run says yet how long RAG-MCP, Tool Attention takes" in text_of(page)
     page = finished(press(page, "lab:run"))
     assert "Stored as" in text_of(page)
+    assert "5 tasks, 2 routers; about 1 s by the last runs." in text_of(page)
     runs = app.lab_runs.runs()
     assert {run.router for run in runs} == {"rag_mcp", "tool_attention"}
     assert {run.parameters["n"] for run in runs} == {10}
@@ -196,3 +199,12 @@ def test_two_knobs_make_a_map_and_one_knob_twice_is_one_axis(app: App) -> None:
 def test_a_sweep_of_other_tasks_is_not_shown(app: App) -> None:
     page = given(visit(view="Sweep", sweep="0123"))
     assert "press Sweep" in text_of(page)
+
+
+def test_the_labels_of_a_catalog_are_tasks_too(app: App) -> None:
+    app.feedback.label("read a file", "files::read", right=True, catalog="small")
+    page = visit(tasks=LABELS)
+    assert "1 task, 1 router" in text_of(page)
+    finished(press(page, "lab:run"))
+    (run,) = app.lab_runs.runs()
+    assert [task.relevant for task in app.lab_runs.tasks(run)] == [("files::read",)]

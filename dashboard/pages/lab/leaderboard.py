@@ -58,7 +58,8 @@ def leaderboard(
     st.caption(
         "Means over the tasks that something can do, with 95 % intervals by bootstrap over tasks; the names are those of ir_measures. "
         "**Refused rightly**: tasks that nothing can do and that got no candidate. **Judged@10**: how much of the first ten the labels "
-        "say something of; what nobody judged counts as wrong. **Median** of a decision, on the machine that ran it."
+        "say something of; what nobody judged counts as wrong. **Median** of a decision, on the machine that ran it. "
+        "**Solved** and its money: played out, drawn from declared figures; intervals over seeds."
     )
     _compare([run for run in ordered if run.id in chosen], results, names, tasks, measure)
     return {"runs": ",".join(chosen), "measure": measure}
@@ -119,8 +120,8 @@ def _line(run: LabRun, name: str, result: Mapping[str, Any], same_catalog: bool)
         "refused rightly": _figure(result, "rejection"),
         "Judged@10": "–" if judged is None else f"{judged:.2f}",
         "median": f"{result['latency_ms_p50']:.1f} ms",
-        "solved": _figure(result, "success_rate"),
-        "each": units.price(result.get("usd_per_solved")) if result.get("usd_per_solved") is not None else "–",
+        "solved, simulated": _figure(result, "success_rate"),
+        "money each": units.price(result.get("usd_per_solved")) if result.get("usd_per_solved") is not None else "–",
         "catalog": "as now" if same_catalog else "has changed since",
         "when": f"{run.at:%Y-%m-%d %H:%M}",
         "id": run.id[:8],

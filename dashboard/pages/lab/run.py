@@ -67,7 +67,7 @@ def _estimate(app: App, chosen: Chosen, routers: tuple[str, ...], titles: Mappin
     expected = {router: app.lab_runs.expected_s(chosen.catalog, router, count) for router in routers}
     known = [value for value in expected.values() if value is not None]
     unknown = [titles[router] for router, value in expected.items() if value is None]
-    words = [f"{count:,} tasks, {len(routers)} router{'s' if len(routers) > 1 else ''}"]
+    words = [f"{count:,} task{'s' if count != 1 else ''}, {len(routers)} router{'s' if len(routers) > 1 else ''}"]
     if known:
         words.append(f"about {max(1, round(sum(known))):,} s by the last runs")
     if unknown:

@@ -53,7 +53,8 @@ def page() -> None:
             st.info("Give a file of labelled tasks to measure routers over them.", icon=":material/upload_file:")
         else:
             show_preparing(app, catalog, decides=True)
-            job_panel()
+            with st.container():  # always: what is below keeps its place
+                job_panel()
             chosen = Chosen(catalog, tasks, router, parameters)
             texts |= {"tasks": tasks.option, **_body(app, state, linked, view, chosen)}
     except WayfareError as error:
