@@ -52,9 +52,10 @@ def show_preparing(app: App, catalog: str, *, decides: bool = False) -> None:
     `decides`: a decision follows, so the encoders are waited for too. The work is done in the background, so that the page
     can be used or left meanwhile, even where another catalog is being embedded first; a second page waits for the same work.
     """
+    place = st.empty()  # there in every run: charts below an element that comes or goes would be made anew
     if app.is_ready(catalog) if decides else app.catalogs.is_prepared(catalog):
         return
-    place, preparation, started_s = st.empty(), Preparation(), time.monotonic()
+    preparation, started_s = Preparation(), time.monotonic()
     pool = ThreadPoolExecutor(1, thread_name_prefix="wayfare-prepare")
     future = pool.submit(lambda: app.make_ready(catalog) if decides else app.catalogs.prepare(catalog))
     pool.shutdown(wait=False)
