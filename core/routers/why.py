@@ -110,6 +110,8 @@ def _why_tool(decision: Decision, row: int) -> str:
 
 def _kept(decision: Decision, tool: ToolRow) -> str:
     rivals = int((decision.tools.rank > 0).sum())
+    if rivals == 1:
+        return f"Chosen: with {decision.score} {tool.utility:.3f} it is the only tool that is left."
     if tool.rank == 1:
         lead = f"Chosen: {decision.score} {tool.utility:.3f} is the highest of {rivals} {_racing(decision)}"
         if len(decision.candidates) > 1:
@@ -158,7 +160,7 @@ def _rejected(server: ServerRow) -> str:
 
 def _racing(decision: Decision) -> str:
     auction = bool(np.isfinite(decision.servers.posted_price_usd).any())
-    return "affordable tools on accepted servers" if auction else "tools in the race"
+    return "affordable tools on accepted servers" if auction else "tools that are left"
 
 
 def _ordinal(n: int) -> str:

@@ -33,7 +33,7 @@ from dashboard.ui.text import escaped
 from dashboard.ui.token_meter import folded_meter, read_meter
 from dashboard.ui.url_state import UrlState
 
-COLUMN_PX = 456  # three candidates
+COLUMN_PX = 472  # three candidates
 WHY = "route.why"
 
 
