@@ -29,6 +29,7 @@ COMMANDS = {  # name: module of core.cli and the command in it; loaded when it i
     "sweep": ("sweep", "sweep"),
     "runs": ("runs", "runs"),
     "replay": ("replay", "replay"),
+    "audit": ("audit", "audit"),
     "label": ("labels", "label"),
     "calibrate": ("calibration", "calibrate"),
     "scenario": ("scenario", "scenario"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
@@ -11,6 +11,7 @@ from core.domain.events import OutcomeEvent
 from core.shared.errors import StoreError
 from core.store.connection import Database
 from core.store.log import Entry, Event, Log, entry
+from core.store.seals import Audit
 
 
 class Events:
@@ -58,6 +59,12 @@ class Events:
             failed, self._failed = self._failed, []
         if failed:
             raise StoreError(f"{len(failed)} queued writes were lost; the first: {failed[0]}") from failed[0]
+
+    def audit(self, take: Callable[[str], None] | None = None) -> Audit:
+        """Verify the log's chain of hashes; `take` is given every record as JSON. Raises as `flush`."""
+        self.flush()
+        with self._database.lock:
+            return self._log.audit(take)
 
     def outcomes(self, catalog: str) -> Iterator[OutcomeEvent]:
         """Every outcome of a catalog in order of commit: what statistics are folded from."""

@@ -6,6 +6,8 @@ A record's dataclass is its schema: each field is the column of the same name.
 from __future__ import annotations
 
 import dataclasses
+import heapq
+import itertools
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,6 +23,7 @@ from core.domain.feedback import Calibration, CalibrationSwitch, Label
 from core.shared.errors import StoreError
 from core.store.arrow import Array, Schema, pa
 from core.store.connection import Database, insert_arrow
+from core.store.seals import START, Audit, canonical, chained
 
 Event = DecisionEvent | OutcomeEvent | StatisticsEvent | ParameterEvent
 Record = Event | Override | Label | Calibration | CalibrationSwitch
@@ -70,6 +73,8 @@ class Log:
         self._database = database
         newest = " UNION ALL ".join(f"SELECT max(sequence) AS sequence FROM {name}" for name in TABLES.values())  # noqa: S608
         self._last: int = database.read(f"SELECT coalesce(max(sequence), 0) FROM ({newest})")[0][0].as_py()  # noqa: S608
+        seal = database.read("SELECT hash FROM seals ORDER BY last DESC LIMIT 1")
+        self._hash: str = seal[0][0].as_py() if seal.num_rows else START
 
     @property
     def last(self) -> int:
@@ -84,10 +89,49 @@ class Log:
             groups: dict[type[Record], list[tuple[object, ...]]] = defaultdict(list)
             for number, entry in enumerate(entries, self._last + 1):
                 groups[entry.kind].append((number, *entry.values))
+            first, last = self._last + 1, self._last + len(entries)
+            lines = (canonical(entry.kind, number, entry.values) for number, entry in enumerate(entries, first))
+            seal = chained(self._hash, lines)
             with self._database.transaction() as connection:
                 for kind, rows in groups.items():
                     _insert(connection, kind, rows)
-            self._last += len(entries)
+                connection.execute("INSERT INTO seals VALUES (?, ?, ?)", [last, first, seal])
+            self._last, self._hash = last, seal
+
+    def audit(self, take: Callable[[str], None] | None = None) -> Audit:
+        """Verify the chain from its beginning to the newest record. `take` is given every line as it was sealed."""
+        seals = self._database.read("SELECT first, last, hash FROM seals ORDER BY last").to_pylist()
+        begin = seals[0]["first"] if seals else self._last + 1
+        records = heapq.merge(*(self._sealed(kind, begin) for kind in TABLES))
+        found, expected = START, begin
+        for place, seal in enumerate(seals):
+            where = f"The write that ends with record {seal['last']}"
+            rows = list(itertools.islice(records, max(seal["last"] - expected + 1, 0)))
+            numbers = [number for number, _ in rows]
+            missing = next((n for n in range(expected, seal["last"] + 1) if n not in set(numbers)), None)
+            if seal["first"] != expected or missing is not None:
+                gone = (
+                    f"record {missing}" if missing is not None else f"the write before it, from record {expected} on,"
+                )
+                return Audit(expected - begin, place, found, begin - 1, f"{where}: {gone} is missing.")
+            found = chained(found, (line for _, line in rows))
+            if found != seal["hash"]:
+                changed = (
+                    f"{where} is not what was sealed: one of the records {expected} to {seal['last']} was changed."
+                )
+                return Audit(expected - begin, place, found, begin - 1, changed)
+            if take is not None:
+                for _, line in rows:
+                    take(line)
+            expected = seal["last"] + 1
+        left = next(records, None)
+        problem = "" if left is None else f"Record {left[0]} and what follows have no seal."
+        return Audit(expected - begin, len(seals), found, begin - 1, problem)
+
+    def _sealed(self, kind: type[Any], begin: int) -> Iterator[tuple[int, str]]:
+        for number, record in self.numbered(kind, "sequence >= ?", [begin]):
+            values = [getattr(record, field.name) for field in dataclasses.fields(record)]
+            yield number, canonical(kind, number, values)
 
     def read(self, kind: type[R], condition: str, parameters: Sequence[object]) -> Iterator[R]:
         """The records that meet an SQL condition, in order of commit."""

@@ -172,7 +172,18 @@ def test_no_way_to_change_or_remove_an_event() -> None:
     # {table}: the caches of vectors.py, and runs of the lab; a run made again replaces the earlier one
     assert set(statements) <= {"catalogs", "settings", "scenario_runs", "{table}"}
     public = {name for part in (Events, Log) for name in vars(part) if not name.startswith("_")}
-    assert public == {"append", "append_later", "flush", "outcomes", "close", "last", "write", "read", "numbered"}
+    assert public == {
+        "append",
+        "append_later",
+        "flush",
+        "outcomes",
+        "close",
+        "last",
+        "write",
+        "read",
+        "numbered",
+        "audit",
+    }
 
 
 texts = st.text(st.characters(codec="utf-8"))
