@@ -20,13 +20,14 @@ from duckdb import DuckDBPyConnection
 
 from core.domain.events import DecisionEvent, OutcomeEvent, Override, ParameterEvent, StatisticsEvent
 from core.domain.feedback import Calibration, CalibrationSwitch, Label
+from core.domain.judgment import Judgment
 from core.shared.errors import StoreError
 from core.store.arrow import Array, Schema, pa
 from core.store.connection import Database, insert_arrow
 from core.store.seals import START, Audit, canonical, chained
 
 Event = DecisionEvent | OutcomeEvent | StatisticsEvent | ParameterEvent
-Record = Event | Override | Label | Calibration | CalibrationSwitch
+Record = Event | Override | Label | Judgment | Calibration | CalibrationSwitch
 R = TypeVar(
     "R",
     DecisionEvent,
@@ -35,6 +36,7 @@ R = TypeVar(
     ParameterEvent,
     Override,
     Label,
+    Judgment,
     Calibration,
     CalibrationSwitch,
 )
@@ -46,6 +48,7 @@ TABLES: Mapping[type[Record], str] = {
     ParameterEvent: "parameters",
     Override: "overrides",
     Label: "labels",
+    Judgment: "judgments",
     Calibration: "calibrations",
     CalibrationSwitch: "calibration_switches",
 }

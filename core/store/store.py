@@ -16,6 +16,7 @@ from core.store.catalogs import Catalogs
 from core.store.connection import Database
 from core.store.events import Events
 from core.store.history import History
+from core.store.judgments import Judgments
 from core.store.lab_runs import LabRuns
 from core.store.labels import Labels
 from core.store.log import Log
@@ -48,6 +49,7 @@ class Store:
         self.history = History(log)
         self.lab_runs = LabRuns(self._database)
         self.labels = Labels(self._database, log)
+        self.judgments = Judgments(log)
         self.calibrations = Calibrations(log)
 
     @property
