@@ -29,10 +29,12 @@ from core.services.catalog_map import CatalogMaps
 from core.services.catalogs import CatalogService
 from core.services.decision_log import DecisionLog
 from core.services.feedback import FeedbackService
+from core.services.judgments import JudgmentService
 from core.services.lab import LabService
 from core.services.lab_runs import LabRunService
 from core.services.learnt_models import LearntModels
 from core.services.lint_reports import LintReports
+from core.services.measuring import MeasuringService
 from core.services.refusals import RefusalService
 from core.services.replay import ReplayService
 from core.services.routing import RoutingService
@@ -67,12 +69,14 @@ class App:
     lint_reports: LintReports
     routing: RoutingService
     feedback: FeedbackService
+    judgments: JudgmentService
     refusals: RefusalService
     calibrations: CalibrationService
     calls: CallService
     scenarios: ScenarioService
     lab: LabService
     lab_runs: LabRunService
+    measuring: MeasuringService
     sweeps: SweepService
     replay: ReplayService
     attention: AttentionService
@@ -164,7 +168,7 @@ def build_app(
     )
     attention = AttentionService(catalogs, pool.get, virtual_folder=chosen.virtual_folder)
     lab = LabService(routing, catalogs, calls)
-    lab_runs = LabRunService(store, catalogs, lab, routing, chosen.now)
+    lab_runs = LabRunService(store, catalogs, lab, chosen.now)
     return App(
         settings=chosen,
         startup=startup,
@@ -178,6 +182,7 @@ def build_app(
         lint_reports=lint_reports,
         routing=routing,
         feedback=feedback,
+        judgments=JudgmentService(store, catalogs, lab_runs, now=chosen.now),
         refusals=RefusalService(catalogs, feedback),
         calibrations=CalibrationService(store, catalogs, learnt, routing, feedback, now=chosen.now),
         calls=calls,
@@ -193,6 +198,7 @@ def build_app(
         ),
         lab=lab,
         lab_runs=lab_runs,
+        measuring=MeasuringService(store, lab, routing, lab_runs),
         sweeps=SweepService(store, catalogs, routing, lab_runs, chosen.now),
         replay=ReplayService(store, catalogs, routing),
         attention=attention,

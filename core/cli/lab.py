@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -18,12 +17,12 @@ from core.cli.opening import opened_even_if_busy
 from core.cli.options import catalog_option, common, preset_option, print_json, read_file, set_option, settings_of
 from core.domain.params import Parameters
 from core.domain.task import Task
-from core.lab.benchmark import BenchmarkRun, run_entry
-from core.lab.execution import VALUE_USD, ExecutionRun
+from core.lab.execution import S_PER_USD, VALUE_USD, Playing
 from core.lab.gate import Baseline, Gate, read_baseline
 from core.lab.measures import MEASURES
 from core.lab.significance import compared
-from core.services.lab import RANKED, S_PER_USD
+from core.services.lab import RANKED
+from core.services.measuring import Measured
 from core.shared.errors import StoreError
 
 MADE_WITH = ("tasks", "routers", "hints", "preset", "catalog", "prices")
@@ -119,26 +118,26 @@ def bench(
         if asked.prices == "tiers":
             name = app.lab.priced_by_tiers(name)
         labelled = app.lab.read_tasks(Path(asked.tasks))
-        runs = [
-            app.lab.benchmark(labelled, catalog=name, router=router, parameters=parameters, server_hints=asked.hints)
-            for router, parameters in asked.chosen(app, RANKED)
-        ]
-        played = [
-            app.lab.execute(
-                labelled, catalog=name, router=router, parameters=parameters, seeds=seeds, value_usd=value_usd,
-                s_per_usd=s_per_usd, live=live,
+        storing = store and app.store.path is not None
+        deep = [int(parameters.values()["n"] or 0) for _, parameters in asked.chosen(app)]
+        made = [
+            app.measuring.measure(
+                labelled, source=asked.tasks, catalog=name, router=router, preset=asked.preset, parameters=parameters,
+                hints=asked.hints, seed=seed, playing=Playing(n, seeds, value_usd, s_per_usd, live) if execute else None,
+                resumable=storing,
             )
-            for router, parameters in (asked.chosen(app) if execute else ())
+            for (router, parameters), n in zip(asked.chosen(app, RANKED), deep, strict=True)
         ]  # fmt: skip
+        runs = [one.run for one in made]
         levelled = [
             run
             for router, parameters in (() if as_json else asked.chosen(app, RANKED))
             for run in app.lab.levels(labelled, catalog=name, router=router, parameters=parameters)
         ]
         digest = app.lab_runs.digest(name)
-        entries = _entries(runs, played, asked.preset)
-        if store and app.store.path is not None:
-            _keep(app, asked, name, labelled, entries, seed)
+        entries = [one.entry for one in made]
+        if storing:
+            _keep(app, made, labelled, entries)
     pairs = compared([run.scores[MEASURES[measure]] for run in runs], measure, seed=seed)
     gate = None if earlier is None else Gate.of(earlier, runs, digest, tolerance)
     if as_json:
@@ -148,7 +147,7 @@ def bench(
     else:
         print_measures(runs)
         print_comparisons(runs, pairs)
-        print_played(played)
+        print_played([one.played for one in made if one.played is not None])
         print_levels(levelled)
         if gate is not None:
             print_gate(gate)
@@ -186,22 +185,11 @@ def _completed(ctx: click.Context, asked: Asked, earlier: Baseline) -> Asked:
     return replace(asked, **then, settings={**earlier.made_with.get("settings", {}), **asked.settings})
 
 
-def _entries(runs: Sequence[BenchmarkRun], played: Sequence[ExecutionRun], preset: str) -> list[dict[str, Any]]:
-    """The entries of `runs`: measures, and what was played beside them."""
-    return [run_entry(run, outcome, preset) for run, outcome in itertools.zip_longest(runs, played)]
-
-
-def _keep(
-    app: App, asked: Asked, catalog: str, tasks: Sequence[Task], entries: Sequence[dict[str, Any]], seed: int
-) -> None:
+def _keep(app: App, made: Sequence[Measured], tasks: Sequence[Task], entries: Sequence[dict[str, Any]]) -> None:
     """Store each run; a store that cannot be written is said, and the figures are printed all the same."""
-    for entry, (router, parameters) in zip(entries, asked.chosen(app, RANKED), strict=True):
-        conditions = app.lab_runs.conditions(
-            tasks, source=asked.tasks, catalog=catalog, router=router, preset=asked.preset, parameters=parameters,
-            hints=asked.hints, seed=seed,
-        )  # fmt: skip
+    for one, entry in zip(made, entries, strict=True):
         try:
-            entry["id"] = app.lab_runs.keep(conditions, tasks, entry)
+            entry["id"] = app.lab_runs.keep(one.conditions, tasks, entry)
         except StoreError as error:
             click.echo(f"The runs are not stored. {error}", err=True)
             return

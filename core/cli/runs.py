@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from core.app import App
-from core.cli.lab_tables import print_changes, print_measures
+from core.cli.lab_tables import print_changes, print_measures, print_played
 from core.cli.opening import opened
 from core.cli.options import common, print_json, print_table, printable
 from core.cli.sweep import print_points
@@ -88,14 +88,16 @@ def _repeat(app: App, found: LabRun | Sweep, as_json: bool) -> bool:
         raise WayfareError(
             "A sweep is made again by the command that made it; what is stored of it is not computed twice."
         )
-    again = app.lab_runs.repeat(found)
+    again = app.measuring.repeat(found)
     if as_json:
-        print_json({"run": _head(found), "result": again.run.to_json(), **again.to_json()})
+        print_json({"run": _head(found), "result": again.made.entry, **again.to_json()})
         return not again.moved
-    print_measures([again.run])
+    print_measures([again.made.run])
+    print_played([] if again.made.played is None else [again.made.played])
     click.echo()
     click.echo(f"Other conditions than then: {', '.join(again.differing) or 'none'}.")
     print_changes(again.changes)
+    click.echo(f"Not the same to the last byte: {', '.join(map(printable, again.other)) or 'nothing'}.")
     click.echo(f"Tasks with another rank than then: {', '.join(map(printable, again.moved)) or 'none'}.")
     return not again.moved
 

@@ -13,22 +13,22 @@ from numpy.typing import NDArray
 from core.domain.decision import Decision
 from core.domain.params import Value
 from core.domain.task import Task
-from core.domain.trace import DROPS, KEPT
 from core.lab.execution import ExecutionRun
 from core.lab.measures import JUDGED, MEASURES, first_right, measured
+from core.lab.routed import Routed
 from core.lab.significance import interval
 
 RouteTask = Callable[[Task], Decision]
 REJECTION = "rejection"
-ABSENT = "absent"
+CLOCKED = ("latency_ms_p50", "latency_ms_p95")  # of a result, all that a second run of the same does not give again
 
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
     """One task: its right tools, the candidates it got, and the rank from 1 of the first right one, None where none is.
 
-    `dropped_by` is then the stage at which the right tool that is most similar was dropped, `ABSENT` where the catalog has none of
-    them; "" where there is nothing to say.
+    `dropped_by` is then the stage at which the right tool that is most similar was dropped, `routed.ABSENT` where the catalog
+    has none of them; "" where there is nothing to say.
     """
 
     id: str
@@ -66,10 +66,10 @@ class BenchmarkRun:
     tasks: tuple[TaskResult, ...]
 
     @property
-    def judged(self) -> float | None:
-        """The share of what was ranked in the first ten that the labels say something of; None where nothing was ranked."""
-        known = self.scores[JUDGED][np.isfinite(self.scores[JUDGED])]
-        return float(known.mean()) if len(known) else None
+    def judged(self) -> dict[str, float | None]:
+        """By depth, as `judged@10`, the share of what was ranked that the labels say something of; None where nothing was ranked."""
+        known = {key: self.scores[name][np.isfinite(self.scores[name])] for key, name in JUDGED.items()}
+        return {key: float(found.mean()) if len(found) else None for key, found in known.items()}
 
     def to_json(self) -> dict[str, Any]:
         """One entry of `wayfare bench --json`; `intervals` are 95 %, by bootstrap over tasks."""
@@ -82,7 +82,7 @@ class BenchmarkRun:
             "n": self.n,
             **self.measures,
             REJECTION: self.rejection,
-            "judged@10": self.judged,
+            **self.judged,
             "latency_ms_p50": self.latency_ms_p50,
             "latency_ms_p95": self.latency_ms_p95,
             "intervals": {key: list(found) for key, found in bounds.items()},
@@ -92,15 +92,20 @@ class BenchmarkRun:
 
 def run_benchmark(router: str, parameters: dict[str, Value], tasks: Sequence[Task], route: RouteTask) -> BenchmarkRun:
     """Route every task and measure the ranked candidates against its labels."""
-    decisions = [route(task) for task in tasks]
-    ranked = [tuple(decision.tools.ids[row] for row in decision.candidates) for decision in decisions]
-    scores, measures = score_tasks(tasks, ranked)
+    return measured_run(router, parameters, tasks, [Routed.of(task, route(task)) for task in tasks])
+
+
+def measured_run(
+    router: str, parameters: dict[str, Value], tasks: Sequence[Task], routed: Sequence[Routed]
+) -> BenchmarkRun:
+    """The measures of tasks that are routed already, one `routed` for each."""
+    scores, measures = score_tasks(tasks, [one.candidates for one in routed])
     results = tuple(
-        TaskResult(task.id, task.relevant, tools, first_right(tools, grades(task)), dropped_by(task, decision))
-        for task, tools, decision in zip(tasks, ranked, decisions, strict=True)
+        TaskResult(task.id, task.relevant, one.candidates, first_right(one.candidates, grades(task)), one.dropped_by)
+        for task, one in zip(tasks, routed, strict=True)
     )
     refused = [float(result.solved) for result in results if not result.right]
-    latencies = [decision.timings_ms["total"] for decision in decisions]
+    latencies = [one.latency_ms for one in routed]
     return BenchmarkRun(
         router=router,
         parameters=parameters,
@@ -112,17 +117,6 @@ def run_benchmark(router: str, parameters: dict[str, Value], tasks: Sequence[Tas
         scores=scores,
         tasks=results,
     )
-
-
-def dropped_by(task: Task, decision: Decision) -> str:
-    """Where no right tool is a candidate: the stage that dropped the most similar of them, or `ABSENT`; else ""."""
-    right = [row for row, tool in enumerate(decision.tools.ids) if tool in task.relevant]
-    if not task.relevant or set(right) & set(decision.candidates):
-        return ""
-    if not right:
-        return ABSENT
-    code = int(decision.tools.dropped[max(right, key=lambda row: float(decision.tools.similarity[row]))])
-    return "" if code == KEPT else DROPS[code].value
 
 
 def run_entry(run: BenchmarkRun, played: ExecutionRun | None, preset: str) -> dict[str, Any]:

@@ -11,20 +11,39 @@ right tool (or that has none at all) is an invalid route call: an agent would ha
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.decision import Decision
 from core.domain.task import Task
+from core.lab.routed import Routed
 from core.routers.context import RoutingContext
 
 ROUNDS = 3
 VALUE_USD = 0.10
+S_PER_USD = 1000.0  # the kappa of the router expected_value: 3.60 dollars an hour
 Floats = NDArray[np.float64]
 LiveCall = Callable[[int], tuple[bool, float] | None]  # a tool's row -> went well, seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Playing:
+    """How tasks are played out: what `wayfare bench --execute` is told, and what is stored with a run. `n` candidates are routed."""
+
+    n: int
+    seeds: int = 20
+    value_usd: float = VALUE_USD
+    s_per_usd: float = S_PER_USD
+    live: bool = False
+
+    @classmethod
+    def parse(cls, document: Mapping[str, Any]) -> Self:
+        """From what the store has of it. Raises TypeError for a document of another version."""
+        return cls(**document)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +127,35 @@ def execute(
     `live` really calls a tool (its row) and says whether it went well and how many seconds it took; None for a tool that may
     not be called, whose outcome is drawn. Raises ValueError where no task has a right tool.
     """
-    played = [_played(task, route(task), context, seeds, rounds, live) for task in tasks if task.relevant]
+    possible = [task for task in tasks if task.relevant]
+    routed = [Routed.of(task, route(task)) for task in possible]
+    return play(
+        router,
+        possible,
+        routed,
+        context,
+        seeds=seeds,
+        value_usd=value_usd,
+        s_per_usd=s_per_usd,
+        rounds=rounds,
+        live=live,
+    )
+
+
+def play(
+    router: str,
+    tasks: Sequence[Task],
+    routed: Sequence[Routed],
+    context: RoutingContext,
+    *,
+    seeds: int,
+    value_usd: float,
+    s_per_usd: float,
+    rounds: int = ROUNDS,
+    live: LiveCall | None = None,
+) -> ExecutionRun:
+    """The same for tasks that something can do and that are routed already, one `routed` for each."""
+    played = [_played(task, one, context, seeds, rounds, live) for task, one in zip(tasks, routed, strict=True)]
     if not played:
         raise ValueError("no task names a tool that can do it")
     solved = np.stack([one.solved for one in played]).astype(np.float64)  # (tasks, seeds)
@@ -136,10 +183,10 @@ def execute(
 
 
 def _played(
-    task: Task, decision: Decision, context: RoutingContext, seeds: int, rounds: int, live: LiveCall | None
+    task: Task, routed: Routed, context: RoutingContext, seeds: int, rounds: int, live: LiveCall | None
 ) -> _Tried:
     servers, tools = context.statistics.servers, context.statistics.tools
-    tried = decision.candidates[:rounds]
+    tried = [context.tool_ids.index(name) for name in routed.candidates[:rounds]]
     solved = np.zeros(seeds, dtype=np.bool_)
     usd, time_s, invalid = np.zeros(seeds), np.zeros(seeds), np.zeros(seeds)
     connected: set[int] = set()
@@ -163,8 +210,7 @@ def _played(
         else:
             invalid += going
     found = any(context.tool_ids[row] in task.relevant for row in tried)
-    exposure = decision.exposure
-    return _Tried(solved, usd, time_s, invalid, float(not found), float(exposure.exposed + exposure.cached), unpriced)
+    return _Tried(solved, usd, time_s, invalid, float(not found), float(routed.tokens), unpriced)
 
 
 def _luck(task: Task, tool: str, seeds: int) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -15,9 +15,10 @@ from core.domain.task import Task
 from core.importers import read_tasks
 from core.importers.shipped_catalogs import SAMPLE
 from core.lab.benchmark import BenchmarkRun, run_benchmark
-from core.lab.execution import VALUE_USD, ExecutionRun, LiveCall, execute
+from core.lab.execution import S_PER_USD, ExecutionRun, LiveCall, Playing, execute, play
 from core.lab.levels import LevelRun, run_levels
 from core.lab.price_tiers import priced_by_tiers
+from core.lab.routed import Routed
 from core.lab.threshold import Calibration, fit_threshold
 from core.routers.tool_attention import ToolAttention, ToolAttentionParameters
 from core.services.calls import CallService
@@ -28,7 +29,6 @@ from core.shared.errors import CatalogError, WayfareError
 LIVE_LIMIT_S = 10.0
 RANKED = "10"  # the lab looks deeper than a decision does, unless the parameter n says otherwise
 BY_TIERS = " (prices by tiers)"
-S_PER_USD = 1000.0  # the kappa of the router expected_value: 3.60 dollars an hour
 TASK_SETS: Mapping[str, Mapping[str, Path]] = {
     SAMPLE: {
         "everyday questions": sample_catalog.TASKS_DIR / "everyday.jsonl",
@@ -94,6 +94,44 @@ class LabService:
 
         return run_benchmark(router, parameters.values(), tasks, route)
 
+    def routed(
+        self,
+        tasks: Sequence[Task],
+        *,
+        catalog: str,
+        router: str,
+        parameters: Parameters,
+        server_hints: bool,
+        known: Sequence[Routed] = (),
+    ) -> Iterator[Routed]:
+        """Tasks one after the other as they are routed, from those on that are not `known`."""
+        for task in tasks[len(known) :]:
+            hint = task.server_hint if server_hints else ""
+            yield Routed.of(
+                task,
+                self._routing.route(
+                    task.subtask, catalog=catalog, router=router, parameters=parameters, server_hint=hint, record=False
+                ),
+            )
+
+    def play(
+        self, tasks: Sequence[Task], routed: Sequence[Routed], *, catalog: str, router: str, playing: Playing
+    ) -> ExecutionRun:
+        """`execute` for tasks that something can do and that are routed already.
+
+        `playing.live` really calls tools that say they only read, on servers that run, with arguments made up from their schemas.
+        """
+        return play(
+            router,
+            tasks,
+            routed,
+            self._catalogs.context(catalog),
+            seeds=playing.seeds,
+            value_usd=playing.value_usd,
+            s_per_usd=playing.s_per_usd,
+            live=self._live(catalog) if playing.live else None,
+        )
+
     def execute(
         self,
         tasks: Sequence[Task],
@@ -102,14 +140,10 @@ class LabService:
         router: str,
         parameters: Parameters,
         seeds: int = 20,
-        value_usd: float = VALUE_USD,
-        s_per_usd: float = S_PER_USD,
-        live: bool = False,
         progress: Callable[[int], None] | None = None,
     ) -> ExecutionRun:
         """What the routing is worth: sub-tasks solved, money, time, tokens, invalid calls; see `core.lab.execution`.
 
-        `live` really calls tools that say they only read, on servers that run, with arguments made up from their schemas.
         `progress` is told how many tasks are routed. Raises WayfareError where no task has a right tool.
         """
         if not any(task.relevant for task in tasks):
@@ -130,16 +164,7 @@ class LabService:
                 progress(next(routed))
             return decision
 
-        return execute(
-            router,
-            tasks,
-            route,
-            context,
-            seeds=seeds,
-            value_usd=value_usd,
-            s_per_usd=s_per_usd,
-            live=self._live(catalog) if live else None,
-        )
+        return execute(router, tasks, route, context, seeds=seeds, s_per_usd=S_PER_USD)
 
     def open(self, name_or_path: str) -> str:
         """The name of a catalog, opened; one whose prices are by tiers is made again. Raises UnknownNameError."""

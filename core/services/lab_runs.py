@@ -1,44 +1,26 @@
-"""Runs of the lab: stored with all that repeats them, listed, and made again."""
+"""Runs of the lab: stored with all that repeats them, found and listed."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from core.domain.lab_run import LabConditions, LabRun, Sweep, differing, lab_id
+from core.domain.lab_run import LabConditions, LabRun, Sweep, lab_id
 from core.domain.params import Parameters
 from core.domain.scenario_run import fingerprint
 from core.domain.task import Task
 from core.importers import read_tasks, tasks_text
-from core.lab.benchmark import BenchmarkRun, run_entry
-from core.lab.catalog_changes import CatalogDigest, Change, changes
+from core.lab.catalog_changes import CatalogDigest
+from core.lab.execution import Playing
 from core.services.catalogs import CatalogService
 from core.services.lab import BY_TIERS, LabService
-from core.services.routing import RoutingService
-from core.shared.errors import WayfareError
 from core.store import Store
-
-
-@dataclass(frozen=True, slots=True)
-class Repeated:
-    """A run made again: `differing` names the conditions that are others now, `changes` what changed in the catalog, `moved` the
-    tasks whose first right tool has another rank."""
-
-    run: BenchmarkRun
-    differing: tuple[str, ...]
-    changes: tuple[Change, ...]
-    moved: tuple[str, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """What `wayfare runs --repeat --json` says beside the result."""
-        return {"differing": self.differing, "changes": [asdict(one) for one in self.changes], "moved": self.moved}
-
 
 COMPUTING = ("wayfare", "numpy", "onnxruntime", "bm25s", "ir_measures", "optuna")
 LISTED = 500
@@ -52,13 +34,11 @@ class LabRunService:
         store: Store,
         catalogs: CatalogService,
         lab: LabService,
-        routing: RoutingService,
         now: Callable[[], datetime],
     ) -> None:
         self._store = store
         self._catalogs = catalogs
         self._lab = lab
-        self._routing = routing
         self._now = now
 
     def open(self, name_or_path: str) -> str:
@@ -81,6 +61,7 @@ class LabRunService:
         parameters: Parameters,
         hints: bool = True,
         seed: int = 0,
+        playing: Playing | None = None,
     ) -> LabConditions:
         """All that a result of a router over these tasks follows from, as it is now; `source` says where the tasks are from."""
         in_force = self._store.calibrations.active(catalog)
@@ -98,6 +79,7 @@ class LabRunService:
             calibration="" if in_force is None else in_force.id,
             seed=seed,
             versions_json=json.dumps({name: version(name) for name in COMPUTING}),
+            played_json="" if playing is None else json.dumps(asdict(playing)),
         )
 
     def inputs(self, conditions: LabConditions, tasks: Sequence[Task]) -> dict[str, tuple[str, str]]:
@@ -112,31 +94,6 @@ class LabRunService:
         run = LabRun(**asdict(conditions), id=lab_id(conditions), at=self._now(), result_json=json.dumps(result))
         self._store.lab_runs.save([run], self.inputs(conditions, tasks))
         return run.id
-
-    def measure(
-        self,
-        tasks: Sequence[Task],
-        *,
-        source: str,
-        catalog: str,
-        router: str,
-        preset: str,
-        parameters: Parameters,
-        played: Parameters | None = None,
-        progress: Callable[[int], None] = lambda _done: None,
-    ) -> str:
-        """Measure a router over tasks and keep the run; its id. With `played` the tasks are played out too, under these parameters.
-
-        `progress` is told how many decisions are made; what it raises ends the run, and nothing is kept. Raises WayfareError.
-        """
-        conditions = self.conditions(
-            tasks, source=source, catalog=catalog, router=router, preset=preset, parameters=parameters
-        )
-        run = self._lab.benchmark(tasks, catalog=catalog, router=router, parameters=parameters, progress=progress)
-        outcome = played and self._lab.execute(
-            tasks, catalog=catalog, router=router, parameters=played, progress=lambda done: progress(len(tasks) + done)
-        )
-        return self.keep(conditions, tasks, run_entry(run, outcome, preset))
 
     def over(self, catalog: str, tasks: Sequence[Task]) -> tuple[LabRun, ...]:
         """The newest runs of a catalog over exactly these tasks, wherever they came from, newest first."""
@@ -175,31 +132,6 @@ class LabRunService:
     def tasks(self, run: LabConditions) -> tuple[Task, ...]:
         """The tasks of a stored run. Raises UnknownNameError where the store does not have them."""
         return self.stored_tasks(run.tasks_fingerprint, run.tasks)
-
-    def repeat(self, run: LabRun) -> Repeated:
-        """The same run again, over the catalog as it is now.
-
-        Raises WayfareError where the catalog or the tasks are gone, or a parameter does not exist any more.
-        """
-        tasks, catalog = self.tasks(run), self.open(run.catalog)
-        parameters = self._routing.parameters(run.router, run.parameters)
-        now = self.conditions(
-            tasks, source=run.tasks, catalog=catalog, router=run.router, preset=run.preset, parameters=parameters,
-            hints=run.hints, seed=run.seed,
-        )  # fmt: skip
-        made = self._lab.benchmark(
-            tasks, catalog=catalog, router=run.router, parameters=parameters, server_hints=run.hints
-        )
-        before = CatalogDigest.parse(json.loads(self._store.lab_runs.input(run.catalog_fingerprint)))
-        if before is None:
-            raise WayfareError(f"The catalog of run {run.id} is damaged in the store; make the run anew.")
-        ranks: Mapping[str, Any] = run.result["tasks"]
-        return Repeated(
-            made,
-            differing(run, now),
-            changes(before, self.digest(catalog)),
-            tuple(task.id for task in made.tasks if task.id in ranks and ranks[task.id]["rank"] != task.rank),
-        )
 
 
 @cache

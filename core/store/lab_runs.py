@@ -8,15 +8,16 @@ from typing import TypeVar
 
 from duckdb import DuckDBPyConnection
 
-from core.domain.lab_run import LabRun, Sweep, SweepPoint
+from core.domain.lab_run import LabRun, RunPart, Sweep, SweepPoint
 from core.shared.errors import UnknownNameError
 from core.store.connection import Database
 
-R = TypeVar("R", LabRun, Sweep, SweepPoint)
-TABLES: Mapping[type[LabRun | Sweep | SweepPoint], str] = {
+R = TypeVar("R", LabRun, Sweep, SweepPoint, RunPart)
+TABLES: Mapping[type[LabRun | Sweep | SweepPoint | RunPart], str] = {
     LabRun: "lab_runs",
     Sweep: "sweeps",
     SweepPoint: "sweep_points",
+    RunPart: "run_parts",
 }
 
 
@@ -32,6 +33,17 @@ class LabRuns:
             _put_inputs(connection, inputs)
             for run in runs:
                 _put(connection, run)
+                connection.execute("DELETE FROM run_parts WHERE run = ?", [run.id])
+
+    def add_parts(self, parts: Sequence[RunPart]) -> None:
+        """Commit tasks of a run that is under way."""
+        with self._database.transaction() as connection:
+            for part in parts:
+                _put(connection, part)
+
+    def parts(self, run: str, phase: str) -> tuple[RunPart, ...]:
+        """The tasks that are known of a run that is under way, in their order; none where it is not."""
+        return self._read(RunPart, "run = ? AND phase = ? ORDER BY number", [run, phase])
 
     def begin(self, sweep: Sweep, inputs: Mapping[str, tuple[str, str]]) -> dict[int, SweepPoint]:
         """Keep a sweep, or find it again; the points that it has, by number."""
@@ -95,7 +107,8 @@ def _put_inputs(connection: DuckDBPyConnection, inputs: Mapping[str, tuple[str, 
         connection.execute("INSERT OR IGNORE INTO lab_inputs VALUES (?, ?, ?)", [name, kind, document])
 
 
-def _put(connection: DuckDBPyConnection, record: LabRun | Sweep | SweepPoint) -> None:
-    values = [getattr(record, field.name) for field in dataclasses.fields(record)]
-    table, marks = TABLES[type(record)], ", ".join("?" * len(values))
-    connection.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", values)  # noqa: S608
+def _put(connection: DuckDBPyConnection, record: LabRun | Sweep | SweepPoint | RunPart) -> None:
+    names = [field.name for field in dataclasses.fields(record)]
+    table, marks, columns = TABLES[type(record)], ", ".join("?" * len(names)), ", ".join(f'"{name}"' for name in names)
+    values = [getattr(record, name) for name in names]
+    connection.execute(f"INSERT OR REPLACE INTO {table} ({columns}) VALUES ({marks})", values)  # noqa: S608

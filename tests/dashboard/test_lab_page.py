@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
+from core.lab.execution import Playing
 from dashboard.pages.lab.job import JOB, RUN, Job, Stopped
 from dashboard.pages.lab.tasks import LABELS
 from tests.dashboard.harness import TIMEOUT_S, app_with, charts, checked, open_page, press, text_of, titles
@@ -61,17 +62,20 @@ def given(page: AppTest) -> AppTest:
 
 def finished(page: AppTest) -> AppTest:
     """The page when its work in the background is done."""
-    page.session_state[JOB].future.exception(TIMEOUT_S)
+    if JOB in page.session_state:  # else it was done before the page was drawn
+        page.session_state[JOB].future.exception(TIMEOUT_S)
     return checked(page.run())
 
 
 def stored(app: App, router: str, *, played: bool = False, **values: object) -> str:
     """A run over the tasks, as the page stores one; its id."""
     parameters = app.routing.parameters(router, {"n": 10, **values})
-    return app.lab_runs.measure(
-        app.lab.parse_tasks(TASKS.encode(), source="mine.jsonl"), source="mine.jsonl", catalog="small", router=router,
-        preset="balanced", parameters=parameters, played=parameters if played else None,
+    tasks = app.lab.parse_tasks(TASKS.encode(), source="mine.jsonl")
+    made = app.measuring.measure(
+        tasks, source="mine.jsonl", catalog="small", router=router, preset="balanced", parameters=parameters,
+        playing=Playing(10) if played else None,
     )  # fmt: skip
+    return app.lab_runs.keep(made.conditions, tasks, made.entry)
 
 
 def table(page: AppTest, column: str):
@@ -109,7 +113,7 @@ def test_a_run_that_is_stopped_stores_nothing_and_says_so(app: App) -> None:
     page.session_state[JOB] = job
     assert "Stopped." in text_of(checked(page.run()))
     with pytest.raises(Stopped):
-        app.lab_runs.measure(
+        app.measuring.measure(
             app.lab.parse_tasks(TASKS.encode(), source="t"), source="t", catalog="small", router="ehrr",
             preset="balanced", parameters=app.routing.parameters("ehrr"), progress=job.report,
         )  # fmt: skip

@@ -8,8 +8,9 @@ import pytest
 
 from core.domain.task import Task
 from core.domain.trace import DROPS, KEPT
-from core.lab.benchmark import ABSENT, percentile, run_benchmark
-from core.lab.measures import MEASURES
+from core.lab.benchmark import percentile, run_benchmark
+from core.lab.routed import ABSENT
+from core.lab.measures import JUDGED, MEASURES
 
 IDS = ("s::a", "s::b", "s::c")
 
@@ -24,6 +25,7 @@ def answering(answers: dict[str, tuple[str, ...]], times_ms: dict[str, float] | 
                 ids=IDS, similarity=(0.2, 0.9, 0.5), dropped=[KEPT if r in rows else r for r in range(len(IDS))]
             ),
             candidates=rows,
+            exposure=SimpleNamespace(exposed=7, cached=5),
             timings_ms={"total": (times_ms or {}).get(task.id, 1.0)},
         )
 
@@ -82,7 +84,7 @@ def test_the_json_entry_has_everything_flat() -> None:
         "parameters",
         "n",
         "rejection",
-        "judged@10",
+        *JUDGED,
         "latency_ms_p50",
         "latency_ms_p95",
         "intervals",
@@ -95,9 +97,11 @@ def test_the_json_entry_has_everything_flat() -> None:
 
 def test_what_nobody_judged_is_told_apart_from_what_is_wrong() -> None:
     task = Task("t", "t", relevant=("s::a",), grades={"s::b": 0.0})
-    assert run_benchmark("fake", {}, [task], answering({"t": ("s::a", "s::b")})).judged == 1.0
-    assert run_benchmark("fake", {}, [task], answering({"t": ("s::a", "s::c")})).judged == 0.5
-    assert run_benchmark("fake", {}, [task], answering({})).judged is None
+    assert run_benchmark("fake", {}, [task], answering({"t": ("s::a", "s::b")})).judged["judged@10"] == 1.0
+    assert run_benchmark("fake", {}, [task], answering({"t": ("s::a", "s::c")})).judged == {
+        "judged@1": 1.0, "judged@3": 0.5, "judged@5": 0.5, "judged@10": 0.5,
+    }  # fmt: skip
+    assert run_benchmark("fake", {}, [task], answering({})).judged == dict.fromkeys(JUDGED)
 
 
 def test_each_mean_has_its_interval() -> None:

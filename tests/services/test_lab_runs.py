@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
 from core.app import App
 from core.domain.catalog import Catalog
+from core.domain.lab_run import LabRun
 from core.domain.task import Step, Task
 from core.importers import read_document, read_tasks, tasks_text
+from core.lab.benchmark import CLOCKED
+from core.lab.execution import Playing
+from core.services.measuring import BLOCK
 from core.shared.errors import UnknownNameError
 from core.store import Store
-from tests.services.world import call, document
+from tests.services.world import ROOT, call, document, open_test_app
 
 TASKS = (
     Task("echo", "Echo words.", relevant=("raw::echo",)),
@@ -21,16 +30,16 @@ TASKS = (
          (Step("files::read", (), ("files::write",), "read it"),), "What does it say?"),
     Task("fly", "Fly to the moon.", gap="near miss"),
 )  # fmt: skip
+MANY = tuple(replace(TASKS[number % 3], id=str(number)) for number in range(48))  # 32 of them can be done
 
 
-def measured(app: App, **changes: object) -> str:
+def measured(app: App, tasks: Sequence[Task] = TASKS, playing: Playing | None = None, **changes: object) -> str:
     """One run over the small world, stored; its id."""
-    parameters = app.routing.parameters("ehrr", {"n": 10, **changes})
-    run = app.lab.benchmark(TASKS, catalog="world", router="ehrr", parameters=parameters)
-    conditions = app.lab_runs.conditions(
-        TASKS, source="t.jsonl", catalog="world", router="ehrr", preset="balanced", parameters=parameters
-    )
-    return app.lab_runs.keep(conditions, TASKS, run.to_json())
+    made = app.measuring.measure(
+        tasks, source="t.jsonl", catalog="world", router="ehrr", preset="balanced", playing=playing,
+        parameters=app.routing.parameters("ehrr", {"n": 10, **changes}),
+    )  # fmt: skip
+    return app.lab_runs.keep(made.conditions, tasks, made.entry)
 
 
 def test_tasks_are_written_as_they_were_read() -> None:
@@ -51,10 +60,48 @@ def test_the_same_run_is_stored_once_and_another_beside_it(app: App) -> None:
 
 def test_a_run_is_repeated_from_the_store_alone(app: App) -> None:
     run = app.lab_runs.find(measured(app))
-    again = app.lab_runs.repeat(run)
-    assert (again.differing, again.changes, again.moved) == ((), (), ())
-    assert again.run.measures == {name: run.result[name] for name in again.run.measures}
+    again = app.measuring.repeat(run)
+    assert (again.differing, again.changes, again.moved, again.other) == ((), (), (), ())
     assert app.lab_runs.tasks(run) == TASKS
+
+
+def test_how_tasks_were_played_out_is_stored_and_repeated_to_the_last_byte(app: App) -> None:
+    played = Playing(n=2, seeds=7, value_usd=0.5, s_per_usd=60.0)
+    run = app.lab_runs.find(measured(app, playing=played))
+    assert run.id != measured(app, playing=replace(played, seeds=8)), "another way to play is another run"
+    assert run.played == asdict(played)
+    again = app.measuring.repeat(run)
+    assert (again.differing, again.other) == ((), ())
+    then, now = ({**one, **dict.fromkeys(CLOCKED)} for one in (run.result, again.made.entry))
+    assert json.dumps(then) == json.dumps(now)
+    usual = app.measuring.repeat(replace(run, played_json=json.dumps(asdict(replace(played, s_per_usd=1.0)))))
+    assert (usual.differing, "value" in usual.other) == ((), True)
+
+
+def unclocked(run: LabRun) -> str:
+    """All of a result but the times of decisions."""
+    return json.dumps({**run.result, **dict.fromkeys(CLOCKED)})
+
+
+@pytest.mark.parametrize("stop_after", [33, 70])
+def test_a_killed_run_is_taken_up_and_ends_with_the_same_bytes(app: App, tmp_path: Path, stop_after: int) -> None:
+    whole = app.lab_runs.find(measured(app, MANY, Playing(2)))
+    path = tmp_path / "killed.duckdb"
+    line = [sys.executable, "-m", "tests.services.run_victim", str(path), str(stop_after)]
+    assert subprocess.run(line, cwd=ROOT, capture_output=True, check=False).returncode == -signal.SIGKILL
+    with open_test_app(path) as again:
+        assert again.lab_runs.runs() == ()
+        known = again.measuring.known(whole)
+        assert stop_after - BLOCK <= known < len(MANY) + 32
+        routed: list[int] = []
+        made = again.measuring.measure(
+            MANY, source="t.jsonl", catalog="world", router="ehrr", preset="balanced", playing=Playing(2),
+            parameters=again.routing.parameters("ehrr", {"n": 10}), progress=routed.append,
+        )  # fmt: skip
+        assert len(routed) == len(MANY) + 32 - known, "what is known is not routed again"
+        id_ = again.lab_runs.keep(made.conditions, MANY, made.entry)
+        assert (id_, unclocked(again.lab_runs.find(id_))) == (whole.id, unclocked(whole))
+        assert again.measuring.known(whole) == 0
 
 
 def test_what_has_changed_since_is_named(app: App) -> None:
@@ -64,7 +111,7 @@ def test_what_has_changed_since_is_named(app: App) -> None:
     changed["servers"][1]["tools"][0] |= {"description": "Nothing at all.", "latency_s": 9.0}
     servers = read_document(json.dumps(changed), source="world").servers
     app.catalogs.save(Catalog("world", servers), "test")
-    again = app.lab_runs.repeat(run)
+    again = app.measuring.repeat(run)
     assert again.differing == ("catalog_fingerprint", "outcomes")
     assert [(one.name, one.fields) for one in again.changes] == [("files::read", ("description", "latency_s"))]
 

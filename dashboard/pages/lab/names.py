@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from core.app import App
 from core.domain.lab_run import LabRun
-from core.lab.benchmark import ABSENT
+from core.lab.routed import ABSENT
 from core.lab.stored_runs import NOT_FIRST, NOT_REFUSED, UNKNOWN
 from core.routers.presets import DEFAULT_PRESET, PRESETS
 from core.services.lab import RANKED

@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.app import App
 from core.domain.params import Parameters
-from core.lab.execution import ROUNDS
+from core.lab.execution import ROUNDS, Playing
 from core.routers.presets import DEFAULT_PRESET, preset_of
 from dashboard.pages.lab.fields import choose_some
 from dashboard.pages.lab.job import RUN, Job, begin, busy
@@ -75,6 +75,11 @@ def _estimate(app: App, chosen: Chosen, routers: tuple[str, ...], titles: Mappin
     st.caption(f"{'; '.join(words)}. Nothing that is routed here is recorded as a decision.")
 
 
+def _playing(parameters: Parameters) -> Playing:
+    """As deep as a decision is on its own; tokens follow from it."""
+    return Playing(int(next(knob.default for knob in parameters.knobs() if knob.name == BY_N) or 0))
+
+
 def _start(app: App, chosen: Chosen, also: tuple[str, ...], play: bool) -> None:
     tasks, preset = chosen.tasks.tasks, chosen.preset
     asked = [(chosen.router, chosen.parameters)]
@@ -84,16 +89,12 @@ def _start(app: App, chosen: Chosen, also: tuple[str, ...], play: bool) -> None:
     def work(job: Job) -> list[str]:
         ids: list[str] = []
         for number, (router, parameters) in enumerate(asked):
-            played = None
-            if play:  # as deep as a decision is on its own; tokens follow from it
-                played = parameters.replaced({BY_N: next(k.default for k in parameters.knobs() if k.name == BY_N)})
-            ids.append(
-                app.lab_runs.measure(
-                    tasks, source=chosen.tasks.source, catalog=chosen.catalog, router=router, preset=preset,
-                    parameters=parameters, played=played,
-                    progress=lambda done, before=number * each: job.report(before + done),
-                )
+            made = app.measuring.measure(
+                tasks, source=chosen.tasks.source, catalog=chosen.catalog, router=router, preset=preset,
+                parameters=parameters, playing=_playing(parameters) if play else None,
+                progress=lambda done, before=number * each: job.report(before + done),
             )  # fmt: skip
+            ids.append(app.lab_runs.keep(made.conditions, tasks, made.entry))
         return ids
 
     begin(RUN, "Routing", each * len(asked), work)
