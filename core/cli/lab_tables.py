@@ -21,13 +21,13 @@ def print_measures(runs: Sequence[BenchmarkRun]) -> None:
     """A line for each run."""
     measures = list(runs[0].measures)
     print_table(
-        ("router", "n", *measures, "judged@10", "rejection", "p50 ms", "p95 ms"),
+        ("router", "n", *measures, *runs[0].judged, "rejection", "p50 ms", "p95 ms"),
         [
             (
                 run.router,
                 str(run.n),
                 *(f"{run.measures[m]:.3f}" for m in measures),
-                _optional(run.judged),
+                *map(_optional, run.judged.values()),
                 _optional(run.rejection),
                 f"{run.latency_ms_p50:.2f}",
                 f"{run.latency_ms_p95:.2f}",

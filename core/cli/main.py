@@ -31,6 +31,7 @@ COMMANDS = {  # name: module of core.cli and the command in it; loaded when it i
     "replay": ("replay", "replay"),
     "audit": ("audit", "audit"),
     "label": ("labels", "label"),
+    "judgments": ("judgments", "judgments"),
     "calibrate": ("calibration", "calibrate"),
     "scenario": ("scenario", "scenario"),
     "train-encoder": ("training", "train_encoder"),

@@ -29,7 +29,7 @@ empty where nothing can do the task.
     reading = Reading(source)
     lines: dict[str, str] = {}
     tasks: list[Task] = []
-    for entry in _entries(reading, decode(text, source=source)):
+    for entry in json_lines(reading, decode(text, source=source)):
         task = _task(entry)
         if task.id and lines.setdefault(task.id, entry.where) != entry.where:
             entry.problem(f"id {shown(task.id)} is the same as that of {lines[task.id]}; rename one of them")
@@ -57,7 +57,8 @@ def _document(task: Task) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value or name == "relevant"}
 
 
-def _entries(reading: Reading, text: str) -> Iterator[Entry]:
+def json_lines(reading: Reading, text: str) -> Iterator[Entry]:
+    """The objects of JSON Lines, each with the line that it is in; whatever is none is a fault."""
     for number, line in enumerate(text.split("\n"), start=1):
         where = f"line {number}"
         if not line.strip():

@@ -31,7 +31,7 @@ MEASURES = {
     "P@3": "P@3",
     "P@10": "P@10",
 }
-JUDGED = "Judged@10"
+JUDGED = {f"judged@{depth}": f"Judged@{depth}" for depth in (1, 3, 5, 10)}
 LARGEST_GRADE = 8.0  # of more the gain is no larger
 
 # its types name those of pandas, which it does not import
@@ -45,7 +45,7 @@ Labelled = tuple[Sequence[str], Mapping[str, float]]
 def measured(tasks: Sequence[Labelled]) -> dict[str, Floats]:
     """Each measure's value for each task, (T,) under its ir_measures name. A task with nothing ranked has 0 in all.
 
-    `Judged@10` is the share of the first ten that somebody judged, NaN where nothing was ranked.
+    `Judged@k` is the share of the first k that somebody judged, NaN where nothing was ranked.
     """
     names = {str(number): number for number in range(len(tasks))}
     relevance = {name: {tool: _gain(grade) for tool, grade in tasks[at][1].items()} for name, at in names.items()}
@@ -54,7 +54,9 @@ def measured(tasks: Sequence[Labelled]) -> dict[str, Floats]:
         for name, at in names.items()
         if tasks[at][0]
     }
-    found = {name: np.zeros(len(tasks)) for name in MEASURES.values()} | {JUDGED: np.full(len(tasks), np.nan)}
+    found = {name: np.zeros(len(tasks)) for name in MEASURES.values()} | {
+        name: np.full(len(tasks), np.nan) for name in JUDGED.values()
+    }
     if ranked:
         for metric in ITER_CALC([ir_measures.parse_measure(name) for name in found], relevance, ranked):
             if metric.query_id in ranked:

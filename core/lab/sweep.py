@@ -60,7 +60,7 @@ class PointScorer:
         scores = measured([([ids[row] for row in rows], grades(task)) for task, rows in zip(tasks, lists, strict=True)])
         for place, (key, task, rows) in enumerate(zip(fresh, tasks, lists, strict=True)):
             outcome = expected_outcome(task, rows, self._context)
-            retrieval = (float(scores[name][place]) for name in (JUDGED, *MEASURES.values()))
+            retrieval = (float(scores[name][place]) for name in (JUDGED["judged@10"], *MEASURES.values()))
             self._known[key] = (*retrieval, outcome.solved, outcome.usd, outcome.s)
 
     def _result(self, keys: Sequence[tuple[int, bytes]]) -> Result:

@@ -80,6 +80,6 @@ def test_the_order_by_grade_is_the_best_there_is(ranked, grades) -> None:
 
 
 def test_judged_is_the_share_that_somebody_judged_right_or_wrong() -> None:
-    scores = measured([(RANKED, {"a": 1.0, "b": 0.0}), (RANKED, {}), ([], {"a": 1.0})])[JUDGED]
+    scores = measured([(RANKED, {"a": 1.0, "b": 0.0}), (RANKED, {}), ([], {"a": 1.0})])[JUDGED["judged@10"]]
     assert scores[:2].tolist() == [0.5, 0.0]
     assert math.isnan(scores[2])

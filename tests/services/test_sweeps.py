@@ -53,7 +53,7 @@ def test_each_point_is_what_bench_says_of_it(app: App, kind: str) -> None:
         parameters = app.routing.parameters(router, {"n": 10, **point["values"]})
         run = app.lab.benchmark(TASKS, catalog="world", router=router, parameters=parameters)
         assert {name: point[name] for name in MEASURES} == pytest.approx(run.measures)
-        assert (point["rejection"], point["judged@10"]) == (run.rejection, run.judged)
+        assert (point["rejection"], point["judged@10"]) == (run.rejection, run.judged["judged@10"])
 
 
 def test_a_sweep_of_refusals_refuses(app: App) -> None:

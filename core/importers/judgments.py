@@ -1,0 +1,210 @@
+"""Judgments in files: JSON Lines, CSV and TREC qrels, in and out.
+
+    {"subtask": "read a file", "server_hint": "", "tool": "files::read", "grade": 3, "judge": "ann", "note": "", "at": "2026-11-20T09:00:00Z"}
+    subtask,server_hint,tool,grade,judge,note,at                     the same, as CSV
+    70a80f9069a89f26 0 files::read 3                                 qrels: query id, 0, tool, grade
+
+qrels (`core.importers.trec`) have no texts, judges or notes: what a query id means is given beside them (`queries`), and whose
+they are (`judge`).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import unquote
+
+from core.domain.judgment import GRADES, MOST_NAME_CHARACTERS, MOST_NOTE_CHARACTERS, AskedQuery, Judgment
+from core.importers.checks import line_fault, shown
+from core.importers.documents import decode
+from core.importers.entry import Entry
+from core.importers.reading import BrokenDocumentError, Reading
+from core.importers.tasks import json_lines
+
+FIELDS = ("subtask", "server_hint", "tool", "grade", "judge", "note", "at")
+FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadJudgment:
+    """One judgment of a file; `at` is None and `judge` "" where the file does not say."""
+
+    query: AskedQuery
+    tool: str
+    grade: int
+    judge: str
+    note: str = ""
+    at: datetime | None = None
+
+
+def read_judgments(
+    text: str | bytes, *, source: str, judge: str = "", queries: Mapping[str, AskedQuery] | None = None
+) -> tuple[ReadJudgment, ...]:
+    """The judgments of a file, all or none, in its order; its format follows from its first line.
+
+    `judge` is whose judgments they are where the file does not say; `queries` are known ones by their id in qrels. Raises
+    BrokenDocumentError that names file and line.
+
+    >>> queries = {"q1": AskedQuery("read a file")}
+    >>> read_judgments("q1 0 files::read 3", source="a.qrels", judge="ann", queries=queries)[0].grade
+    3
+    """
+    plain, reading = decode(text, source=source), Reading(source)
+    first = next((line for line in plain.split("\n") if line.strip()), "")
+    if first.lstrip().startswith("{"):
+        found = _of_entries(reading, json_lines(reading, plain))
+    elif _is_header(first):
+        found = _of_entries(reading, _csv_entries(reading, plain))
+    else:
+        found = _of_qrels(reading, plain, queries or {})
+    taken = _checked(reading, found, judge)
+    if not taken and not reading.problems:
+        reading.problem("", "it holds no judgment; give one a line")
+    if reading.problems:
+        raise BrokenDocumentError(reading.problems)
+    return taken
+
+
+def json_lines_text(judgments: Iterable[Judgment]) -> str:
+    """Judgments as JSON Lines."""
+    return "".join(json.dumps(_row(one), ensure_ascii=False) + "\n" for one in judgments)
+
+
+def csv_text(judgments: Iterable[Judgment]) -> str:
+    """Judgments as CSV. A text that a spreadsheet would run as a formula gets a leading apostrophe, which reading removes."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(FIELDS)
+    for one in judgments:
+        row = _row(one)
+        writer.writerow([_disarmed(value) if isinstance(value, str) else value for value in row.values()])
+    return out.getvalue()
+
+
+def _row(one: Judgment) -> dict[str, Any]:
+    at = one.at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return dict(zip(FIELDS, (*one.query, one.tool, one.grade, one.judge, one.note, at), strict=True))
+
+
+def _disarmed(text: str) -> str:
+    return f"'{text}" if FORMULA.match(text) else text
+
+
+def _armed(text: str) -> str:
+    return text[1:] if text.startswith("'") and FORMULA.match(text) else text
+
+
+def _is_header(line: str) -> bool:
+    names = {name.strip().lower() for name in next(csv.reader([line]))}
+    return {"tool", "grade"} <= names
+
+
+def _csv_entries(reading: Reading, text: str) -> Iterator[Entry]:
+    rows = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""))
+    names: list[str] = []
+    while True:
+        where = f"line {rows.line_num + 1}"
+        try:
+            row = next(rows, None)
+        except csv.Error as error:
+            reading.problem(where, f"it is not CSV ({error}); mend it there")
+            return
+        if row is None:
+            return
+        if not any(cell.strip() for cell in row):
+            continue
+        if not names:
+            names = [name.strip().lower() for name in row]
+        elif len(row) != len(names):
+            reading.problem(where, f"it has {len(row)} fields, the first line {len(names)}; give as many")
+        else:
+            values: dict[str, Any] = {name: _armed(cell) for name, cell in zip(names, row, strict=True)}
+            if re.fullmatch(r"\s*\d+\s*", values["grade"]):
+                values["grade"] = int(values["grade"])
+            yield Entry(reading, where, values)
+
+
+Placed = Iterator[tuple[Entry, ReadJudgment]]
+
+
+def _of_entries(reading: Reading, entries: Iterator[Entry]) -> Placed:
+    for entry in entries:
+        known = len(reading.problems)
+        subtask, tool, grade = entry.text("subtask").strip(), entry.get("tool"), entry.get("grade")
+        if not subtask:
+            entry.problem("subtask is missing; say what was to be done")
+        at, note = _time(entry), entry.text("note")
+        if len(note) > MOST_NOTE_CHARACTERS:
+            entry.problem(f"note has {len(note):,} characters; use at most {MOST_NOTE_CHARACTERS:,}")
+        _check_judged(entry, tool, grade)
+        if len(reading.problems) == known:
+            query = AskedQuery(subtask, entry.text("server_hint").strip())
+            yield entry, ReadJudgment(query, str(tool), int(grade), " ".join(entry.text("judge").split()), note, at)
+
+
+def _of_qrels(reading: Reading, text: str, queries: Mapping[str, AskedQuery]) -> Placed:
+    for number, line in enumerate(text.split("\n"), start=1):
+        fields = line.split()
+        if not fields:
+            continue
+        entry = Entry(reading, f"line {number}", {})
+        if len(fields) != 4:
+            entry.problem(
+                "it is neither JSON, nor CSV under a first line with tool and grade, nor qrels; write: query 0 server::tool grade"
+            )
+            return
+        name, _, tool, grade = fields
+        query = queries.get(unquote(name))
+        known = len(reading.problems)
+        if query is None:
+            entry.problem(f"query {shown(unquote(name))} is not known; give the tasks that have this id")
+        _check_judged(entry, unquote(tool), int(grade) if re.fullmatch(r"-?\d{1,9}", grade) else grade)
+        if query is not None and len(reading.problems) == known:
+            yield entry, ReadJudgment(query, unquote(tool), int(grade), "")
+
+
+def _check_judged(entry: Entry, tool: object, grade: object) -> None:
+    if not isinstance(tool, str) or not all(tool.partition("::")) or line_fault(tool, 1_000):
+        entry.problem("tool is not of the form server::tool; write it so")
+    if isinstance(grade, bool) or grade not in GRADES:
+        said = "missing" if grade in (None, "") else shown(str(grade))
+        entry.problem(f"grade is {said}; give 0, 1, 2 or 3")
+
+
+def _checked(reading: Reading, found: Placed, judge: str) -> tuple[ReadJudgment, ...]:
+    """The judgments with their judges; each judge says one thing of a tool for a query."""
+    taken: list[ReadJudgment] = []
+    places: dict[tuple[AskedQuery, str, str], str] = {}
+    unnamed = False
+    for entry, one in found:
+        whose = one.judge or judge
+        if fault := line_fault(whose, MOST_NAME_CHARACTERS):
+            entry.problem(f"judge {fault}")
+        unnamed = unnamed or not whose
+        key = one.query, one.tool, whose
+        if (first := places.setdefault(key, entry.where)) != entry.where:
+            entry.problem(f"it judges the tool of {first} for the same sub-task again; keep one of them")
+        taken.append(ReadJudgment(one.query, one.tool, one.grade, whose, one.note, one.at))
+    if unnamed:
+        reading.problem("", "it does not name its judges; say whose judgments they are")
+    return tuple(taken)
+
+
+def _time(entry: Entry) -> datetime | None:
+    raw = entry.raw_text("at")
+    if not raw:
+        return None
+    try:
+        at = datetime.fromisoformat(raw)
+    except ValueError:
+        at = None
+    if at is None or at.tzinfo is None:
+        entry.problem("at is not a time with a zone; write for example 2026-11-20T09:00:00Z, or leave it out")
+        return None
+    return at.astimezone(UTC)

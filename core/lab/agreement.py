@@ -1,0 +1,164 @@
+"""Several judges: how far they agree, and one grade for each tool where they do not."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import krippendorff
+import numpy as np
+from numpy.typing import NDArray
+
+from core.domain.judgment import GRADES, AskedQuery, Judgment
+from core.domain.task import Task
+from core.shared.errors import ParameterError
+
+RESAMPLES = 1_000
+JUDGE = "judge:"  # before the name of the judge whose word counts
+Settled = Mapping[AskedQuery, Mapping[str, int]]
+"""One grade for each judged tool, by query, in order of their first judgment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Krippendorff's alpha of ordinal grades with its 95 % interval: 1 where all say the same, 0 where it is no more than chance,
+    below 0 where it is less. None where it is not defined: no tool has two judges, or all grades are the same.
+
+    `judges` are the judgments of each, `units` the query-tool pairs, `shared` those of two judges or more, `same` those of them
+    on which all say the same.
+    """
+
+    judges: Mapping[str, int]
+    units: int
+    shared: int
+    same: int
+    alpha: float | None
+    low: float | None
+    high: float | None
+
+
+def median(grades: Sequence[int]) -> int | None:
+    """The middle grade; of an even number the lower of the two in the middle, so that it is a grade that somebody gave."""
+    return statistics.median_low(grades)
+
+
+def majority(grades: Sequence[int]) -> int | None:
+    """The grade that more than half of the judges gave; None where there is none."""
+    grade, votes = Counter(grades).most_common(1)[0]
+    return grade if 2 * votes > len(grades) else None
+
+
+def unanimous(grades: Sequence[int]) -> int | None:
+    """The grade that all judges gave; None where they differ."""
+    return grades[0] if len(set(grades)) == 1 else None
+
+
+RULES: Mapping[str, Callable[[Sequence[int]], int | None]] = {
+    "median": median,
+    "majority": majority,
+    "unanimous": unanimous,
+}
+RULE_WORDS = {
+    "median": "the median; of an even number the lower middle grade",
+    "majority": "the grade that more than half gave; others are left out",
+    "unanimous": "the grade that all gave; others are left out",
+}
+
+
+def settled(judgments: Iterable[Judgment], rule: str) -> Settled:
+    """One grade for each tool by a rule of `RULES`, or `judge:NAME`: what that judge says. What stays unsettled is left out.
+
+    Raises ParameterError for another rule, and for a judge of whom there is no judgment.
+    """
+    said: dict[AskedQuery, dict[str, dict[str, int]]] = {}
+    for one in judgments:
+        if one.grade is not None:
+            said.setdefault(one.query, {}).setdefault(one.tool, {})[one.judge] = one.grade
+    settle = _rule(rule, {judge for tools in said.values() for grades in tools.values() for judge in grades})
+    found = {
+        query: {tool: grade for tool, grades in tools.items() if (grade := settle(grades)) is not None}
+        for query, tools in said.items()
+    }
+    return {query: tools for query, tools in found.items() if tools}
+
+
+def _rule(rule: str, judges: set[str]) -> Callable[[Mapping[str, int]], int | None]:
+    if rule in RULES:
+        return lambda grades: RULES[rule](tuple(grades.values()))
+    name = rule.removeprefix(JUDGE)
+    if name == rule:
+        raise ParameterError(
+            f"There is no rule {rule!r} for what judges differ in; choose {', '.join(RULES)} or {JUDGE}NAME."
+        )
+    if judges and name not in judges:
+        raise ParameterError(
+            f"There is no judgment of {name!r} in this set; its judges are {', '.join(sorted(judges))}."
+        )
+    return lambda grades: grades.get(name)
+
+
+def judged_tasks(grades: Settled) -> tuple[tuple[Task, ...], int]:
+    """Judged queries as labelled tasks, and how many are left out.
+
+    A tool of grade 1 or more can do the task; the best come first. A query of which every judged tool is graded 0 is left out:
+    that nothing else can do it was not judged.
+    """
+    tasks = tuple(
+        Task(query.id, query.subtask, query.server_hint, right, {tool: float(grade) for tool, grade in tools.items()})
+        for query, tools in grades.items()
+        if (right := tuple(sorted((tool for tool in tools if tools[tool] > 0), key=lambda tool: (-tools[tool], tool))))
+    )
+    return tasks, len(grades) - len(tasks)
+
+
+def agreement(judgments: Sequence[Judgment], *, seed: int = 0) -> Agreement:
+    """How far the judges of a set agree, over query-tool pairs that two of them or more judged."""
+    counts = grade_counts(judgments)
+    shared = counts[counts.sum(axis=1) > 1]
+    low, high = alpha_interval(shared, seed=seed)
+    return Agreement(
+        judges=dict(Counter(one.judge for one in judgments)),
+        units=len(counts),
+        shared=len(shared),
+        same=int((shared.max(axis=1, initial=0) == shared.sum(axis=1)).sum()),
+        alpha=ordinal_alpha(shared),
+        low=low,
+        high=high,
+    )
+
+
+def grade_counts(judgments: Iterable[Judgment]) -> NDArray[np.int64]:
+    """How many judges gave each grade to each query-tool pair, (pairs, grades)."""
+    rows: dict[tuple[AskedQuery, str], NDArray[np.int64]] = {}
+    for one in judgments:
+        if one.grade is not None:
+            rows.setdefault((one.query, one.tool), np.zeros(len(GRADES), np.int64))[one.grade] += 1
+    return np.array([*rows.values()]).reshape(len(rows), len(GRADES))
+
+
+def ordinal_alpha(counts: NDArray[np.int64]) -> float | None:
+    """Krippendorff's alpha, ordinal (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability"), None where undefined.
+
+    Shape: (units, grades) counts of judges.
+
+    >>> ordinal_alpha(np.array([[2, 0], [0, 2]])), ordinal_alpha(np.array([[2, 0], [2, 0]]))
+    (1.0, None)
+    """
+    paired = counts[counts.sum(axis=1) > 1]
+    if (paired.sum(axis=0) > 0).sum() < 2:
+        return None
+    return float(krippendorff.alpha(value_counts=paired, level_of_measurement="ordinal"))
+
+
+def alpha_interval(counts: NDArray[np.int64], *, seed: int = 0) -> tuple[float | None, float | None]:
+    """The 95 % percentile interval of alpha, by bootstrap over units; draws in which it is undefined are left out."""
+    if ordinal_alpha(counts) is None:
+        return None, None
+    rng = np.random.default_rng(seed)
+    drawn = [ordinal_alpha(counts[rng.integers(len(counts), size=len(counts))]) for _ in range(RESAMPLES)]
+    known = [value for value in drawn if value is not None and math.isfinite(value)]
+    low, high = np.quantile(known, [0.025, 0.975]) if known else (math.nan, math.nan)
+    return (float(low), float(high)) if known else (None, None)
