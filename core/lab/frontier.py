@@ -1,4 +1,4 @@
-"""The frontier of success against money: of several routers that played the same tasks, those that no other one beats in both.
+"""The frontier of success against what it takes: of routers that played the same tasks, those that no other beats in both.
 
 >>> unbeaten([(0.9, 0.008), (0.8, 0.005), (0.7, 0.006), (0.0, float("nan"))])
 (True, True, False, False)
@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 
 def unbeaten(points: Sequence[tuple[float, float]]) -> tuple[bool, ...]:
-    """Which points of (success rate, USD per solved sub-task) are on the Pareto front: no other has at least the success for
-    at most the money, and more of one. A router that solved nothing has no money per solution and is never on it."""
+    """Which points of (success rate, money, seconds or tokens per solved sub-task) are on the Pareto front: no other has at least the
+    success for at most the cost, and more of one. A router that solved nothing has no cost per solution and is never on it."""
     return tuple(
         math.isfinite(usd) and not any(_beats(other, (success, usd)) for other in points) for success, usd in points
     )

@@ -111,6 +111,10 @@ class MeasuringService:
         """How many decisions are kept of a run under these conditions that was ended before it was over."""
         return sum(len(self._store.lab_runs.parts(lab_id(conditions), phase)) for phase in (RANKED, PLAYED))
 
+    def unfinished(self) -> int:
+        """How many runs were ended before they were over."""
+        return self._store.lab_runs.unfinished()
+
     def repeat(self, run: LabRun, progress: Progress = lambda _done: None) -> Repeated:
         """The same run again, over the catalog as it is now; nothing is stored.
 

@@ -58,6 +58,10 @@ class LabRuns:
             for point in points:
                 _put(connection, point)
 
+    def unfinished(self) -> int:
+        """How many runs are under way, or were ended before they were over."""
+        return self._database.read("SELECT count(DISTINCT run) FROM run_parts")[0][0].as_py()
+
     def points(self, sweep: str) -> tuple[SweepPoint, ...]:
         """The points of a sweep in their order."""
         return self._read(SweepPoint, "sweep = ? ORDER BY number", [sweep])

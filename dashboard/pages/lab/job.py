@@ -95,7 +95,10 @@ def job_panel() -> None:
         return
     error = job.future.exception()
     if isinstance(error, Stopped):
-        st.info("Stopped. What was finished before is stored.", icon=":material/stop_circle:")
+        st.info(
+            "Stopped. What was finished before is stored, and the same button goes on from there.",
+            icon=":material/stop_circle:",
+        )
     elif isinstance(error, WayfareError):
         st.error(escaped(str(error), 600), icon=":material/error:")
     elif error is not None:

@@ -18,11 +18,13 @@ from core.lab.significance import Compared, compared
 from core.lab.stored_runs import task_values
 from core.shared import units
 from core.shared.untrusted_text import one_line
+from dashboard.pages.lab.breakdown import breakdown
 from dashboard.pages.lab.charts.intervals import intervals
 from dashboard.pages.lab.fields import choose_some, select
 from dashboard.pages.lab.names import MEASURE_WORDS, measure_name
+from dashboard.pages.lab.one_run import one_run
 from dashboard.ui.chart import chart
-from dashboard.ui.charts.frontier import frontier
+from dashboard.ui.charts.frontier import COSTS, MONEY, frontier
 from dashboard.ui.choice_table import table_height
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
@@ -61,15 +63,24 @@ def leaderboard(
         "say something of; what nobody judged counts as wrong. **Median** of a decision, on the machine that ran it. "
         "**Solved** and its money: played out, drawn from declared figures; intervals over seeds."
     )
-    _compare([run for run in ordered if run.id in chosen], results, names, tasks, measure)
-    return {"runs": ",".join(chosen), "measure": measure}
+    compared_runs = [run for run in ordered if run.id in chosen]
+    texts = _compare(state, linked, compared_runs, results, names, tasks, measure)
+    texts |= breakdown(state, linked, compared_runs, names, tasks, measure)
+    return texts | {"runs": ",".join(chosen), "measure": measure} | one_run(app, state, linked, ordered, names)
 
 
 def _compare(
-    runs: Sequence[LabRun], results: Results, names: Mapping[str, str], tasks: Sequence[Task], measure: str
-) -> None:
+    state: UrlState,
+    linked: Mapping[str, str],
+    runs: Sequence[LabRun],
+    results: Results,
+    names: Mapping[str, str],
+    tasks: Sequence[Task],
+    measure: str,
+) -> dict[str, str]:
+    texts: dict[str, str] = {}
     if not runs:
-        return
+        return texts
     played = [run for run in runs if results[run.id].get("usd_per_solved") is not None]
     columns = st.grid(2, min_column_width=420, gap="small")
     with columns.cell():
@@ -79,15 +90,25 @@ def _compare(
         chart(intervals(called, values, bounds, measure=MEASURES[measure]), key="lab:intervals")
     if played:
         with columns.cell():
-            success, money = (
-                [_interval(results[run.id], name) for run in played] for name in ("success_rate", "usd_per_solved")
+            cost = select(
+                st.container(),
+                state,
+                linked,
+                "cost",
+                "Success against",
+                list(COSTS),
+                show=lambda one: COSTS[one].name,
+                width=140,
             )
-            chart(frontier([names[run.id] for run in played], success, money), key="lab:frontier")
+            texts["cost"] = "" if cost == MONEY else cost
+            success, taken = ([_interval(results[run.id], name) for run in played] for name in ("success_rate", cost))
+            chart(frontier([names[run.id] for run in played], success, taken, cost=cost), key="lab:frontier")
             st.caption(
                 "Outcomes are drawn from declared figures; ◆ no other run solves as much for as little. Bars: 95 % over seeds."
             )
     if len(runs) > 1:
         _tests(runs, results, names, tasks, measure)
+    return texts
 
 
 def _tests(
@@ -156,4 +177,5 @@ def _bounds(result: Mapping[str, Any], key: str) -> tuple[float, float]:
 
 
 def _interval(result: Mapping[str, Any], key: str) -> Interval:
-    return Interval(float(result[key]), *_bounds(result, key))
+    value = result.get(key)
+    return Interval(math.nan if value is None else float(value), *_bounds(result, key))

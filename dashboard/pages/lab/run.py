@@ -17,6 +17,7 @@ from dashboard.pages.lab.tasks import TaskSet
 from dashboard.ui.url_state import UrlState
 
 BY_N = "n"
+Asked = list[tuple[str, Parameters]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +59,14 @@ def run_form(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chose
             "Run", key="lab:run", icon=":material/play_arrow:", type="primary", disabled=busy(),
             on_click=_start, args=(app, chosen, also, play),
         )  # fmt: skip
-    _estimate(app, chosen, (chosen.router, *also), titles)
+    _estimate(app, chosen, _asked(app, chosen, also), titles, play=play)
     return {"also": ",".join(also)}
 
 
-def _estimate(app: App, chosen: Chosen, routers: tuple[str, ...], titles: Mapping[str, str]) -> None:
-    count = len(chosen.tasks.tasks)
-    expected = {router: app.lab_runs.expected_s(chosen.catalog, router, count) for router in routers}
+def _estimate(app: App, chosen: Chosen, asked: Asked, titles: Mapping[str, str], *, play: bool) -> None:
+    count, routers = len(chosen.tasks.tasks), [router for router, _ in asked]
+    each = count + (sum(bool(task.relevant) for task in chosen.tasks.tasks) if play else 0)
+    expected = {router: app.lab_runs.expected_s(chosen.catalog, router, each) for router in routers}
     known = [value for value in expected.values() if value is not None]
     unknown = [titles[router] for router, value in expected.items() if value is None]
     words = [f"{count:,} task{'s' if count != 1 else ''}, {len(routers)} router{'s' if len(routers) > 1 else ''}"]
@@ -72,7 +74,29 @@ def _estimate(app: App, chosen: Chosen, routers: tuple[str, ...], titles: Mappin
         words.append(f"about {max(1, round(sum(known))):,} s by the last runs")
     if unknown:
         words.append(f"no run says yet how long {', '.join(unknown)} takes")
+    if kept := _kept(app, chosen, asked, play=play):
+        words.append(f"{kept:,} decisions are kept of runs that were ended: Run goes on from there")
     st.caption(f"{'; '.join(words)}. Nothing that is routed here is recorded as a decision.")
+
+
+def _asked(app: App, chosen: Chosen, also: tuple[str, ...]) -> Asked:
+    """Every router that is to be measured, with its parameters."""
+    more = [(router, app.routing.parameters(router, {BY_N: 10}, preset=chosen.preset)) for router in also]
+    return [(chosen.router, chosen.parameters), *more]
+
+
+def _kept(app: App, chosen: Chosen, asked: Asked, *, play: bool) -> int:
+    if not app.measuring.unfinished():
+        return 0
+    return sum(
+        app.measuring.known(
+            app.lab_runs.conditions(
+                chosen.tasks.tasks, source=chosen.tasks.source, catalog=chosen.catalog, router=router, preset=chosen.preset,
+                parameters=parameters, playing=_playing(parameters) if play else None,
+            )
+        )
+        for router, parameters in asked
+    )  # fmt: skip
 
 
 def _playing(parameters: Parameters) -> Playing:
@@ -82,8 +106,7 @@ def _playing(parameters: Parameters) -> Playing:
 
 def _start(app: App, chosen: Chosen, also: tuple[str, ...], play: bool) -> None:
     tasks, preset = chosen.tasks.tasks, chosen.preset
-    asked = [(chosen.router, chosen.parameters)]
-    asked += [(router, app.routing.parameters(router, {BY_N: 10}, preset=preset)) for router in also]
+    asked = _asked(app, chosen, also)
     each = len(tasks) + (sum(bool(task.relevant) for task in tasks) if play else 0)
 
     def work(job: Job) -> list[str]:

@@ -1,0 +1,102 @@
+"""One stored run: all that it is stored with, and the same again over the catalog as it is now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+import streamlit as st
+
+from core.app import App
+from core.domain.lab_run import LabRun
+from core.services.measuring import Repeated
+from core.shared.untrusted_text import one_line
+from dashboard.pages.lab.fields import select
+from dashboard.pages.lab.job import Job, begin, busy, result
+from dashboard.ui.choice_table import table_height
+from dashboard.ui.text import escaped
+from dashboard.ui.url_state import UrlState
+
+REPEAT = "repeat"
+LISTED = 12
+WORDS = {
+    "catalog": "catalog",
+    "catalog_fingerprint": "fingerprint of the catalog",
+    "tasks": "tasks",
+    "tasks_fingerprint": "fingerprint of the tasks",
+    "hints": "server hints given",
+    "router": "router",
+    "preset": "preset",
+    "outcomes": "calls that the statistics knew",
+    "labels": "labels",
+    "calibration": "calibration in force",
+    "seed": "seed",
+    "parameters": "parameters",
+    "versions": "versions",
+    "played": "played out with",
+}
+
+
+def one_run(
+    app: App, state: UrlState, linked: Mapping[str, str], runs: Sequence[LabRun], names: Mapping[str, str]
+) -> dict[str, str]:
+    """All of it; what it puts into the URL."""
+    st.markdown("**One run: what it follows from, and the same again**")
+    row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    id_ = select(row, state, linked, "run", "Run", [run.id for run in runs], show=names.__getitem__, width=330)
+    run = next(one for one in runs if one.id == id_)
+    row.button(
+        "Repeat", key="lab:repeat", icon=":material/replay:", disabled=busy(), on_click=_start, args=(app, run),
+        help="Measures the same again, over the catalog and with what was learnt as they are now, and says what is other. Nothing is "
+        "stored.",
+    )  # fmt: skip
+    repeated: Repeated | None = result(REPEAT, id_)
+    if repeated is not None:
+        _repeated(repeated)
+    rows = [{"what": WORDS.get(name, name), "value": _text(value)} for name, value in run.to_json().items()]
+    with st.expander("What it is stored with"):
+        st.dataframe(
+            pd.DataFrame(rows), hide_index=True, key="lab:conditions", height=table_height(len(rows)), row_height=32
+        )
+    return {"run": id_ if id_ != runs[0].id else ""}
+
+
+def _start(app: App, run: LabRun) -> None:
+    tasks = app.lab_runs.tasks(run)
+    played = sum(bool(task.relevant) for task in tasks) if run.played else 0
+    begin(REPEAT, "Repeating", len(tasks) + played, lambda job: _work(app, run, job), about=run.id)
+
+
+def _work(app: App, run: LabRun, job: Job) -> Repeated:
+    return app.measuring.repeat(run, job.report)
+
+
+def _repeated(found: Repeated) -> None:
+    if not found.other:
+        st.success(
+            "The same to the last byte, but for the times of decisions, which no clock gives twice.",
+            icon=":material/check:",
+        )
+    else:
+        st.warning(
+            f"Not the same: {escaped(_listed(found.other), 300)}. Tasks whose first right tool has another rank: "
+            f"{escaped(_listed(found.moved) or 'none', 600)}.",
+            icon=":material/difference:",
+        )
+    if found.differing:
+        words = ", ".join(WORDS.get(name, name) for name in found.differing)
+        st.caption(f"Other than then: {escaped(words, 300)}.")
+    if found.changes:
+        named = _listed([f"{one.what} {one_line(one.name, 60)} {one.change}" for one in found.changes])
+        st.caption(f"Changed in the catalog: {escaped(named, 900)}.")
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - LISTED:,} more" if len(names) > LISTED else ""
+    return ", ".join(names[:LISTED]) + more
+
+
+def _text(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {one}" for name, one in value.items())
+    return "none" if value in ("", None) else one_line(str(value), 300)

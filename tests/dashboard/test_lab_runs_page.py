@@ -1,0 +1,67 @@
+"""The Lab page's stored runs: in parts, against what they take, taken up where they were ended, and repeated."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+
+import pytest
+
+from core.app import App
+from tests.dashboard.harness import app_with, charts, checked, open_page, press, text_of, titles
+from tests.dashboard.test_lab_page import CATALOG, TASKS, finished, given, stored, table
+
+app = app_with({"small": CATALOG})
+visit = partial(open_page, "lab", catalog="small")
+
+
+def tasks_of(app: App, run: str) -> str:
+    return f"stored:{app.lab_runs.find(run).tasks_fingerprint}"
+
+
+def test_runs_are_shown_in_parts_and_against_what_they_take(app: App) -> None:
+    good, bad = stored(app, "rag_mcp", played=True), stored(app, "ehrr", played=True, budget_usd=0.0)
+    page = visit(tasks=tasks_of(app, good), measure="hit@1", runs=f"{good},{bad}", cost="tokens_per_solved")
+    assert any(title.startswith("Solved, %, against tokens") for title in titles(page))
+    drawn = next(chart for chart in charts(page) if "against tokens" in chart["layout"]["title"]["text"])
+    tokens = app.lab_runs.find(good).result["tokens_per_solved"]
+    assert [trace["x"] for trace in drawn["data"]] == [[tokens], [tokens]], (
+        "the front, and the one that solved anything"
+    )
+    rows = table(page, "tasks").set_index("server")
+    assert rows["tasks"].to_dict() == {"files": "2", "mail": "1", "moon": "1", "nothing can do it": "1"}
+    assert rows.loc["files"].tolist()[1:] == ["1.000 [1.00, 1.00]", "0.000 [0.00, 0.00]"]
+    assert rows.loc["nothing can do it"].tolist()[1:] == ["0 of 1 refused", "1 of 1 refused"]
+
+
+def test_a_run_is_repeated_from_its_page_and_what_is_other_is_said(app: App) -> None:
+    run = stored(app, "rag_mcp", played=True)
+    page = finished(press(visit(tasks=tasks_of(app, run)), "lab:repeat"))
+    assert "The same to the last byte" in text_of(page)
+    other = json.loads(json.dumps(CATALOG))
+    other["servers"][0]["tools"][0] |= {"name": "peek", "description": "Looks into <b>things</b>."}
+    app.catalog_editor.import_text(json.dumps(other), "small", "test")
+    page = finished(press(visit(tasks=tasks_of(app, run)), "lab:repeat"))
+    said = text_of(page)
+    assert "Not the same: " in said
+    assert "another rank: r." in said
+    assert "Other than then: fingerprint of the catalog." in said
+    assert "tool files::peek added" in said
+    assert len(app.lab_runs.runs()) == 1, "a repeat stores nothing"
+
+
+def test_a_run_that_was_stopped_says_what_is_kept_and_goes_on(app: App) -> None:
+    def stop(done: int) -> None:
+        if done == 3:
+            raise KeyboardInterrupt
+
+    tasks = app.lab.parse_tasks(TASKS.encode(), source="mine.jsonl")
+    with pytest.raises(KeyboardInterrupt):
+        app.measuring.measure(
+            tasks, source="mine.jsonl", catalog="small", router="rag_mcp", preset="balanced",
+            parameters=app.routing.parameters("rag_mcp", {"n": 10}), progress=stop,
+        )  # fmt: skip
+    page = given(visit(router="rag_mcp"))
+    assert "3 decisions are kept of runs that were ended: Run goes on from there" in text_of(page)
+    page = checked(finished(press(page, "lab:run")).run())
+    assert "decisions are kept" not in text_of(page)
