@@ -5,8 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from core.app import App
+from core.domain.judgment import AskedQuery
 from core.domain.outcome import Outcome
 from dashboard.pages.call.run import Run
+from dashboard.ui.judging import judge_popover
 from dashboard.ui.labels import label_bar, label_notice, labelling
 from dashboard.ui.text import escaped
 
@@ -24,7 +26,13 @@ def judgement(app: App, run: Run, outcome: Outcome) -> None:
 
     st.markdown("##### Was this the right tool?")
     st.markdown(f"For “{escaped(run.decision.subtask, 160)}”. {_teaches(outcome)}")
-    label_bar(known, f"{outcome.call.server}::{outcome.call.tool}", CALL, changed=changed)
+    decision, tool = run.decision, f"{outcome.call.server}::{outcome.call.tool}"
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        label_bar(known, tool, CALL, changed=changed)
+        judge_popover(
+            app, AskedQuery(decision.subtask, decision.server_hint), (tool,), CALL, catalog=decision.catalog,
+            decision_id=decision.id,
+        )  # fmt: skip
     label_notice(known, CALL, changed=changed)
 
 

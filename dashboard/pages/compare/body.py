@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.app import App
 from core.domain.decision import Decision
 from core.lab.comparison import agreement, winners
 from dashboard.pages.compare.cards import card
@@ -14,7 +15,9 @@ from dashboard.ui.text import escaped
 from dashboard.ui.variants import Variant
 
 
-def compared(variants: tuple[Variant, ...], decisions: tuple[Decision, ...], texts: dict[str, str]) -> None:
+def compared(
+    app: App, variants: tuple[Variant, ...], decisions: tuple[Decision, ...], texts: dict[str, str]
+) -> None:
     """All of it; `texts` are what a link to the query carries."""
     favourite, votes = next(iter(winners(decisions).items()))
     choice = f"choose {escaped(favourite, 90)}" if favourite else "find no candidate"
@@ -27,7 +30,7 @@ def compared(variants: tuple[Variant, ...], decisions: tuple[Decision, ...], tex
         return
     below = st.grid(3, min_column_width=330, gap="small")
     with below.cell(column_span=2):
-        places_table(variants, decisions)
+        places_table(app, variants, decisions)
     with below.cell():
         names = [variant.name for variant in variants]
         chart(agreement_map(names, agreement(decisions)), key="compare:agreement")

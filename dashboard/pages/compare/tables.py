@@ -5,22 +5,32 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from core.app import App
 from core.domain.decision import Decision
+from core.domain.judgment import AskedQuery
 from core.lab.comparison import ComparedTool, Placing, compared_tools
 from core.routers.why import why
 from dashboard.ui.drop_words import DROPPED
+from dashboard.ui.judging import judge_popover
 from dashboard.ui.text import escaped
 from dashboard.ui.variants import Variant
 
 
-def places_table(variants: tuple[Variant, ...], decisions: tuple[Decision, ...]) -> None:
-    """Every tool that is a candidate somewhere, and its rank or the stage that dropped it, router by router."""
+def places_table(app: App, variants: tuple[Variant, ...], decisions: tuple[Decision, ...]) -> None:
+    """Every tool that is a candidate somewhere, and its rank or the stage that dropped it, router by router; each may be graded."""
     found = compared_tools(decisions)
     frame = pd.DataFrame(
         [[tool.tool, *(_place(placing) for placing in tool.placings)] for tool in found],
         columns=["tool", *(variant.name for variant in variants)],
     )
-    st.markdown("**Where each would go**")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("**Where each would go**", width="content")
+        if found:
+            asked = decisions[0]
+            judge_popover(
+                app, AskedQuery(asked.subtask, asked.server_hint), sorted(tool.tool for tool in found), "compare",
+                catalog=asked.catalog,
+            )  # fmt: skip
     st.dataframe(frame, hide_index=True, key="compare:placings")
 
 

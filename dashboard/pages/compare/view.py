@@ -43,7 +43,7 @@ def page() -> None:
         st.info("Choose the routers to compare.", icon=":material/compare_arrows:")
         return
     names, decisions = [variant.name for variant, _ in done], tuple(decision for _, decision in done)
-    compared(tuple(variant for variant, _ in done), decisions, texts)
+    compared(app, tuple(variant for variant, _ in done), decisions, texts)
     st.markdown("##### What each costs in tokens")
     token_meter(state, assumed, names, decisions)
     outcomes(app, query.catalog, tuple(variant for variant, _ in done))

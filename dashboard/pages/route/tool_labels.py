@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.domain.judgment import AskedQuery
+from dashboard.ui.judging import judge_popover
 from dashboard.ui.labels import Labelling, label_bar, label_notice
 from dashboard.ui.moved import LABELS_HELP, moved_lines
 
@@ -24,4 +26,8 @@ def tool_labels(known: Labelling, tool: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(":gray[Is this the tool for the sub-task?]", width="content")
         label_bar(known, tool, WHY)
+        judge_popover(
+            known.app, AskedQuery(known.decision.subtask, known.decision.server_hint), (tool,), WHY,
+            catalog=known.decision.catalog, decision_id=known.decision.id,
+        )  # fmt: skip
     label_notice(known, WHY, now=known.decision)
