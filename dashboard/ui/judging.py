@@ -1,0 +1,145 @@
+"""Judging on a page: one popover that grades a tool for a sub-task, in a set and by a judge that stay chosen across pages.
+
+Owns the keys `judging:*`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from core.app import App
+from core.domain.judgment import (
+    FIRST_SET,
+    GRADE_WORDS,
+    GRADES,
+    MOST_NAME_CHARACTERS,
+    MOST_NOTE_CHARACTERS,
+    AskedQuery,
+    Judgment,
+)
+from core.shared.errors import WayfareError
+from core.shared.untrusted_text import one_line
+from dashboard.ui.labels import labeller
+from dashboard.ui.text import escaped
+
+SET, JUDGE, NOTICE = "judging:set", "judging:judge", "judging:notice"
+OPERATOR = "operator"
+SET_HELP = "Judgments are kept in named sets of the catalog. Choose one, or type a new name."
+JUDGE_HELP = "Your name as a judge. Several judges may grade the same tool; the Lab says how far they agree."
+
+
+def chosen_set(app: App, catalog: str) -> str:
+    """The set that judgments go into: the one chosen last, else the one judged last."""
+    return st.session_state.get(SET) or next(iter(app.judgments.sets(catalog)), FIRST_SET)
+
+
+def chosen_judge() -> str:
+    """Who judges: the name given last, else the address of another machine, else the operator."""
+    return st.session_state.get(JUDGE) or labeller().visitor or OPERATOR
+
+
+def set_and_judge(where: DeltaGenerator, app: App, catalog: str, place: str) -> tuple[str, str]:
+    """The fields for both, and what they say."""
+    set_name, judge = chosen_set(app, catalog), chosen_judge()
+    options = list(dict.fromkeys([set_name, *app.judgments.sets(catalog), FIRST_SET]))
+    found = where.selectbox(
+        "Judgment set", options, key=f"judging:{place}:set", accept_new_options=True, width=220, help=SET_HELP,
+        format_func=lambda name: one_line(name, MOST_NAME_CHARACTERS),
+    )  # fmt: skip
+    said = where.text_input(
+        "Judge", value=judge, key=f"judging:{place}:judge", max_chars=MOST_NAME_CHARACTERS, width=160, help=JUDGE_HELP
+    )
+    st.session_state[SET] = " ".join((found or FIRST_SET).split()) or FIRST_SET
+    st.session_state[JUDGE] = " ".join(said.split()) or OPERATOR
+    return st.session_state[SET], st.session_state[JUDGE]
+
+
+def judge_popover(
+    app: App, query: AskedQuery, tools: Sequence[str], place: str, *, catalog: str, decision_id: str | None = None
+) -> None:
+    """A small button; behind it set, judge, grade and note for a tool, or for one of several. Filled only while it is open."""
+    key = f"judging:{place}:open"
+    said = app.judgments.said(query, catalog=catalog, set_name=chosen_set(app, catalog), judge=chosen_judge())
+    known = said.get(tools[0]) if len(tools) == 1 else None
+    with st.popover(
+        "grade…" if known is None else f":blue[**grade {known.grade}**]",
+        type="tertiary", key=key, on_change="rerun", icon=":material/grading:",
+        help="Grade how well the tool does the sub-task, 0 to 3, for a judgment set. It measures routers in the Lab and moves no "
+        "decision.",
+    ) as popover:  # fmt: skip
+        if popover.open:
+            _form(app, query, tools, place, catalog=catalog, decision_id=decision_id)
+    notice: tuple[str, AskedQuery, bool, str] | None = st.session_state.get(NOTICE)
+    if notice is not None and notice[:2] == (place, query):
+        colour, icon = ("green", "check_circle") if notice[2] else ("red", "error")
+        st.markdown(f":small[:{colour}[:material/{icon}: {notice[3]}]]", width="content")
+
+
+def _form(
+    app: App, query: AskedQuery, tools: Sequence[str], place: str, *, catalog: str, decision_id: str | None
+) -> None:
+    tool = tools[0]
+    if len(tools) > 1:
+        tool = st.selectbox(
+            "Tool", tools, key=f"judging:{place}:tool", format_func=lambda name: one_line(name, 120), width=400
+        )
+    set_name, judge = set_and_judge(st.container(horizontal=True, gap="small"), app, catalog, place)
+    known = app.judgments.said(query, catalog=catalog, set_name=set_name, judge=judge).get(tool)
+    own = f"judging:{place}:{query.id}:{set_name}:{judge}:{tool}"
+    grade = grade_field(f"{own}:grade", None if known is None else known.grade)
+    note = st.text_area(
+        "Why (optional)", value="" if known is None else known.note, key=f"{own}:note", max_chars=MOST_NOTE_CHARACTERS,
+        height=70, width=400,
+    )  # fmt: skip
+    with st.container(horizontal=True, gap="small"):
+        st.button(
+            "Store", key=f"judging:{place}:store", type="primary", disabled=grade is None, on_click=_store,
+            args=(app, query, tool, grade, note, place, catalog, set_name, judge, decision_id),
+        )  # fmt: skip
+        if known is not None:
+            st.button("Take back", key=f"judging:{place}:back", on_click=_take_back, args=(app, known, place))
+
+
+def grade_field(key: str, known: int | None) -> int | None:
+    """Grades 0 to 3 with what they mean, None where none is chosen yet; the arrow keys move between them."""
+    return st.radio(
+        "How well does it do the sub-task?", GRADES, index=known, key=key, format_func=lambda one: f"{one} · {GRADE_WORDS[one]}",
+    )  # fmt: skip
+
+
+def _store(
+    app: App,
+    query: AskedQuery,
+    tool: str,
+    grade: int,
+    note: str,
+    place: str,
+    catalog: str,
+    set_name: str,
+    judge: str,
+    decision_id: str | None,
+) -> None:
+    try:
+        app.judgments.judge(
+            query.subtask, tool, grade, judge=judge, set_name=set_name, catalog=catalog, server_hint=query.server_hint,
+            note=note, decision_id=decision_id,
+        )  # fmt: skip
+        said = f"{escaped(tool, 60)} has grade **{grade}** in {escaped(set_name, 40)}, by {escaped(judge, 40)}."
+        _close(place, query, True, said)
+    except WayfareError as error:
+        _close(place, query, False, escaped(str(error), 300))
+
+
+def _take_back(app: App, known: Judgment, place: str) -> None:
+    app.judgments.take_back(known)
+    _close(
+        place, known.query, True, f"Taken back: {escaped(known.tool, 60)} has no grade of {escaped(known.judge, 40)}."
+    )
+
+
+def _close(place: str, query: AskedQuery, done: bool, sentence: str) -> None:
+    st.session_state[f"judging:{place}:open"] = False
+    st.session_state[NOTICE] = (place, query, done, sentence)
