@@ -40,6 +40,7 @@ from core.services.replay import ReplayService
 from core.services.routing import RoutingService
 from core.services.scenarios import ScenarioService
 from core.services.sweeps import SweepService
+from core.services.whatif import WhatIfService
 from core.shared.errors import WayfareError
 from core.shared.progress import LatestStep, Report, silent
 from core.shared.settings import Settings
@@ -79,6 +80,7 @@ class App:
     measuring: MeasuringService
     sweeps: SweepService
     replay: ReplayService
+    what_if: WhatIfService
     attention: AttentionService
     agent: AgentService
     networks: NetworkProfiles
@@ -201,6 +203,7 @@ def build_app(
         measuring=MeasuringService(store, lab, routing, lab_runs),
         sweeps=SweepService(store, catalogs, routing, lab_runs, chosen.now),
         replay=ReplayService(store, catalogs, routing),
+        what_if=WhatIfService(catalogs),
         attention=attention,
         agent=AgentService(catalogs, routing, calls, attention, known_planners),
         networks=networks,

@@ -1,0 +1,111 @@
+"""Where the ranking of straight lines changes: exact, without sampling.
+
+    U_i(y) = a_i - s_i * min(y, cap_i)          i = 1 .. N
+
+With y = alpha_s, alpha_t, kappa or L_route every cap is infinite; with y = 1 / eps a line ends its descent at cap = 1 / beta, where
+the floor eps of (2) and (6) is no longer what counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.economics.time_to_success import Array
+
+NEAR = 1e-9  # utilities as near as this are equal here: the caller decides what to make of a crossing too many
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """N lines, shapes (N,)."""
+
+    a: Array
+    s: Array
+    cap: Array
+
+    def at(self, y: Array) -> Array:
+        """(E,) -> (E, N)."""
+        return self.a - self.s * np.minimum(y[:, None], self.cap)
+
+    def rows(self, rows: NDArray[np.int64]) -> Lines:
+        """Some of the lines."""
+        return Lines(self.a[rows], self.s[rows], self.cap[rows])
+
+
+def straight(a: Array, s: Array) -> Lines:
+    """Lines without a cap."""
+    return Lines(a, s, np.full(len(a), np.inf))
+
+
+def crossings(
+    lines: Lines, low: float, high: float, *, keep: int, values: Callable[[Array], Array] | None = None
+) -> Array:
+    """Every y in (low, high) at which one of the `keep` highest lines meets another line; a few more may be among them.
+
+    `values` (E,) -> (E, N) are the lines as they count, minus infinity where one is out of the race.
+
+    >>> crossings(straight(np.array([1.0, 0.75, 0.0]), np.array([1.0, 0.5, 0.0])), 0.0, 2.0, keep=1).tolist()
+    [0.5, 1.5]
+    """
+    first, second = np.triu_indices(len(lines.a), 1)
+    found = [_meeting(lines, first, second, *capped) for capped in ((0, 0), (1, 0), (0, 1))]
+    y = np.concatenate(found)
+    first, second = np.tile(first, 3), np.tile(second, 3)
+    inside = (y > low) & (y < high)
+    y, first, second = y[inside], first[inside], second[inside]
+    if not len(y):
+        return y
+    counted = lines.at(y) if values is None else values(y)
+    here = np.arange(len(y))
+    one, other = counted[here, first], counted[here, second]
+    with np.errstate(invalid="ignore"):
+        near = np.abs(one - other) <= NEAR
+    among = (counted > np.maximum(one, other)[:, None] + NEAR).sum(axis=1) < keep
+    return np.unique(y[near & among])
+
+
+def _meeting(
+    lines: Lines, first: NDArray[np.int64], second: NDArray[np.int64], first_capped: int, second_capped: int
+) -> Array:
+    """Where pairs of lines meet, if each is on its slope or, `capped`, on its level end."""
+
+    def part(rows: NDArray[np.int64], capped: int) -> tuple[Array, Array]:
+        if not capped:
+            return lines.a[rows], lines.s[rows]
+        level = np.full(len(rows), np.nan)
+        ends = np.isfinite(lines.cap[rows])
+        level[ends] = lines.a[rows][ends] - lines.s[rows][ends] * lines.cap[rows][ends]
+        return level, np.zeros(len(rows))
+
+    (a, s), (b, t) = part(first, first_capped), part(second, second_capped)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return (a - b) / (s - t)
+
+
+def relevant(
+    lines: Lines,
+    low: float,
+    high: float,
+    *,
+    keep: int,
+    price: Array | None = None,
+    group: NDArray[np.int64] | None = None,
+) -> NDArray[np.int64]:
+    """Rows that may be among the `keep` highest somewhere in [low, high]: fewer than `keep` lines are higher throughout.
+
+    Where prices decide who is in the race, only lines of the same group (server) that are not dearer count as higher.
+    """
+    ends = lines.at(np.array([low, high]))
+    higher = (ends[0][:, None] > ends[0]) & (ends[1][:, None] > ends[1])
+    if np.isfinite(lines.cap).any():
+        at_caps = lines.at(np.clip(lines.cap, low, high))  # [j, i]: line i at the cap of j
+        own = np.diagonal(at_caps)
+        higher &= (own < at_caps.T) & (own[:, None] > at_caps)
+    if price is not None and group is not None:
+        cost = np.nan_to_num(price)
+        higher &= (group[:, None] == group) & (cost[:, None] <= cost)
+    return np.flatnonzero(higher.sum(axis=0) < keep)

@@ -1,0 +1,143 @@
+"""One sub-task under EHRR, decided for many values of parameters at once: short-list, acceptance bits, candidates and margin.
+
+The formulas are those of `core.routers.ehrr`, with parameters that broadcast over points; similarities are looked up once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.domain.trace import Array
+from core.economics import auction, utility
+from core.routers.context import Match, RoutingContext
+from core.routers.ehrr_parameters import EhrrParameters
+from core.routers.estimates import estimate_servers, estimate_tools
+from core.routers.exploration import Beliefs
+
+Mask = NDArray[np.bool_]
+Rows = NDArray[np.int64]
+NONE = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A sub-task over a catalog: its similarities, the current parameters, and probabilities that exploration put in the place of
+    the estimates. `refused` says why the sub-task is turned down; empty where it is not."""
+
+    context: RoutingContext
+    match: Match
+    parameters: EhrrParameters
+    beliefs: Beliefs | None = None
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """What is decided at P points: masks of servers (P, S); whether a tool can be paid on an accepted server (P, T); the utilities
+    of tools in the race (P, T), minus infinity elsewhere; and the candidates (P, N), best first, -1 where there are no more."""
+
+    listed: Mask
+    accepted: Mask
+    payable: Mask
+    racing: Array
+    candidates: Rows
+
+    @property
+    def winner(self) -> Rows:
+        """(P,) rows, -1 where nobody wins."""
+        return self.candidates[:, 0]
+
+    def runners_up(self) -> tuple[Rows, Array]:
+        """(P,) the best tool in the race but for the winner, -1 where there is none, and the winner's lead over it: infinite
+        without one, 0 without a winner."""
+        others, points = self.racing.copy(), np.arange(len(self.racing))
+        others[points, self.winner] = -np.inf
+        second = others.argmax(axis=1)
+        found = np.isfinite(others[points, second])
+        with np.errstate(invalid="ignore"):
+            lead = self.racing[points, self.winner] - others[points, second]
+        return np.where(found, second, NONE), np.where(self.winner == NONE, 0.0, lead)
+
+    @property
+    def changes(self) -> Mask:
+        """(P - 1,) whether a point's decision differs from that of the point before."""
+        return (
+            (self.listed[1:] != self.listed[:-1]).any(axis=1)
+            | (self.accepted[1:] != self.accepted[:-1]).any(axis=1)
+            | (self.candidates[1:] != self.candidates[:-1]).any(axis=1)
+        )
+
+
+def decide(case: Case, points: Mapping[str, Array], match: Match | None = None) -> Outcomes:
+    """The decisions at P points; `points` (P,) each are the values of parameters that differ, the others are the current ones.
+
+    `match` has similarities of each point, (P, S) and (P, T), where those differ.
+    """
+    context, p = case.context, case.parameters
+    similarity = case.match if match is None else match
+    servers_sim, tools_sim = np.atleast_2d(similarity.servers), np.atleast_2d(similarity.tools)
+    count = max(len(servers_sim), *(len(values) for values in points.values())) if points else len(servers_sim)
+
+    def value(name: str) -> Array:
+        own = getattr(p, name)
+        given = points.get(name)
+        return np.array([[np.inf if own is None else own]], dtype=np.float64) if given is None else given[:, None]
+
+    weighed = 1.0 if p.execution_signals else 0.0
+    known = estimate_servers(context, l_route_s=value("l_route_s"), eps=value("eps"), beliefs=case.beliefs)
+    utilities = utility.utility(servers_sim, known.cost_s, alpha=value("alpha_s") * weighed)
+    size = len(context.server_names)
+    rank = _ranks(np.broadcast_to(utilities, (count, size)), servers_sim, context.server_order)
+    listed = rank <= (value("k") if p.hierarchy else size)
+    posted = auction.posted_price(
+        servers_sim, known.cost_s, p_bs=value("p_bs"), p_ofs=value("p_ofs"), l0_s=value("l0_s"),
+        budget_usd=value("budget_usd"),
+    )  # fmt: skip
+    accepted = listed & auction.accepts(context.statistics.servers.ask_usd, posted) if p.auction else listed
+    tools = estimate_tools(
+        context, known, kappa=value("kappa"), per_attempt=p.billing == "per_attempt", eps=value("eps"),
+        beliefs=case.beliefs,
+    )  # fmt: skip
+    of_tools = utility.utility(tools_sim, tools.time_cost_s + tools.money_cost_s, alpha=value("alpha_t") * weighed)
+    server = context.tool_server
+    payable = accepted[:, server]
+    if p.auction:
+        payable &= auction.affordable(tools.price_usd, posted[:, server])
+    racing = payable & (of_tools > 0) if p.worthwhile else payable
+    kept = np.full(racing.shape, -np.inf) if case.refused else np.where(racing, of_tools, -np.inf)
+    return Outcomes(listed, accepted, payable, kept, _best(kept, tools_sim, context.tool_order, value("n")[:, 0]))
+
+
+def _ranks(utilities: Array, similarity: Array, order: Rows) -> Rows:
+    """(P, N) places from 1; ties by similarity, then name."""
+    places = _sorted(utilities, similarity, order)
+    rank = np.empty(utilities.shape, dtype=np.int64)
+    np.put_along_axis(rank, places, np.arange(1, utilities.shape[1] + 1)[None], axis=1)
+    return rank
+
+
+def _best(utilities: Array, similarity: Array, order: Rows, n: Array) -> Rows:
+    """(P, max n) rows of the best; n (P,) or (1,) differs by point."""
+    most = int(min(n.max(initial=1), utilities.shape[1]))
+    columns = np.flatnonzero(np.isfinite(utilities).any(axis=0))
+    few = utilities[:, columns]
+    places = _sorted(few, similarity[:, columns], order[columns])[:, :most]
+    found = np.full((len(utilities), int(n.max(initial=1))), NONE, dtype=np.int64)
+    if len(columns):
+        kept = np.isfinite(np.take_along_axis(few, places, axis=1)) & (np.arange(places.shape[1]) < n[:, None])
+        found[:, : places.shape[1]] = np.where(kept, columns[places], NONE)
+    return found
+
+
+def _sorted(utilities: Array, similarity: Array, order: Rows) -> Rows:
+    """(P, N) columns from best to worst: higher utility, then higher similarity, then name."""
+    if len(similarity) == 1:  # one order of ties for all points
+        ties = np.lexsort((order, -similarity[0]))
+        return ties[np.argsort(-utilities[:, ties], axis=1, kind="stable")]
+    shape = utilities.shape
+    keys = np.broadcast_to(order, shape), -np.broadcast_to(similarity, shape), -utilities
+    return np.lexsort(keys, axis=-1)

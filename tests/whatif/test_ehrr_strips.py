@@ -1,0 +1,74 @@
+"""The strips of EHRR are exact: a dense grid finds nothing that they miss, and nothing that they invent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.routers.ehrr import Ehrr
+from core.whatif.case import decide
+from core.whatif.ehrr_strips import WHOLE, strip, strips
+from core.whatif.events import SMOOTH
+from core.whatif.terms import Terms
+from tests.routers import worlds
+from tests.whatif import brute_force, instances
+
+KNOBS = {knob.name: knob for knob in instances.EhrrParameters.knobs()}
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_no_breakpoint_is_missed_and_none_is_invented(name: str) -> None:
+    """120 instances for each of nine parameters."""
+    for seed in range(120):
+        case = instances.case(np.random.default_rng([seed, len(name)]))
+        made = strip(case, Terms.of(case), KNOBS[name])
+        assert brute_force.missed(case, made, points=300) == [], (seed, name)
+        assert brute_force.invented(case, made) == [], (seed, name)
+
+
+def test_the_decision_of_many_points_is_that_of_the_router() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(60):
+        case = instances.case(rng)
+        for name in (*SMOOTH, *WHOLE):
+            knob = KNOBS[name]
+            drawn = float(rng.uniform(knob.low, knob.high / 3))
+            value = int(drawn) + 1 if name in WHOLE else drawn
+            asked = replace(case.parameters, **{name: value})
+            plain = Ehrr().route("anything", case.context, asked)
+            found = decide(case, {name: np.array([float(value)])})
+            assert [int(row) for row in found.candidates[0] if row >= 0] == list(plain.candidates)
+            assert np.array_equal(found.listed[0], plain.servers.shortlisted)
+            assert np.array_equal(found.accepted[0], plain.servers.accepted)
+
+
+def test_whole_numbers_have_a_segment_for_each_change() -> None:
+    case = instances.case(np.random.default_rng(8))
+    case = replace(case, parameters=replace(case.parameters, k=2, n=1, hierarchy=True, budget_usd=None, auction=False))
+    made = strips(case)["k"]
+    for value in range(1, 12):
+        plain = Ehrr().route("anything", case.context, replace(case.parameters, k=value))
+        assert made.at(value).winner == (plain.winner.tool if plain.winner else None)
+    assert all(point % 1 == 0.5 for point in made.breakpoints())
+
+
+def test_tables_one_and_two() -> None:
+    """In the paper's example t13 would win if time mattered less: U is equal at alpha_t = (0.85 - 0.75) / (1.47 - 0.94) or so."""
+    context = worlds.tables_context()
+    parameters = worlds.table_v(worthwhile=False)
+    case = instances.Case(context, context.matcher.answer, parameters)
+    made = strips(case)["alpha_t"]
+    assert made.at(parameters.alpha_t).winner == "s1::t12"
+    first, now = made.segments
+    assert first.winner == "s1::t13"
+    assert first.high == pytest.approx(0.1 / (1.1 / 0.76 + 0.020 - 0.8 / 0.855 - 0.002))
+    assert first.stage == now.stage == "candidates"
+    assert first.reason.endswith("loses to s1::t13")
+
+
+def test_a_refused_subtask_has_no_winner_anywhere() -> None:
+    case = replace(instances.case(np.random.default_rng(1)), refused="Refused: nothing fits.")
+    for made in strips(case).values():
+        assert {segment.winner for segment in made.segments} == {None}
