@@ -17,6 +17,7 @@ from core.cli.opening import opened_even_if_busy
 from core.cli.options import catalog_option, common, preset_option, print_json, read_file, set_option, settings_of
 from core.domain.params import Parameters
 from core.domain.task import Task
+from core.lab.agreement import JUDGE, RULES
 from core.lab.execution import S_PER_USD, VALUE_USD, Playing
 from core.lab.gate import Baseline, Gate, read_baseline
 from core.lab.measures import MEASURES
@@ -25,13 +26,21 @@ from core.services.lab import RANKED
 from core.services.measuring import Measured
 from core.shared.errors import StoreError
 
-MADE_WITH = ("tasks", "routers", "hints", "preset", "catalog", "prices")
+MADE_WITH = ("tasks", "routers", "hints", "preset", "catalog", "prices", "judgments", "settle")
 
 
 @click.command()
 @click.option(
-    "--tasks", type=click.Path(path_type=Path), help="Labelled tasks, JSON Lines. Required, but for --baseline."
+    "--tasks", type=click.Path(path_type=Path),
+    help="Labelled tasks, JSON Lines. Required, but for --judgments and --baseline.",
+)  # fmt: skip
+@click.option(
+    "--judgments", default="", metavar="NAME", help="Instead of --tasks: a judgment set, see `wayfare judgments`."
 )
+@click.option(
+    "--settle", default="median", show_default=True, metavar="|".join((*RULES, f"{JUDGE}NAME")),
+    help="With --judgments: a tool's grade where judges differ.",
+)  # fmt: skip
 @click.option(
     "--baseline", type=click.Path(path_type=Path),
     help="What an earlier `bench --json` printed: exit 1 where quality fell. What is not given is as it was then.",
@@ -81,6 +90,8 @@ MADE_WITH = ("tasks", "routers", "hints", "preset", "catalog", "prices")
 def bench(
     ctx: click.Context,
     tasks: Path | None,
+    judgments: str,
+    settle: str,
     baseline: Path | None,
     tolerance: float,
     measure: str,
@@ -108,21 +119,26 @@ def bench(
     Example: wayfare bench --tasks tasks.jsonl --catalog catalog.json --router ehrr --json
     """
     earlier = None if baseline is None else read_baseline(read_file(baseline), source=str(baseline))
-    asked = Asked("" if tasks is None else str(tasks), routers, hints, preset, catalog, prices, settings_of(settings))
+    if tasks is not None and judgments:
+        raise click.UsageError("Give one of --tasks and --judgments.")
+    asked = Asked(
+        "" if tasks is None else str(tasks), routers, hints, preset, catalog, prices, settings_of(settings), judgments,
+        settle,
+    )  # fmt: skip
     if earlier is not None:
         asked = _completed(ctx, asked, earlier)
-    if not asked.tasks:
+    if not asked.tasks and not asked.judgments:
         raise click.MissingParameter(param_hint="'--tasks'", param_type="option", ctx=ctx)
     with opened_even_if_busy(db) as app:
         name = app.lab_runs.open(asked.catalog)
         if asked.prices == "tiers":
             name = app.lab.priced_by_tiers(name)
-        labelled = app.lab.read_tasks(Path(asked.tasks))
+        labelled, source = asked.labelled(app, name)
         storing = store and app.store.path is not None
         deep = [int(parameters.values()["n"] or 0) for _, parameters in asked.chosen(app)]
         made = [
             app.measuring.measure(
-                labelled, source=asked.tasks, catalog=name, router=router, preset=asked.preset, parameters=parameters,
+                labelled, source=source, catalog=name, router=router, preset=asked.preset, parameters=parameters,
                 hints=asked.hints, seed=seed, playing=Playing(n, seeds, value_usd, s_per_usd, live) if execute else None,
                 resumable=storing,
             )
@@ -166,6 +182,17 @@ class Asked:
     catalog: str
     prices: str
     settings: dict[str, str]
+    judgments: str
+    settle: str
+
+    def labelled(self, app: App, catalog: str) -> tuple[tuple[Task, ...], str]:
+        """The tasks of the file or the judgment set, and where they are from. Raises WayfareError."""
+        if not self.judgments:
+            return app.lab.read_tasks(Path(self.tasks)), self.tasks
+        tasks, left_out = app.judgments.tasks(catalog, self.judgments, self.settle)
+        if left_out:
+            click.echo(f"Left out, having no tool above grade 0: {left_out} of the judged sub-tasks.", err=True)
+        return tasks, app.judgments.source(self.judgments, self.settle)
 
     def chosen(self, app: App, ranked: str | None = None) -> list[tuple[str, Parameters]]:
         """Each router with its parameters; `ranked` is how many candidates it returns where nothing else is set."""
@@ -180,6 +207,8 @@ def _completed(ctx: click.Context, asked: Asked, earlier: Baseline) -> Asked:
         for name in MADE_WITH
         if name in earlier.made_with and ctx.get_parameter_source(name) is ParameterSource.DEFAULT
     }
+    if asked.tasks:  # a file now, where it was a judgment set then
+        then.pop("judgments", None)
     if "routers" in then:
         then["routers"] = tuple(then["routers"])
     return replace(asked, **then, settings={**earlier.made_with.get("settings", {}), **asked.settings})

@@ -6,7 +6,7 @@ The pool of a query is the union of the first k tools of every router; its order
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from core.domain.judgment import AskedQuery
@@ -27,12 +27,12 @@ def pooled(
     tasks: Sequence[Task],
     results: Sequence[Result],
     depth: int,
-    judged: Mapping[AskedQuery, Collection[str]],
+    judged: Collection[tuple[AskedQuery, str]],
 ) -> tuple[Pooled, ...]:
     """The pool of all tasks over stored runs, unjudged tools first; the tools of a query stay together.
 
-    `results` are entries of `wayfare bench --json`; a run that does not have a task proposes nothing for it. `judged` has the
-    tools that count as judged, by query.
+    `results` are entries of `wayfare bench --json`; a run that does not have a task proposes nothing for it. `judged` has
+    the queries and tools that count as judged.
     """
     found: dict[AskedQuery, set[str]] = {}
     for task in tasks:
@@ -40,12 +40,14 @@ def pooled(
         for result in results:
             entry = result["tasks"].get(task.id)
             found.setdefault(query, set()).update(() if entry is None else entry["candidates"][:depth])
-    known = {query: frozenset(judged.get(query, ())) for query in found}
     pairs = [
         (query, tool) for query, tools in found.items() for tool in sorted(tools, key=lambda one: _place(query, one))
     ]
     return tuple(
-        Pooled(query, tool, done) for done in (False, True) for query, tool in pairs if (tool in known[query]) is done
+        Pooled(query, tool, done)
+        for done in (False, True)
+        for query, tool in pairs
+        if ((query, tool) in judged) is done
     )
 
 

@@ -1,4 +1,4 @@
-"""Stored runs over the same tasks: what each task was worth, what one run won and lost against another, and why tasks failed.
+"""Stored runs over the same tasks: what each task was worth, and what one run won and lost against another.
 
 A stored run is its entry in `wayfare bench --json`; its measures for each task are computed again from its candidates.
 """
@@ -18,7 +18,6 @@ from core.lab.significance import EQUAL
 
 Result = Mapping[str, Any]
 Change = Literal["won", "lost", "same"]
-NOT_FIRST, NOT_REFUSED, UNKNOWN = "not_first", "not_refused", "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,29 +59,6 @@ def task_changes(tasks: Sequence[Task], baseline: Result, result: Result, measur
             TaskChange(task, old["rank"], new["rank"], tuple(old["candidates"]), tuple(new["candidates"]), change)
         )
     return tuple(found)
-
-
-def reason(task: Task, result: Result) -> str:
-    """Why a task failed in a run: the stage that dropped its right tool, "absent" from the catalog, `NOT_FIRST` where a right tool
-    is a candidate behind another, `NOT_REFUSED` where nothing can do it; "" where it did not fail.
-
-    `UNKNOWN` where the run was stored without it.
-    """
-    entry = _entry(result, task)
-    if not task.relevant:
-        return NOT_REFUSED if entry["candidates"] else ""
-    if entry["rank"] is not None:
-        return "" if entry["rank"] == 1 else NOT_FIRST
-    return str(entry.get("dropped_by") or UNKNOWN)
-
-
-def failures(tasks: Sequence[Task], result: Result) -> dict[str, tuple[str, ...]]:
-    """The ids of the failed tasks by `reason`, the commonest first."""
-    found: dict[str, list[str]] = {}
-    for task in tasks:
-        if why := reason(task, result):
-            found.setdefault(why, []).append(task.id)
-    return {why: tuple(ids) for why, ids in sorted(found.items(), key=lambda item: -len(item[1]))}
 
 
 def _entry(result: Result, task: Task) -> Mapping[str, Any]:

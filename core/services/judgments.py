@@ -135,6 +135,12 @@ class JudgmentService:
         asked = set_name, query, judge
         return {one.tool: one for one in self._of(catalog) if (one.set_name, one.query, one.judge) == asked}
 
+    def graded(self, *, catalog: str, set_name: str, judge: str) -> Mapping[tuple[AskedQuery, str], Judgment]:
+        """What a judge says in a set, by query and tool."""
+        return {
+            (one.query, one.tool): one for one in self._of(catalog) if (one.set_name, one.judge) == (set_name, judge)
+        }
+
     def settled(self, catalog: str, set_name: str, rule: str) -> Settled:
         """One grade for each judged tool, by a rule of `core.lab.agreement`. Raises UnknownNameError, ParameterError."""
         return settled(self.judgments(catalog, set_name), rule)
@@ -154,12 +160,12 @@ class JudgmentService:
     def pool(
         self, tasks: Sequence[Task], runs: Sequence[LabRun], depth: int, *, catalog: str, set_name: str, judge: str
     ) -> tuple[Pooled, ...]:
-        """What this judge has to judge of the first `depth` of every run, unjudged first; see `core.lab.pooling`."""
-        judged: dict[AskedQuery, set[str]] = {}
-        for one in self._of(catalog):
-            if (one.set_name, one.judge) == (set_name, judge):
-                judged.setdefault(one.query, set()).add(one.tool)
-        return pooled(tasks, [run.result for run in runs], depth, judged)
+        """What this judge has to judge of the first `depth` of every run, unjudged first; see `core.lab.pooling`. Tools that the
+        catalog does not have any more are left out."""
+        judged = self.graded(catalog=catalog, set_name=set_name, judge=judge).keys()
+        found = pooled(tasks, [run.result for run in runs], depth, judged)
+        there = self._catalogs.catalog(catalog).tool_row
+        return tuple(one for one in found if one.tool in there)
 
     def runs_to_pool(self, catalog: str, tasks: Sequence[Task], source: str) -> tuple[LabRun, ...]:
         """The stored runs whose first tools may be pooled for these tasks, newest first: those over exactly these, and those over

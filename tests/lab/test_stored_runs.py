@@ -1,9 +1,9 @@
-"""Stored runs task by task: what was won and lost, and why tasks failed."""
+"""Stored runs task by task: what was won and lost."""
 
 from __future__ import annotations
 
 from core.domain.task import Task
-from core.lab.stored_runs import NOT_FIRST, NOT_REFUSED, UNKNOWN, failures, task_changes, task_values
+from core.lab.stored_runs import task_changes, task_values
 
 TASKS = [Task(name, name, relevant=(f"s::{name}",)) for name in "abcd"] + [Task("none", "fly to the moon")]
 
@@ -39,10 +39,3 @@ def test_a_task_is_won_by_the_measure_and_an_impossible_one_by_being_refused() -
         "won",
     ]
     assert [one.change for one in task_changes(TASKS[4:], AFTER, BEFORE, "RR")] == ["lost"]
-
-
-def test_failed_tasks_are_grouped_by_why() -> None:
-    assert failures(TASKS, BEFORE) == {
-        NOT_FIRST: ("b",), "gated": ("c",), UNKNOWN: ("d",), NOT_REFUSED: ("none",)
-    }  # fmt: skip
-    assert failures(TASKS, AFTER) == {NOT_FIRST: ("a",), "gated": ("c",)}

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from core.app import App
 from core.domain.lab_run import LabRun
+from core.lab.failures import NOT_FIRST, NOT_REFUSED, UNKNOWN
 from core.lab.routed import ABSENT
-from core.lab.stored_runs import NOT_FIRST, NOT_REFUSED, UNKNOWN
 from core.routers.presets import DEFAULT_PRESET, PRESETS
 from core.services.lab import RANKED
 from core.shared.errors import WayfareError
@@ -25,7 +25,7 @@ MEASURE_WORDS = {
     "ndcg@10": ("nDCG@10", "right tools early, by their grades"),
 }
 
-REASONS = {
+STAGES = {
     **{str(drop): words for drop, words in DROPPED.items()},
     ABSENT: "not in the catalog",
     NOT_FIRST: "behind another candidate",

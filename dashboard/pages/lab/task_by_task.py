@@ -11,12 +11,14 @@ import streamlit as st
 from core.app import App
 from core.domain.lab_run import LabRun
 from core.domain.task import Task
+from core.lab.failures import STAGES as GROUPS
+from core.lab.failures import failures, stage
 from core.lab.measures import MEASURES
-from core.lab.stored_runs import TaskChange, failures, reason, task_changes
+from core.lab.stored_runs import TaskChange, task_changes
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.fields import select
 from dashboard.pages.lab.links import changed, compare_link, route_link
-from dashboard.pages.lab.names import MEASURE_WORDS, REASONS, measure_name
+from dashboard.pages.lab.names import MEASURE_WORDS, STAGES, measure_name
 from dashboard.ui.choice_table import ROW_PX, table_height
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
@@ -85,17 +87,15 @@ def _filters(
     )
     why = EVERY_REASON
     if show == FAILED:
-        why = select(
-            row, state, {}, "why", "Why", [EVERY_REASON, *failed], show=lambda one: REASONS.get(one, one), width=280
-        )
+        why = select(row, state, {}, "why", "Why", [EVERY_REASON, *map(str, failed)], width=280)
     text = row.text_input("Find", key=state.key("find"), placeholder="in sub-task, id or tool", width=220)
     return show or ALL, why, text
 
 
 def _admitted(one: TaskChange, result: Mapping[str, Any], show: str, why: str) -> bool:
     if show == FAILED:
-        found = reason(one.task, result)
-        return bool(found) and why in (EVERY_REASON, found)
+        found = stage(one.task, result)
+        return bool(found) and why in (EVERY_REASON, GROUPS.get(found))
     return show in (ALL, one.change)
 
 
@@ -107,12 +107,11 @@ def _reasons(tasks: Sequence[Task], runs: Sequence[tuple[str, Mapping[str, Any]]
         return
     lines = [
         f"**{escaped(name, 80)}**: "
-        + (", ".join(f"{len(found[why]):,} × {REASONS.get(why, why)}" for why in known if why in found) or "none")
+        + (", ".join(f"{len(found[why]):,} × {why}" for why in known if why in found) or "none")
         for (name, _), found in zip(runs, counted, strict=True)
     ]
     st.caption(
-        "Tasks without a right tool on top, by the stage that dropped the most similar right tool  \n"
-        + "  \n".join(lines)
+        "Tasks without a right tool on top, by what became of the most similar right tool  \n" + "  \n".join(lines)
     )
 
 
@@ -134,7 +133,7 @@ def _table(app: App, rows: Sequence[TaskChange], runs: tuple[LabRun, LabRun], re
             "right": [one_line(", ".join(one.task.relevant) or "nothing can do it", 120) for one in rows],
             "first then": [one_line(next(iter(one.before), "–"), 80) for one in rows],
             "first now": [one_line(next(iter(one.after), "–"), 80) for one in rows],
-            "why it failed": [REASONS.get(why := reason(one.task, result), why) for one in rows],
+            "why it failed": [STAGES.get(where := stage(one.task, result), where) for one in rows],
         }
     )
     column = st.column_config

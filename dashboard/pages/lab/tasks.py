@@ -10,20 +10,22 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.app import App
 from core.domain.task import Task
+from core.lab.agreement import JUDGE, RULE_WORDS, RULES
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.fields import select
 from dashboard.ui.url_state import UrlState
 
-OWN_FILE, LABELS, STORED = "a file of mine", "the labels of this catalog", "stored:"
+OWN_FILE, LABELS, STORED, JUDGED = "a file of mine", "the labels of this catalog", "stored:", "judgments: "
 
 
 @dataclass(frozen=True, slots=True)
 class TaskSet:
-    """Labelled tasks, what the URL calls them, and where they are from."""
+    """Labelled tasks, what the URL calls them, and where they are from; of a judgment set also how its judges are settled."""
 
     option: str
     source: str
     tasks: tuple[Task, ...]
+    rule: str = ""
 
 
 def choose_tasks(
@@ -32,13 +34,14 @@ def choose_tasks(
     """The chosen tasks; None where a file is still to be given. Raises WayfareError where they cannot be read."""
     shipped = app.lab.task_sets(catalog)
     stored = {f"{STORED}{one}": source for one, source in app.lab_runs.task_sets(catalog).items()}
+    judged = [f"{JUDGED}{name}" for name in app.judgments.sets(catalog)]
     labels = [LABELS] if app.feedback.queries(catalog) else []
 
     def shown(option: str) -> str:
         return f"{one_line(stored[option], 60)} (stored)" if option in stored else option
 
     option = select(
-        where, state, linked, "tasks", "Tasks", [*shipped, *stored, *labels, OWN_FILE], show=shown, width=300,
+        where, state, linked, "tasks", "Tasks", [*shipped, *judged, *stored, *labels, OWN_FILE], show=shown, width=300,
         note="Labelled tasks: sub-tasks with the tools that can do them. Those of stored runs are kept with the runs.",
     )  # fmt: skip
     if option in shipped:
@@ -46,6 +49,8 @@ def choose_tasks(
     if option in stored:
         tasks = app.lab_runs.stored_tasks(option.removeprefix(STORED), stored[option])
         return TaskSet(option, stored[option], tasks)
+    if option in judged:
+        return _judged(app, where, state, linked, catalog, option)
     if option == LABELS:
         return TaskSet(option, LABELS, app.lab.parse_tasks(app.feedback.export(catalog).encode(), source=LABELS))
     file = st.file_uploader(
@@ -55,3 +60,25 @@ def choose_tasks(
     if file is None:
         return None
     return TaskSet(option, file.name, app.lab.parse_tasks(file.getvalue(), source=file.name))
+
+
+def _judged(
+    app: App, where: DeltaGenerator, state: UrlState, linked: Mapping[str, str], catalog: str, option: str
+) -> TaskSet:
+    """A judgment set; where it has several judges, with the choice of what settles them."""
+    name = option.removeprefix(JUDGED)
+    judges = app.judgments.agreement(catalog, name).judges
+    rule = next(iter(RULES))
+    if len(judges) > 1:
+        rules = [*RULES, *(f"{JUDGE}{judge}" for judge in judges)]
+        rule = select(
+            where, state, linked, "settle", "Where judges differ", rules, show=lambda one: one_line(one, 60), width=190,
+            note="  \n".join(f"{rule}: {words}" for rule, words in RULE_WORDS.items()),
+        )  # fmt: skip
+    tasks, left_out = app.judgments.tasks(catalog, name, rule)
+    if left_out:
+        st.caption(
+            f"{left_out:,} judged sub-task{'s have' if left_out > 1 else ' has'} no tool above grade 0 and {'are' if left_out > 1 else 'is'} "
+            "left out: that nothing else can do it was not judged."
+        )
+    return TaskSet(option, app.judgments.source(name, rule), tasks, rule)

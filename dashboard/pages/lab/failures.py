@@ -1,0 +1,93 @@
+"""Failed tasks of a run grouped by why, each with its decision one click away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+import streamlit as st
+
+from core.app import App
+from core.domain.lab_run import LabRun
+from core.domain.task import Task
+from core.lab.failures import Failed, Why, failures
+from core.shared.untrusted_text import one_line
+from dashboard.pages.lab.fields import select
+from dashboard.pages.lab.links import changed, route_link
+from dashboard.pages.lab.names import STAGES
+from dashboard.ui.choice_table import ROW_PX, table_height
+from dashboard.ui.text import escaped
+from dashboard.ui.url_state import UrlState
+
+WHY_WORDS = {
+    Why.NOT_IN_INDEX: "no right tool is in the catalog, or in what the router looks at",
+    Why.WRONG_SERVER: "the right tool's server was not short-listed",
+    Why.OUT_RANKED: "other tools of the servers that were looked at came before the right one",
+    Why.PRICED_OUT: "the server asked more than was offered, the tool costs more, or a call is not worth its price",
+    Why.GATED: "the right tool did not pass the router's gate or threshold",
+    Why.REFUSED_WRONGLY: "the router judged that nothing can do it, and something can",
+    Why.NOT_REFUSED: "nothing can do it, and a tool was proposed",
+    Why.UNKNOWN: "the run was stored without the stage",
+}
+
+
+def failed_tasks(
+    app: App,
+    state: UrlState,
+    linked: Mapping[str, str],
+    runs: Sequence[LabRun],
+    names: Mapping[str, str],
+    tasks: Sequence[Task],
+) -> dict[str, str]:
+    """A run, its groups with their sizes, and the tasks of one group; what it puts into the URL."""
+    st.markdown("**Why tasks failed**")
+    row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    ids = [run.id for run in runs]
+    id_ = select(row, state, linked, "failed", "Run", ids, show=names.__getitem__, width=235)
+    run = runs[ids.index(id_)]
+    groups = failures(tasks, run.result)
+    if not groups:
+        st.success(f"None of its {len(tasks):,} tasks failed.", icon=":material/check:")
+        return {"failed": "" if id_ == ids[0] else id_}
+    key, wanted = state.key("group"), linked.get("group", "")
+    if st.session_state.get(key) not in groups:
+        st.session_state[key] = Why(wanted) if wanted in groups else next(iter(groups))
+    why: Why = row.segmented_control(
+        f"{sum(map(len, groups.values())):,} of {len(tasks):,} tasks have no right tool on top", list(groups), key=key,
+        required=True, format_func=lambda one: f"{one} {len(groups[one]):,}",
+    )  # fmt: skip
+    st.caption(f"{why}: {WHY_WORDS[why]}.")
+    _table(app, run, groups[why])
+    return {"failed": "" if id_ == ids[0] else id_, "group": "" if why is next(iter(groups)) else str(why)}
+
+
+def _table(app: App, run: LabRun, failed: Sequence[Failed]) -> None:
+    values, entries = changed(app, run), run.result["tasks"]
+    frame = pd.DataFrame(
+        {
+            "sub-task": [one_line(one.task.subtask, 200) for one in failed],
+            "decision": [route_link(run, values, one.task) for one in failed],
+            "right": [one_line(", ".join(one.task.relevant) or "nothing can do it", 120) for one in failed],
+            "first": [one_line(next(iter(entries[one.task.id]["candidates"]), "–"), 80) for one in failed],
+            "stage": [STAGES.get(one.stage, one.stage) for one in failed],
+        }
+    )
+    column = st.column_config
+    st.dataframe(
+        frame,
+        hide_index=True,
+        key="lab:failed",
+        height=table_height(len(frame)),
+        row_height=ROW_PX,
+        column_config={
+            "sub-task": column.TextColumn(width=340),
+            "decision": column.LinkColumn(
+                display_text="open ↗", width="small", help="The decision, made again, in a new tab"
+            ),
+            "right": column.TextColumn(width=230),
+            "first": column.TextColumn(width=230),
+            "stage": column.TextColumn(
+                help=escaped("The stage of the router that dropped the most similar right tool")
+            ),
+        },
+    )

@@ -1,0 +1,140 @@
+"""A judgment set below the pool: how far its judges agree, what settling leaves out, and files in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from core.app import App
+from core.domain.lab_run import LabRun
+from core.lab.agreement import JUDGE, RULE_WORDS, RULES, Agreement, judged_tasks
+from core.services.judgments import Format
+from core.shared.errors import WayfareError
+from core.shared.untrusted_text import one_line
+from dashboard.pages.lab.names import run_names
+from dashboard.pages.lab.run import Chosen
+from dashboard.ui.text import escaped, file_name
+
+TAKEN = "lab:judgments-taken"
+FORMATS: dict[Format, tuple[str, str]] = {
+    "jsonl": ("JSON Lines: every judgment", "jsonl"),
+    "csv": ("CSV: every judgment", "csv"),
+    "qrels": ("TREC qrels: one grade for each tool", "qrels"),
+    "tasks": ("labelled tasks: what routers are measured against", "tasks.jsonl"),
+}
+
+
+def judgment_set(app: App, chosen: Chosen, set_name: str, judge: str, runs: Sequence[LabRun]) -> None:
+    """Agreement and files of the chosen set."""
+    if set_name in app.judgments.sets(chosen.catalog):
+        with st.expander(f"Judges of {escaped(set_name, 60)}, and where they differ", icon=":material/groups:"):
+            _agreement(app, chosen.catalog, set_name)
+    with st.expander("Files: take judgments in, give them out", icon=":material/swap_vert:"):
+        columns = st.grid(2, min_column_width=360, gap="medium")
+        with columns.cell():
+            _import(app, chosen, set_name, judge)
+        with columns.cell():
+            _export(app, chosen.catalog, set_name, runs)
+
+
+def _agreement(app: App, catalog: str, set_name: str) -> None:
+    found = app.judgments.agreement(catalog, set_name)
+    row = st.container(horizontal=True, gap="large", vertical_alignment="top")
+    row.metric(
+        "Krippendorff's α, ordinal", "–" if found.alpha is None else f"{found.alpha:.3f}", width="content",
+        help="1 where all say the same, 0 where it is no more than chance, below 0 where it is less.",
+    )  # fmt: skip
+    row.metric("Tools with two judges", f"{found.shared:,} of {found.units:,}", width="content")
+    row.metric("All say the same", f"{found.same:,} of {found.shared:,}", width="content")
+    st.caption(_alpha_words(found))
+    columns = st.grid(2, min_column_width=330, gap="medium")
+    with columns.cell():
+        frame = pd.DataFrame({"judge": map(one_line, found.judges), "judgments": list(found.judges.values())})
+        st.dataframe(frame, hide_index=True, key="lab:judges")
+    with columns.cell():
+        settled = {rule: app.judgments.settled(catalog, set_name, rule) for rule in RULES}
+        counts = {rule: sum(map(len, grades.values())) for rule, grades in settled.items()}
+        frame = pd.DataFrame(
+            {
+                "where judges differ": list(RULES),
+                "settled": list(counts.values()),
+                "left out": [found.units - count for count in counts.values()],
+                "tasks": [len(judged_tasks(grades)[0]) for grades in settled.values()],
+                "a tool's grade is": [RULE_WORDS[rule] for rule in RULES],
+            }
+        )
+        st.dataframe(frame, hide_index=True, key="lab:rules")
+    st.caption(
+        "The rule is chosen beside the tasks when this set is measured with, and below when it is given out; the word of one named "
+        "judge can count alone, too. A sub-task without a tool above grade 0 is no task: that nothing else can do it was not judged."
+    )
+
+
+def _alpha_words(found: Agreement) -> str:
+    if found.alpha is None:
+        return "α is not defined yet: it needs tools that two judges graded, and grades that differ somewhere."
+    if found.low is None or found.high is None:
+        return "α has no interval: too few tools have two judges."
+    return (
+        f"95 % interval of α, by bootstrap over tools: {found.low:.3f} to {found.high:.3f}. Krippendorff's own advice: rely on "
+        "data from 0.800 on, and draw tentative conclusions from 0.667 on."
+    )
+
+
+def _import(app: App, chosen: Chosen, set_name: str, judge: str) -> None:
+    file = st.file_uploader(
+        "Judgments: JSON Lines, CSV or TREC qrels", key="lab:judgments-file",
+        help='JSON Lines: {"subtask": "read a file", "tool": "server::tool", "grade": 3, "judge": "ann"}. CSV: the same names in its '
+        "first line. The query ids of qrels are looked up in the tasks chosen above and in what is judged already.",
+    )  # fmt: skip
+    st.caption(
+        f"They go into {escaped(set_name, 60)}. What does not name its judge counts as that of {escaped(judge, 60)}."
+    )
+    st.button(
+        "Take in", key="lab:judgments-import", icon=":material/upload:", disabled=file is None, on_click=_taken,
+        args=(app, chosen, set_name, judge, b"" if file is None else file.getvalue(), "" if file is None else file.name),
+    )  # fmt: skip
+    said: tuple[bool, str] | None = st.session_state.pop(TAKEN, None)
+    if said is not None:
+        (st.success if said[0] else st.error)(said[1])
+
+
+def _taken(app: App, chosen: Chosen, set_name: str, judge: str, data: bytes, name: str) -> None:
+    try:
+        found = app.judgments.import_(
+            data, source=name, catalog=chosen.catalog, set_name=set_name, judge=judge, tasks=chosen.tasks.tasks
+        )
+    except WayfareError as error:
+        st.session_state[TAKEN] = (False, f"Nothing was taken. {escaped(str(error), 400)}")
+        return
+    absent = (
+        f" {found.not_in_catalog:,} are of tools that the catalog does not have now." if found.not_in_catalog else ""
+    )
+    st.session_state[TAKEN] = (True, f"{found.added:,} judgments added, {found.known:,} known.{absent}")
+
+
+def _export(app: App, catalog: str, set_name: str, runs: Sequence[LabRun]) -> None:
+    if set_name in app.judgments.sets(catalog):
+        form: Format = st.selectbox(
+            "Give out as", list(FORMATS), key="lab:judgments-format", format_func=lambda one: FORMATS[one][0]
+        )
+        judges = app.judgments.agreement(catalog, set_name).judges
+        rules = [*RULES, *(f"{JUDGE}{name}" for name in judges)]
+        rule = st.selectbox(
+            "Where judges differ", rules, key=f"lab:judgments-rule:{set_name}", format_func=lambda one: one_line(one, 90),
+            help="For qrels and tasks; with one judge named, any file has that judge's judgments alone.",
+        )  # fmt: skip
+        st.download_button(
+            "Download judgments", app.judgments.export(catalog, set_name, form, rule), icon=":material/download:",
+            file_name=file_name(f"{set_name}.{FORMATS[form][1]}", "judgments"), mime="text/plain", key="lab:judgments-save",
+            on_click="ignore",
+        )  # fmt: skip
+    if runs:
+        names = run_names(app, runs)
+        run = st.selectbox("A run as a TREC run file", runs, key="lab:trec-run", format_func=lambda one: names[one.id])
+        st.download_button(
+            "Download run", app.judgments.run_file(run), file_name=f"{run.router}-{run.id[:8]}.run", mime="text/plain",
+            key="lab:trec-save", on_click="ignore", icon=":material/download:",
+        )  # fmt: skip
