@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 STEPS := $(if $(filter test,$(MAKECMDGOALS)),5,3)
 say = @printf '\n%s/$(STEPS)  %s\n     %s\n'
 
-.PHONY: run test coverage lint bench catalog clean
+.PHONY: run test coverage lint bench papers catalog clean
 
 run: $(VENV)/.installed
 	$(say) 3 'Starting the console: a few seconds, up to a minute the first time.' 'Next: open the address below in a browser.'
@@ -33,6 +33,10 @@ lint: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.benchmarks.bench
+
+# what the Papers page shows, made again: a few minutes; rows that need a model ask the one that WAYFARE_LLM_MODEL names
+papers: $(VENV)/.installed
+	$(BIN)/wayfare papers --poisoned tests/lint/data/poisoned.jsonl $(ARGS)
 
 catalog: $(VENV)/.installed
 	$(BIN)/python -m sample_catalog.build

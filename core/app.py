@@ -35,6 +35,7 @@ from core.services.lab_runs import LabRunService
 from core.services.learnt_models import LearntModels
 from core.services.lint_reports import LintReports
 from core.services.measuring import MeasuringService
+from core.services.papers import PaperService
 from core.services.refusals import RefusalService
 from core.services.replay import ReplayService
 from core.services.routing import RoutingService
@@ -75,6 +76,7 @@ class App:
     calibrations: CalibrationService
     calls: CallService
     scenarios: ScenarioService
+    papers: PaperService
     lab: LabService
     lab_runs: LabRunService
     measuring: MeasuringService
@@ -169,6 +171,16 @@ def build_app(
         virtual_folder=chosen.virtual_folder,
     )
     attention = AttentionService(catalogs, pool.get, virtual_folder=chosen.virtual_folder)
+    scenarios = ScenarioService(
+        catalogs,
+        known_planners,
+        store.scenario_runs,
+        networks=networks,
+        virtual_folder=chosen.virtual_folder,
+        vault=vault,
+        record=store.events.append_later,
+        now=chosen.now,
+    )
     lab = LabService(routing, catalogs, calls)
     lab_runs = LabRunService(store, catalogs, lab, chosen.now)
     return App(
@@ -188,16 +200,8 @@ def build_app(
         refusals=RefusalService(catalogs, feedback),
         calibrations=CalibrationService(store, catalogs, learnt, routing, feedback, now=chosen.now),
         calls=calls,
-        scenarios=ScenarioService(
-            catalogs,
-            known_planners,
-            store.scenario_runs,
-            networks=networks,
-            virtual_folder=chosen.virtual_folder,
-            vault=vault,
-            record=store.events.append_later,
-            now=chosen.now,
-        ),
+        scenarios=scenarios,
+        papers=PaperService(catalogs, routing, scenarios, lab, known_planners),
         lab=lab,
         lab_runs=lab_runs,
         measuring=MeasuringService(store, lab, routing, lab_runs),

@@ -11,6 +11,7 @@ from dashboard.pages.compare import view as compare
 from dashboard.pages.lab import view as lab
 from dashboard.pages.map import view as map
 from dashboard.pages.network import view as network
+from dashboard.pages.papers import view as papers
 from dashboard.pages.route import view as route
 from dashboard.ui.navigation import register
 
@@ -28,6 +29,7 @@ st.navigation(
         st.Page(map.page, title="Map", icon=":material/scatter_plot:", url_path="map"),
         st.Page(network.page, title="Network", icon=":material/network_check:", url_path="network"),
         st.Page(lab.page, title="Lab", icon=":material/science:", url_path="lab"),
+        st.Page(papers.page, title="Papers", icon=":material/article:", url_path="papers"),
         st.Page(catalog.page, title="Catalog", icon=":material/inventory_2:", url_path="catalog"),
         st.Page(activity.page, title="Activity", icon=":material/timeline:", url_path="activity"),
     ),

@@ -34,6 +34,7 @@ COMMANDS = {  # name: module of core.cli and the command in it; loaded when it i
     "judgments": ("judgments", "judgments"),
     "calibrate": ("calibration", "calibrate"),
     "scenario": ("scenario", "scenario"),
+    "papers": ("papers", "papers_command"),
     "train-encoder": ("training", "train_encoder"),
 }
 

@@ -1,0 +1,103 @@
+"""`wayfare papers`: the five papers recomputed, for the Papers page."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from core.app import Settings, open_app
+from core.cli.options import json_option, print_json, print_table
+from core.lab.papers.report import Kind, Report, agrees
+from core.services.papers import MODEL_TASKS, papers
+from core.shared.settings import IN_MEMORY
+
+
+@click.command("papers")
+@click.option(
+    "--paper",
+    "chosen",
+    multiple=True,
+    metavar="NAME",
+    help=f"One of {', '.join(papers())}; may be repeated. [default: all]",
+)
+@click.option(
+    "--to",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Another folder than the one that the Papers page reads.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of networks, orders and draws."
+)
+@click.option(
+    "--model-tasks", type=click.IntRange(1), default=MODEL_TASKS, show_default=True,
+    help="Where a model is set: how many questions of a set it is asked.",
+)  # fmt: skip
+@click.option(
+    "--poisoned",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Poisoned servers, JSON Lines, for Tool Attention's section 7.6.",
+)
+@json_option
+def papers_command(
+    chosen: tuple[str, ...], folder: Path | None, seed: int, model_tasks: int, poisoned: Path | None, as_json: bool
+) -> None:
+    """Recompute what the papers print, as far as that goes without a model, and write what the Papers page shows.
+
+    Nothing of your store is read or written: catalogs and tasks are those that come with Wayfare. A few minutes on two cores. With
+    WAYFARE_LLM_MODEL set, the rows that need a model ask it.
+
+    Example: wayfare papers --paper etom
+    """
+    settings = replace(Settings.from_environment(db=IN_MEMORY), encoder_difference="", reranker="")
+    rows: list[tuple[str, ...]] = []
+    documents: list[dict[str, object]] = []
+    with open_app(settings) as app:
+        say = _elapsed()
+        for paper in dict.fromkeys(chosen or papers()):
+            report = app.papers.make(paper, seed=seed, model_tasks=model_tasks, poisoned=poisoned, say=say)
+            file = app.papers.write(report, folder)
+            counts = _counts(report)
+            documents.append({"paper": paper, "file": str(file), **counts})
+            rows.append(
+                (
+                    report.name,
+                    f"{counts['agreeing']} of {counts['exact']}",
+                    str(counts["ours"]),
+                    str(counts["unmade"]),
+                    str(file),
+                )
+            )
+    if as_json:
+        print_json({"papers": documents})
+        return
+    print_table(("paper", "exact rows that agree", "rows on our data", "rows not made", "file"), rows)
+
+
+def _elapsed() -> Callable[[str], None]:
+    started = time.monotonic()
+    return lambda text: click.echo(f"{time.monotonic() - started:6.0f} s  {text}", err=True)
+
+
+def _counts(report: Report) -> dict[str, int]:
+    """Rows by how they came about; of the exact ones, how many agree with the paper in every figure."""
+    every = [(table, row) for table in report.tables for row in table.rows]
+    exact = [(table, row) for table, row in every if row.kind is Kind.EXACT]
+    agreeing = [
+        row for table, row in exact if all(agrees(c, *row.values[c.key]) for c in table.columns if c.key in row.values)
+    ]
+    made = [
+        row
+        for _, row in every
+        if row.kind is not Kind.EXACT and any(ours is not None for _, ours in row.values.values())
+    ]
+    return {
+        "exact": len(exact),
+        "agreeing": len(agreeing),
+        "ours": len(made),
+        "unmade": len(every) - len(exact) - len(made),
+    }

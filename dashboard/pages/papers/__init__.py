@@ -1,0 +1,1 @@
+"""The Papers page: what the five papers print, with ours beside it."""
