@@ -40,6 +40,7 @@ from core.services.refusals import RefusalService
 from core.services.replay import ReplayService
 from core.services.routing import RoutingService
 from core.services.scenarios import ScenarioService
+from core.services.snapshots import SnapshotService
 from core.services.sweeps import SweepService
 from core.services.whatif import WhatIfService
 from core.shared.errors import WayfareError
@@ -81,6 +82,7 @@ class App:
     lab_runs: LabRunService
     measuring: MeasuringService
     sweeps: SweepService
+    snapshots: SnapshotService
     replay: ReplayService
     what_if: WhatIfService
     attention: AttentionService
@@ -183,6 +185,7 @@ def build_app(
     )
     lab = LabService(routing, catalogs, calls)
     lab_runs = LabRunService(store, catalogs, lab, chosen.now)
+    calibrations = CalibrationService(store, catalogs, learnt, routing, feedback, now=chosen.now)
     return App(
         settings=chosen,
         startup=startup,
@@ -198,7 +201,7 @@ def build_app(
         feedback=feedback,
         judgments=JudgmentService(store, catalogs, lab_runs, now=chosen.now),
         refusals=RefusalService(catalogs, feedback),
-        calibrations=CalibrationService(store, catalogs, learnt, routing, feedback, now=chosen.now),
+        calibrations=calibrations,
         calls=calls,
         scenarios=scenarios,
         papers=PaperService(catalogs, routing, scenarios, lab, known_planners),
@@ -206,6 +209,7 @@ def build_app(
         lab_runs=lab_runs,
         measuring=MeasuringService(store, lab, routing, lab_runs),
         sweeps=SweepService(store, catalogs, routing, lab_runs, chosen.now),
+        snapshots=SnapshotService(store, catalogs, lab_runs, calibrations, networks, chosen.now),
         replay=ReplayService(store, catalogs, routing),
         what_if=WhatIfService(catalogs),
         attention=attention,

@@ -15,16 +15,17 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from core.lab.axes import Axis, Point
 from core.lab.sweep import OBJECTIVES
 
+optuna.logging.set_verbosity(optuna.logging.WARNING)
+
 
 class Search:
     """Proposes points; each has to be told its result before the next is asked for."""
 
     def __init__(self, axes: Sequence[Axis], *, seed: int) -> None:
-        optuna.logging.set_verbosity(optuna.logging.WARNING)
         sampler = optuna.samplers.TPESampler(seed=seed)
         self._study = optuna.create_study(directions=list(OBJECTIVES.values()), sampler=sampler)
         self._axes = axes
-        self._space = {axis.name: _distribution(axis) for axis in axes}
+        self._space = {axis.name: distribution(axis) for axis in axes}
 
     def points(self, count: int) -> Iterator[Point]:
         """`count` points; `tell` the result of each before the next is taken."""
@@ -37,13 +38,18 @@ class Search:
         self._study.tell(self._trial, [float(result[name]) for name in OBJECTIVES])
 
 
-def _distribution(axis: Axis) -> BaseDistribution:
+def distribution(axis: Axis) -> BaseDistribution:
     """Places among the values of an axis, in order where they are numbers; or any number of a range."""
     if axis.continuous:
         return FloatDistribution(axis.low, axis.high)
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in axis.values):
         return IntDistribution(0, len(axis.values) - 1)
     return CategoricalDistribution(range(len(axis.values)))
+
+
+def place(axis: Axis, value: Any) -> float:
+    """Where a value stands in the distribution of its axis: itself, or its place among the axis's values."""
+    return float(value) if axis.continuous else axis.values.index(value)
 
 
 def _value(axis: Axis, place: float) -> Any:

@@ -112,6 +112,14 @@ class SweepService:
         ]
         return {"sweep": sweep, "points": points, "front": [points[at]["number"] for at in pareto_front(points)]}
 
+    def importances(
+        self, axes: Sequence[Axis], points: Sequence[Mapping[str, Any]], objective: str
+    ) -> dict[str, float]:
+        """How much each parameter mattered for an objective among the points of a document; see `core.lab.study`."""
+        from core.lab.study import importances  # loads Optuna
+
+        return importances(axes, points, objective)
+
     def _search(
         self,
         sweep: Sweep,

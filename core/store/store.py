@@ -21,6 +21,7 @@ from core.store.lab_runs import LabRuns
 from core.store.labels import Labels
 from core.store.log import Log
 from core.store.scenario_runs import ScenarioRuns
+from core.store.snapshots import Snapshots
 from core.store.vectors import Vectors
 
 
@@ -48,6 +49,7 @@ class Store:
         self.scenario_runs = ScenarioRuns(self._database)
         self.history = History(log)
         self.lab_runs = LabRuns(self._database)
+        self.snapshots = Snapshots(self._database)
         self.labels = Labels(self._database, log)
         self.judgments = Judgments(log)
         self.calibrations = Calibrations(log)

@@ -13,6 +13,25 @@ import streamlit as st
 LAST_WRITTEN = "url:last written"  # by which page, and what
 
 
+KEPT = ":kept"
+
+
+def pages_state() -> dict[str, dict[str, str]]:
+    """What the link of each visited page says."""
+    found: dict[str, dict[str, str]] = {
+        str(key).removesuffix(KEPT): dict(texts) for key, texts in st.session_state.items() if str(key).endswith(KEPT)
+    }
+    return {page: texts for page, texts in sorted(found.items()) if texts}
+
+
+def restore_pages(pages: Mapping[str, Mapping[str, str]]) -> None:
+    """Have every page show what these links say; one without a link begins anew. For `on_click`."""
+    for page in {*pages_state(), *pages}:
+        st.session_state[f"{page}{KEPT}"] = dict(pages.get(page, {}))
+        for key in [k for k in st.session_state if str(k).startswith(f"{page}.")]:
+            del st.session_state[key]
+
+
 class UrlState:
     """Named texts of one page. Widget keys are `<page>.<name>`.
 
@@ -21,7 +40,7 @@ class UrlState:
 
     def __init__(self, page: str) -> None:
         self._page = page
-        self._texts: dict[str, str] = st.session_state.setdefault(f"{page}:kept", {})
+        self._texts: dict[str, str] = st.session_state.setdefault(f"{page}{KEPT}", {})
 
     def key(self, name: str) -> str:
         """The session key of a widget."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 
@@ -11,7 +12,7 @@ from core.app import App
 from core.domain.lab_run import Sweep
 from core.domain.params import Knob
 from core.lab.axes import Axis, evenly
-from core.services.sweeps import SweepPlan
+from core.services.sweeps import OPTUNA, SweepPlan
 from core.shared.errors import UnknownNameError
 from dashboard.pages.lab.fields import select
 from dashboard.pages.lab.job import SWEEP, Job, begin, busy, taken
@@ -64,8 +65,9 @@ def _found(app: App, sweep: str, chosen: Chosen) -> Sweep | None:
     except UnknownNameError:
         return None
     known = app.lab_runs.same_tasks(found, chosen.tasks.tasks)
-    fits = isinstance(found, Sweep) and (found.catalog, found.router) == (chosen.catalog, chosen.router) and known
-    return found if fits and isinstance(found, Sweep) else None
+    if not isinstance(found, Sweep) or json.loads(found.plan_json)["method"] == OPTUNA:
+        return None
+    return found if (found.catalog, found.router) == (chosen.catalog, chosen.router) and known else None
 
 
 def _axis(

@@ -28,6 +28,7 @@ from dashboard.ui.url_state import UrlState
 
 UNDO = "lab:undo"
 LISTED = 12
+CHOSEN_ON_THE_SAME = "It is chosen on these tasks and measured on the same: on other tasks it may gain less."
 Points = Sequence[Mapping[str, Any]]
 OBJECTIVE_WORDS = {
     SOLVED: "Solved: the chance to be solved in up to 3 tries",
@@ -51,19 +52,19 @@ def sweep_result(app: App, state: UrlState, linked: Mapping[str, str], chosen: C
     known = {str(point["number"]): point for point in best}
     number = select(
         row, state, linked, f"point.{sweep.id}", "Point, the best first", list(known), width=245,
-        show=lambda one: f"{known[one][measure]:.4g} at {_at(known[one]['values'])}", note="Or click on it in the chart.",
+        show=lambda one: f"{known[one][measure]:.4g} at {values_text(known[one]['values'])}", note="Or click on it in the chart.",
     )  # fmt: skip
     point = known[number]
     _chart(sweep, points, point, measure, words[measure].partition(":")[0], chosen, state)
     on_front = "; nothing beats it in success, money and time at once" if point["number"] in document["front"] else ""
     missing = json.loads(sweep.plan_json)["points"] - len(points)
     st.caption(
-        f"{escaped(_at(point['values']), 200)}: solved {point[SOLVED]:.3f}, {point[USD]:.5f} USD and {point[SECONDS]:.2f} s a task "
+        f"{escaped(values_text(point['values']), 200)}: solved {point[SOLVED]:.3f}, {point[USD]:.5f} USD and {point[SECONDS]:.2f} s a task "
         f"(expected from declared figures), RR {point['mrr']:.3f}, Success@1 {point['hit@1']:.3f}{on_front}."
         + (f" {missing:,} points are not computed yet; press Sweep to go on." if missing else "")
     )
-    st.caption("It is chosen on these tasks and measured on the same: on other tasks it may gain less.")
-    _apply(app, chosen, sweep, point)
+    st.caption(CHOSEN_ON_THE_SAME)
+    apply_point(app, chosen, sweep.id, point)
     return {"by": measure}
 
 
@@ -86,11 +87,11 @@ def _chart(
     chart(drawn, key="lab:sweep-chart", choose=lambda number: st.session_state.update({key: number}))
 
 
-def _apply(app: App, chosen: Chosen, sweep: Sweep, point: Mapping[str, Any]) -> None:
+def apply_point(app: App, chosen: Chosen, sweep: str, point: Mapping[str, Any]) -> None:
     """First what the point changes, then the button that applies it; and the one that takes it back."""
     now = chosen.parameters.values()
     new = {name: value for name, value in point["values"].items() if now[name] != value}
-    about = (sweep.id, point["number"], chosen.router, json.dumps(now, sort_keys=True))
+    about = (sweep, point["number"], chosen.router, json.dumps(now, sort_keys=True))
     changes = result(CHANGE, about)
     row = st.container(horizontal=True, vertical_alignment="center", gap="small")
     if not new:
@@ -111,7 +112,7 @@ def _apply(app: App, chosen: Chosen, sweep: Sweep, point: Mapping[str, Any]) -> 
     undo: tuple[str, Mapping[str, Value]] | None = st.session_state.get(UNDO)
     if undo is not None and undo[0] == chosen.router:
         row.button(
-            f"Undo: back to {_at(undo[1])}",
+            f"Undo: back to {values_text(undo[1])}",
             key="lab:undo-button",
             icon=":material/undo:",
             on_click=_set,
@@ -167,7 +168,7 @@ def _show(chosen: Chosen, results: Sequence[Mapping[str, Any]], new: Mapping[str
         st.caption(f"{sign} **{len(named):,} {change}**" + (f": {texts}{more}" if named else ""))
 
 
-def _at(values: Mapping[str, Value]) -> str:
+def values_text(values: Mapping[str, Value]) -> str:
     return ", ".join(f"{name} = {_text(value)}" for name, value in values.items())
 
 

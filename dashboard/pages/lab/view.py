@@ -10,11 +10,16 @@ from core.app import App
 from core.domain.params import Parameters
 from core.services.lab import RANKED
 from core.shared.errors import WayfareError
+from dashboard.pages.lab.failures import failed_tasks
 from dashboard.pages.lab.fields import select
 from dashboard.pages.lab.job import RUN, job_panel, taken
+from dashboard.pages.lab.judge import judge_view
 from dashboard.pages.lab.leaderboard import leaderboard
 from dashboard.pages.lab.names import run_names
+from dashboard.pages.lab.replay import replays
 from dashboard.pages.lab.run import Chosen, knob_prefix, run_form
+from dashboard.pages.lab.search import searches
+from dashboard.pages.lab.snapshots import snapshots
 from dashboard.pages.lab.sweep import sweeps
 from dashboard.pages.lab.task_by_task import task_by_task
 from dashboard.pages.lab.tasks import choose_tasks
@@ -26,9 +31,12 @@ from dashboard.ui.query_form import DEFAULT_ROUTER
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 
-RUNS, TASKS, SWEEPS = "Runs", "Task by task", "Sweep"
-VIEWS = (RUNS, TASKS, SWEEPS)
-OF_VIEWS = ("also", "measure", "runs", "base", "against", "show", "axis1", "axis2", "by", "sweep")
+RUNS, TASKS, SWEEPS, SEARCHES, JUDGE = "Runs", "Task by task", "Sweep", "Search", "Judge"
+REPLAYS, SNAPSHOTS = "Replay", "Snapshots"  # these need no labelled tasks
+VIEWS = (RUNS, TASKS, SWEEPS, SEARCHES, JUDGE, REPLAYS, SNAPSHOTS)
+OF_VIEWS = ("also", "measure", "runs", "base", "against", "show", "axis1", "axis2", "by", "sweep", "cost", "per", "run", "over", "trials", "seed",
+            "search", "objective", "failed", "group", "depth", "pool", "how", "last", "snapshot",
+            "beside", "settle")  # fmt: skip
 
 
 def page() -> None:
@@ -46,17 +54,25 @@ def page() -> None:
         "n": str(parameters.values()["n"]),
     }
     try:
-        tasks = choose_tasks(app, row, state, linked, catalog)
+        without = st.session_state.get(state.key("view"), linked.get("view")) in (REPLAYS, SNAPSHOTS)
+        tasks = None if without else choose_tasks(app, row, state, linked, catalog)
         view = _view(state, linked)
         texts |= {"view": "" if view == RUNS else view}
-        if tasks is None:
+        if without:
+            with st.container():
+                job_panel()
+            if view == REPLAYS:
+                texts |= replays(app, state, linked, catalog, router, parameters)
+            else:
+                texts |= snapshots(app, state, linked, catalog)
+        elif tasks is None:
             st.info("Give a file of labelled tasks to measure routers over them.", icon=":material/upload_file:")
         else:
             show_preparing(app, catalog, decides=True)
             with st.container():  # always: what is below keeps its place
                 job_panel()
             chosen = Chosen(catalog, tasks, router, parameters)
-            texts |= {"tasks": tasks.option, **_body(app, state, linked, view, chosen)}
+            texts |= {"tasks": tasks.option, "settle": tasks.rule, **_body(app, state, linked, view, chosen)}
     except WayfareError as error:
         st.error(escaped(str(error), 600), icon=":material/error:")
     state.end(texts)
@@ -79,7 +95,7 @@ def _sidebar(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[str,
         defaults, prefix = app.routing.parameters(router), knob_prefix(router)
         problems = start_knobs(defaults, {"n": RANKED, **linked}, prefix)
         preset_choice(defaults, prefix)
-        knob_panel(defaults, prefix, None)
+        knob_panel(defaults, prefix, ())
     for problem in problems:
         st.warning(f"The link was not taken whole: {escaped(problem)}", icon=":material/link_off:")
     return router, read_knobs(defaults, prefix)
@@ -95,6 +111,10 @@ def _body(app: App, state: UrlState, linked: Mapping[str, str], view: str, chose
     """A view of the page; what it puts into the URL."""
     if view == SWEEPS:
         return sweeps(app, state, linked, chosen)
+    if view == SEARCHES:
+        return searches(app, state, linked, chosen)
+    if view == JUDGE:
+        return judge_view(app, state, linked, chosen)
     texts: dict[str, str] = {}
     if view == RUNS:
         texts |= run_form(app, state, linked, chosen)
@@ -112,6 +132,7 @@ def _body(app: App, state: UrlState, linked: Mapping[str, str], view: str, chose
     names = run_names(app, runs)
     if view == RUNS:
         texts |= leaderboard(app, state, linked, runs, names, chosen.tasks.tasks)
+        texts |= failed_tasks(app, state, linked, runs, names, chosen.tasks.tasks)
     else:
         texts |= task_by_task(app, state, linked, runs, names, chosen.tasks.tasks)
     return texts

@@ -1,0 +1,136 @@
+"""Replay: recorded sub-tasks under the sidebar's knobs or as they were, with the statistics of their time: one table, one picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from urllib.parse import urlencode
+
+import pandas as pd
+import streamlit as st
+
+from core.app import App
+from core.domain.params import Parameters
+from core.lab.replay import Chosen, Replayed, ReplayTotals
+from core.shared import units
+from core.shared.untrusted_text import one_line
+from dashboard.pages.lab.charts.replay_change import replay_change
+from dashboard.pages.lab.fields import select
+from dashboard.pages.lab.job import Job, begin, busy, result
+from dashboard.ui.chart import chart
+from dashboard.ui.choice_table import ROW_PX, table_height
+from dashboard.ui.text import escaped
+from dashboard.ui.url_state import UrlState
+
+REPLAY = "replay"
+KNOBS, ROUTER, RECORDED = "knobs", "router", "recorded"
+HOW = {
+    KNOBS: "what each router was set to then, but for the knobs turned in the sidebar",
+    ROUTER: "the sidebar's router with its knobs",
+    RECORDED: "as recorded: what changed with the catalog and what labels taught",
+}
+DECISIONS, MOST, LISTED = 300, 5_000, 200
+
+
+def replays(
+    app: App, state: UrlState, linked: Mapping[str, str], catalog: str, router: str, parameters: Parameters
+) -> dict[str, str]:
+    """All of it; what it puts into the URL."""
+    row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    how = select(
+        row, state, linked, "how", "Decide again with", list(HOW), start=ROUTER, show=HOW.__getitem__, width=470
+    )
+    if state.key("last") not in st.session_state:
+        text = linked.get("last", "")
+        st.session_state[state.key("last")] = min(max(1, int(text)), MOST) if text.isdecimal() else DECISIONS
+    last = int(
+        row.number_input("The newest", 1, MOST, key=state.key("last"), width=120, help="How many recorded decisions.")
+    )
+    settings = {RECORDED: {}, KNOBS: parameters.changed(), ROUTER: parameters.values()}[how]
+    chosen = router if how == ROUTER else ""
+    about = (catalog, chosen, repr(settings), last)
+    row.button(
+        "Replay", key="lab:replay", icon=":material/replay:", type="primary", disabled=busy(),
+        on_click=_start, args=(app, catalog, chosen, settings, last, about),
+    )  # fmt: skip
+    st.caption(
+        f"Recorded sub-tasks of {escaped(catalog)} are decided again, each with the statistics of its own time. Nothing is called or "
+        "recorded."
+    )
+    rows: tuple[Replayed, ...] | None = result(REPLAY, about)
+    if rows is None:
+        st.info("Choose with what to decide again, and press Replay.", icon=":material/replay:")
+    else:
+        knobs = {name: str(value) for name, value in parameters.changed().items()}
+        _show(app, rows, {"catalog": catalog, "router": router, **knobs} if how == ROUTER else {})
+    return {"how": "" if how == ROUTER else how, "last": "" if last == DECISIONS else str(last)}
+
+
+def _start(app: App, catalog: str, router: str, settings: Mapping[str, object], last: int, about: object) -> None:
+    def work(job: Job) -> tuple[Replayed, ...]:
+        def progress(done: int, of: int) -> None:
+            job.of = of
+            job.report(done)
+
+        return app.replay.replay(catalog, router=router, settings=settings, decisions=last, progress=progress)
+
+    begin(REPLAY, "Deciding again", last, work, about)
+
+
+def _show(app: App, rows: Sequence[Replayed], again: Mapping[str, str]) -> None:
+    totals = ReplayTotals.of(rows)
+    st.markdown(
+        f"**{totals.changed:,} of {totals.decisions:,} have another winner**: {totals.refused:,} have none now, {totals.answered:,} have "
+        "one only now."
+    )
+    sums = [
+        ("price of the winners", units.price(totals.usd_then), units.price(totals.usd_now)),
+        ("winners without a price", f"{totals.unpriced_then:,}", f"{totals.unpriced_now:,}"),
+        ("expected time", f"{totals.s_then:,.2f} s", f"{totals.s_now:,.2f} s"),
+        ("tokens of candidates", f"{totals.tokens_then:,}", f"{totals.tokens_now:,}"),
+    ]
+    of = f"sums over {totals.both:,} with a winner both times"
+    st.dataframe(pd.DataFrame(sums, columns=[of, "then", "now"]), hide_index=True, key="lab:replay-sums", width=520)
+    if totals.both:
+        chart(replay_change(rows), key="lab:replay-chart")
+    _table([row for row in rows if row.changed], {row.id: row.title for row in app.routing.routers()}, again)
+
+
+def _table(changed: Sequence[Replayed], titles: Mapping[str, str], again: Mapping[str, str]) -> None:
+    if not changed:
+        st.success("Every winner is the one of then.", icon=":material/check:")
+        return
+    newest = list(reversed(changed))[:LISTED]
+    frame = pd.DataFrame([_line(row, titles, again) for row in newest])
+    st.dataframe(
+        frame, hide_index=True, key="lab:replayed", height=table_height(len(frame)), row_height=ROW_PX,
+        column_config={
+            "sub-task": st.column_config.TextColumn(width=280),
+            "now": st.column_config.LinkColumn(
+                "now", display_text="open ↗", width="small", help="The sub-task on the Route page, with the statistics of today"
+            ),
+        },
+    )  # fmt: skip
+    more = f" The newest {LISTED:,} of {len(changed):,} are listed." if len(changed) > LISTED else ""
+    st.caption(f"Sub-tasks with another winner, the newest first; price a call, expected seconds to success.{more}")
+
+
+def _line(row: Replayed, titles: Mapping[str, str], again: Mapping[str, str]) -> dict[str, str]:
+    link = {"now": f"/?{urlencode({'q': row.subtask, **again})}"} if again else {}
+    return {
+        "sub-task": one_line(row.subtask, 160),
+        "when": f"{row.at:%Y-%m-%d %H:%M}",
+        "router then": titles.get(row.router, one_line(row.router, 40)),
+        "winner then": one_line(row.then.tool or "none", 80),
+        "winner now": one_line(row.now.tool or "none", 80),
+        "price": f"{_price(row.then)} → {_price(row.now)}",
+        "time": f"{_seconds(row.then)} → {_seconds(row.now)}",
+        **link,
+    }
+
+
+def _price(one: Chosen) -> str:
+    return "–" if one.tool is None else units.price(one.usd)
+
+
+def _seconds(one: Chosen) -> str:
+    return "–" if one.s is None else f"{one.s:.2f} s"

@@ -1,0 +1,136 @@
+"""Optuna's search on the page: which knobs, how many trials, the button; the stored searches, and the one that is shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from core.app import App
+from core.domain.lab_run import Sweep
+from core.domain.params import Knob, Parameters
+from core.lab.axes import Axis, evenly, read_axis
+from core.services.sweeps import OPTUNA, SweepPlan
+from core.shared.errors import WayfareError
+from dashboard.pages.lab.fields import choose_some, select
+from dashboard.pages.lab.job import Job, begin, busy, taken
+from dashboard.pages.lab.run import Chosen
+from dashboard.pages.lab.search_result import search_result
+from dashboard.ui.knobs import knob_title
+from dashboard.ui.url_state import UrlState
+
+SEARCH = "search"
+TRIALS, MOST_TRIALS, MOST_KNOBS = 40, 500, 6
+FIRST = ("alpha_s", "alpha_t", "kappa")
+
+
+def searches(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen) -> dict[str, str]:
+    """All of it; what it puts into the URL."""
+    knobs = {knob.name: knob for knob in chosen.parameters.knobs() if _searchable(knob)}
+    names = choose_some(
+        state, linked, "over", "Knobs that Optuna may turn, each over all that it can be", list(knobs),
+        start=[name for name in FIRST if name in knobs] or list(knobs)[:2], most=MOST_KNOBS,
+        show=lambda one: f"{knob_title(knobs[one])} ({one})",
+    )  # fmt: skip
+    row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    for name, start in (("trials", TRIALS), ("seed", 0)):
+        if state.key(name) not in st.session_state:
+            text = linked.get(name, "")
+            st.session_state[state.key(name)] = min(int(text), MOST_TRIALS) if text.isdecimal() else start
+    trials = int(row.number_input("Trials", 1, MOST_TRIALS, key=state.key("trials"), width=110))
+    seed = int(row.number_input("Seed", 0, 2**31 - 1, key=state.key("seed"), width=110))
+    row.button(
+        "Search", key="lab:search", icon=":material/search:", type="primary", disabled=busy() or not names,
+        on_click=_start, args=(app, chosen, tuple(_axis(knobs[name]) for name in names), trials, seed),
+    )  # fmt: skip
+    st.caption(
+        f"Success, money and time at once over {len(chosen.tasks.tasks):,} tasks, by a tree-structured Parzen estimator; the other knobs are "
+        "as in the sidebar. Each trial is stored: a search that was stopped goes on where it was, with the same trials."
+    )
+    texts = {"over": ",".join(names), "trials": str(trials), "seed": str(seed)}
+    fresh = taken(SEARCH)
+    stored = _stored(app, chosen)
+    if not stored:
+        st.info("No search over these tasks is stored yet: press Search.", icon=":material/travel_explore:")
+        return texts
+    if fresh:
+        st.session_state[state.key("search")] = fresh
+    labels = {sweep.id: _name(sweep) for sweep in stored}
+    id_ = select(
+        st.container(), state, linked, "search", "Stored search", list(labels), show=labels.__getitem__, width=470
+    )
+    sweep = next(one for one in stored if one.id == id_)
+    try:
+        axes = [read_axis(text, type(chosen.parameters)) for text in json.loads(sweep.plan_json)["axes"]]
+    except WayfareError as error:
+        st.warning(f"That search turned a knob that is not there any more: {error}", icon=":material/history:")
+        return {**texts, "search": id_}
+    _go_on(app, chosen, sweep, axes)
+    return {**texts, "search": id_, **search_result(app, state, linked, chosen, sweep, axes)}
+
+
+def _searchable(knob: Knob) -> bool:
+    return not knob.free_text and not (knob.optional and knob.low is None)
+
+
+def _axis(knob: Knob) -> Axis:
+    """All that a knob can be."""
+    if knob.low is None or knob.high is None:
+        return evenly(knob, 0, 0, 0)
+    text = f"{knob.name}={knob.low:g}:{knob.high:g}"
+    if knob.kind is int:
+        return Axis(knob.name, text, tuple(range(int(knob.low), int(knob.high) + 1)))
+    return Axis(knob.name, text, (), float(knob.low), float(knob.high))
+
+
+def _stored(app: App, chosen: Chosen) -> list[Sweep]:
+    """The searches of this router over these tasks, newest first."""
+    return [
+        sweep
+        for sweep in app.lab_runs.sweeps()
+        if json.loads(sweep.plan_json)["method"] == OPTUNA
+        and (sweep.catalog, sweep.router) == (chosen.catalog, chosen.router)
+        and app.lab_runs.same_tasks(sweep, chosen.tasks.tasks)
+    ]
+
+
+def _name(sweep: Sweep) -> str:
+    plan = json.loads(sweep.plan_json)
+    names = ", ".join(text.partition("=")[0] for text in plan["axes"])
+    return f"{plan['points']:,} trials over {names} · seed {sweep.seed} · {sweep.at:%Y-%m-%d %H:%M} · {sweep.id[:6]}"
+
+
+def _go_on(app: App, chosen: Chosen, sweep: Sweep, axes: Sequence[Axis]) -> None:
+    """For a search that was ended: the button that takes it up."""
+    plan, known = json.loads(sweep.plan_json), len(app.sweeps.document(sweep.id)["points"])
+    if known >= plan["points"] or busy():
+        return
+    try:
+        parameters = app.routing.parameters(sweep.router, sweep.parameters)
+    except WayfareError:
+        return
+    row = st.container(horizontal=True, vertical_alignment="center", gap="small")
+    row.button(
+        "Go on", key="lab:search-on", icon=":material/resume:",
+        on_click=_begin, args=(app, chosen, tuple(axes), plan["points"], sweep.seed, parameters, sweep.preset),
+    )  # fmt: skip
+    row.caption(f"{known:,} of {plan['points']:,} trials are known.")
+
+
+def _start(app: App, chosen: Chosen, axes: tuple[Axis, ...], trials: int, seed: int) -> None:
+    _begin(app, chosen, axes, trials, seed, chosen.parameters, chosen.preset)
+
+
+def _begin(
+    app: App, chosen: Chosen, axes: tuple[Axis, ...], trials: int, seed: int, parameters: Parameters, preset: str
+) -> None:
+    def work(job: Job) -> str:
+        document = app.sweeps.run(
+            chosen.tasks.tasks, SweepPlan(axes, OPTUNA, trials), source=chosen.tasks.source, catalog=chosen.catalog,
+            router=chosen.router, preset=preset, parameters=parameters, seed=seed,
+            progress=lambda done, _of: job.report(done),
+        )  # fmt: skip
+        return document["sweep"]
+
+    begin(SEARCH, "Searching", trials, work)

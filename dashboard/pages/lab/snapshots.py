@@ -1,0 +1,166 @@
+"""Snapshots of the whole console: kept under a name, compared, returned to with one click, and taken along as a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+import streamlit as st
+
+from core.app import App
+from core.domain.snapshot import ConsoleState, Snapshot, differences
+from core.shared.errors import WayfareError
+from core.shared.untrusted_text import one_line
+from dashboard.pages.lab.fields import select
+from dashboard.ui.choice_table import table_height
+from dashboard.ui.text import escaped
+from dashboard.ui.url_state import UrlState, pages_state, restore_pages
+
+SAID = "lab:snapshot-said"
+FILE = "lab:snapshot-file"
+NOW = "\x00"  # what no name can be
+SHOWN = ("q", "catalog", "router", "profile")
+
+
+def snapshots(app: App, state: UrlState, linked: Mapping[str, str], catalog: str) -> dict[str, str]:
+    """All of it; what it puts into the URL."""
+    _said()
+    st.caption(
+        "A snapshot keeps what every page shows (query, catalog, router, knobs, filters, network), the calibrations in force and the "
+        "saved networks. Returning to one sets all of it again; catalogs, labels and calls stay as they are."
+    )
+    row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    row.text_input("Name", key="lab:snapshot-name", placeholder="before the new prices", width=300, max_chars=80)
+    row.button(
+        "Keep the state of now",
+        key="lab:snapshot-save",
+        icon=":material/photo_camera:",
+        type="primary",
+        on_click=_save,
+        args=(app, catalog),
+    )
+    found = app.snapshots.all()
+    with st.expander("Take one in from a file", expanded=False):
+        st.file_uploader("A snapshot that Export wrote", type="json", key=FILE, on_change=_import, args=(app,))
+    if not found:
+        st.info("No snapshot is kept yet: give a name and press the button.", icon=":material/photo_camera:")
+        return {}
+    frame = pd.DataFrame([_line(one) for one in found])
+    st.dataframe(frame, hide_index=True, key="lab:snapshots", height=table_height(len(frame)), row_height=32)
+    names = [one.name for one in found]
+    row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    chosen = select(row, state, linked, "snapshot", "Snapshot", names, show=lambda one: one_line(one, 60), width=260)
+    row.button(
+        "Return to it", key="lab:snapshot-return", icon=":material/history:", on_click=_return, args=(app, chosen)
+    )
+    row.download_button(
+        "Export", app.snapshots.export(chosen), file_name="wayfare-snapshot.json", mime="application/json", key="lab:snapshot-export",
+        icon=":material/download:", on_click="ignore",
+    )  # fmt: skip
+    row.button("Remove", key="lab:snapshot-remove", icon=":material/delete:", on_click=_remove, args=(app, chosen))
+    with_ = select(
+        st.container(), state, linked, "beside", "What differs from", [NOW, *(name for name in names if name != chosen)], width=260,
+        show=lambda one: "the state of now" if one == NOW else one_line(one, 60),
+    )  # fmt: skip
+    states = {one.name: one.state for one in found}
+    other = app.snapshots.state(pages_state(), catalog) if with_ == NOW else states[with_]
+    _compare(chosen, states[chosen], "now" if with_ == NOW else with_, other)
+    return {"snapshot": chosen, "beside": "" if with_ == NOW else with_}
+
+
+def _compare(name: str, one: ConsoleState, other_name: str, other: ConsoleState) -> None:
+    found = [
+        one
+        for one in differences(one, other)
+        if (one.where, one.name) not in {("lab", "view"), ("lab", "snapshot"), ("lab", "beside")}
+    ]
+    if not found:
+        st.success("Nothing differs.", icon=":material/check:")
+        return
+    rows = [
+        {
+            "where": one_line(each.where, 40),
+            "what": one_line(each.name, 60),
+            one_line(name, 40): one_line(each.one, 160) or "–",
+            f"{one_line(other_name, 40)} ": one_line(each.other, 160) or "–",
+        }
+        for each in found
+    ]
+    st.dataframe(
+        pd.DataFrame(rows),
+        hide_index=True,
+        key="lab:snapshot-difference",
+        height=table_height(len(rows)),
+        row_height=32,
+    )
+    st.caption(
+        "A dash: the default, or that page was not visited. Catalogs are compared by the fingerprint of what routing reads of them."
+    )
+
+
+def _line(snapshot: Snapshot) -> dict[str, str]:
+    pages = snapshot.state.pages
+    shown = {name: next((texts[name] for texts in pages.values() if texts.get(name)), "") for name in SHOWN}
+    return {
+        "name": one_line(snapshot.name, 80),
+        "kept": f"{snapshot.at:%Y-%m-%d %H:%M}",
+        "query": one_line(shown["q"], 80) or "–",
+        "catalogs": ", ".join(one_line(name, 40) for name in snapshot.state.catalogs),
+        "router": shown["router"] or "EHRR",
+        "network": shown["profile"] or "–",
+        "calibrations": f"{sum(bool(text) for text in snapshot.state.calibrations.values()):,}",
+        "pages": ", ".join(pages),
+    }
+
+
+def _save(app: App, catalog: str) -> None:
+    name = st.session_state["lab:snapshot-name"]
+    try:
+        kept = app.snapshots.save(name, app.snapshots.state(pages_state(), catalog))
+    except WayfareError as error:
+        st.session_state[SAID] = ("error", str(error))
+        return
+    st.session_state[SAID] = ("success", f"Kept as {kept.name}.")
+    st.session_state["lab:snapshot-name"] = ""
+
+
+def _import(app: App) -> None:
+    file = st.session_state[FILE]
+    if file is None:
+        return
+    try:
+        kept = app.snapshots.import_file(file.getvalue(), source=file.name)
+    except WayfareError as error:
+        st.session_state[SAID] = ("error", str(error))
+        return
+    st.session_state[SAID] = ("success", f"Taken in as {kept.name}.")
+
+
+def _return(app: App, name: str) -> None:
+    try:
+        found = app.snapshots.restore(name)
+    except WayfareError as error:
+        st.session_state[SAID] = ("error", str(error))
+        return
+    restore_pages({**found.pages, "lab": {**found.pages.get("lab", {}), "view": "Snapshots", "snapshot": name}})
+    remarks = " ".join(found.remarks)
+    st.session_state[SAID] = (
+        "warning" if remarks else "success",
+        f"Everything is as in {name} again. {remarks}".strip(),
+    )
+
+
+def _remove(app: App, name: str) -> None:
+    app.snapshots.remove(name)
+    st.session_state[SAID] = ("success", f"{name} is removed.")
+
+
+def _said() -> None:
+    """What the last button did."""
+    kind, sentence = st.session_state.pop(SAID, ("", ""))
+    if kind == "error":
+        st.error(escaped(sentence, 600), icon=":material/error:")
+    elif kind == "warning":
+        st.warning(escaped(sentence, 900), icon=":material/warning:")
+    elif kind:
+        st.success(escaped(sentence, 600), icon=":material/check:")

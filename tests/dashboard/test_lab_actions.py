@@ -1,0 +1,108 @@
+"""The Lab page's search, replay and snapshots."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import partial
+
+from core.app import App
+from core.lab.axes import read_axis
+from core.services.sweeps import OPTUNA, SweepPlan
+from tests.dashboard.harness import app_with, charts, checked, open_page, press, text_of, titles
+from tests.dashboard.test_lab_page import CATALOG, TASKS, finished, given, table
+
+app = app_with({"small": CATALOG})
+visit = partial(open_page, "lab", catalog="small")
+
+
+def searched(app: App, trials: int, *texts: str, progress=lambda _done, _of: None) -> None:
+    """A search over the tasks as the page makes one."""
+    parameters = app.routing.parameters("ehrr", {"n": 10})
+    app.sweeps.run(
+        app.lab.parse_tasks(TASKS.encode(), source="mine.jsonl"), source="mine.jsonl", catalog="small", router="ehrr",
+        plan=SweepPlan(tuple(read_axis(text, type(parameters)) for text in texts), OPTUNA, trials), preset="balanced",
+        parameters=parameters, progress=progress,
+    )  # fmt: skip
+
+
+def test_a_search_is_started_on_the_page(app: App) -> None:
+    page = given(visit(view="Search", over="alpha_t,auction", trials="3"))
+    assert "No search over these tasks" in text_of(page)
+    finished(press(page, "lab:search"))
+    (sweep,) = app.lab_runs.sweeps()
+    assert sorted(app.sweeps.document(sweep.id)["points"][0]["values"]) == ["alpha_t", "auction"]
+
+
+def test_a_search_is_drawn_and_a_trial_of_it_applied(app: App) -> None:
+    searched(app, 14, "budget_usd=0:0.004", "auction=False,True")
+    page = given(visit(view="Search"))
+    (sweep,) = app.lab_runs.sweeps()
+    document = app.sweeps.document(sweep.id)
+    shown = [title.partition(":")[0].partition(",")[0] for title in titles(page)]
+    assert shown == ["Solved", "What mattered for", "Parallel coordinates", "Slices"]
+    pareto = charts(page)[0]["data"][0]
+    assert pareto["y"] == [100 * point["success_rate"] for point in document["points"]]
+    diamonds = {
+        int(n) for n, sign in zip(pareto["customdata"], pareto["marker"]["symbol"], strict=True) if sign != "circle"
+    }
+    assert diamonds == set(document["front"])
+    bars = charts(page)[1]["data"][0]
+    assert abs(sum(bars["x"]) - 100) < 1e-6
+    number = next(p["number"] for p in document["points"] if p["values"]["auction"] is False)
+    page = checked(page.selectbox(key=f"lab.point.{sweep.id}").set_value(str(number)).run())
+    page = press(finished(press(page, "lab:change")), "lab:apply")
+    assert page.query_params["auction"] == "False"
+
+
+def test_a_search_that_was_ended_goes_on(app: App) -> None:
+    class Enough(Exception):
+        pass
+
+    def stop(done: int, _of: int) -> None:
+        if done == 4:
+            raise Enough
+
+    with suppress(Enough):
+        searched(app, 6, "alpha_t=0:1", progress=stop)
+    page = given(visit(view="Search"))
+    assert "4 of 6 trials are known" in text_of(page)
+    page = finished(press(page, "lab:search-on"))
+    (sweep,) = app.lab_runs.sweeps()
+    assert len(app.sweeps.document(sweep.id)["points"]) == 6
+    assert "trials are known" not in text_of(page)
+
+
+def test_recorded_subtasks_are_replayed_with_other_knobs(app: App) -> None:
+    for subtask in ("read a file", "send a letter"):
+        app.routing.route(subtask, catalog="small", router="rag_mcp", parameters=app.routing.parameters("rag_mcp"))
+    page = finished(press(visit(view="Replay", router="ehrr", budget_usd="0.0"), "lab:replay"))
+    assert "**2 of 2 have another winner**: 2 have none now" in text_of(page)
+    assert sorted(table(page, "winner now")["winner now"]) == ["none", "none"]
+    page = finished(press(visit(view="Replay", router="rag_mcp", how="recorded"), "lab:replay"))
+    assert "Every winner is the one of then." in text_of(page)
+    (chart,) = charts(page)
+    assert [len(trace["x"]) for trace in chart["data"]] == [2, 2, 2, 2, 2, 2]
+
+
+def test_a_snapshot_brings_all_pages_back(app: App) -> None:
+    remembered = {"route:kept": {"q": "read a file", "alpha_t": "0.4"}, "route.q": "read a file"}
+    page = visit(view="Snapshots", remembered=remembered)
+    page.text_input(key="lab:snapshot-name").set_value("before")
+    page = press(page, "lab:snapshot-save")
+    assert "Kept as before." in text_of(page)
+    page.session_state["route:kept"] = {"q": "send a letter", "k": "3"}
+    page.session_state["route.q"] = "send a letter"
+    page = checked(page.run())
+    rows = table(page, "where").query("where == 'route'").values.tolist()
+    assert [row[1:] for row in rows] == [
+        ["alpha_t", "0.4", "–"],
+        ["k", "–", "3"],
+        ["q", "read a file", "send a letter"],
+    ]
+    page = press(page, "lab:snapshot-return")
+    assert "Everything is as in before again." in text_of(page)
+    assert page.session_state["route:kept"] == {"q": "read a file", "alpha_t": "0.4"}
+    assert "route.q" not in page.session_state, "the field begins with what the snapshot says"
+    assert "Nothing differs." in text_of(page)
+    page = press(page, "lab:snapshot-remove")
+    assert "No snapshot is kept yet" in text_of(page)
