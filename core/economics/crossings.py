@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from core.economics.time_to_success import Array
 
 NEAR = 1e-9  # utilities as near as this are equal here: the caller decides what to make of a crossing too many
+MANY = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +43,18 @@ def straight(a: Array, s: Array) -> Lines:
 
 
 def crossings(
-    lines: Lines, low: float, high: float, *, keep: int, values: Callable[[Array], Array] | None = None
+    lines: Lines,
+    low: float,
+    high: float,
+    *,
+    keep: int,
+    ordered: bool = True,
+    values: Callable[[Array], Array] | None = None,
 ) -> Array:
     """Every y in (low, high) at which one of the `keep` highest lines meets another line; a few more may be among them.
 
-    `values` (E,) -> (E, N) are the lines as they count, minus infinity where one is out of the race.
+    Not `ordered`: only where it is another set that is the highest. `values` (E,) -> (E, N) are the lines as they count, minus
+    infinity where one is out of the race.
 
     >>> crossings(straight(np.array([1.0, 0.75, 0.0]), np.array([1.0, 0.5, 0.0])), 0.0, 2.0, keep=1).tolist()
     [0.5, 1.5]
@@ -65,6 +73,8 @@ def crossings(
     with np.errstate(invalid="ignore"):
         near = np.abs(one - other) <= NEAR
     among = (counted > np.maximum(one, other)[:, None] + NEAR).sum(axis=1) < keep
+    if not ordered:
+        among &= (counted >= np.minimum(one, other)[:, None] - NEAR).sum(axis=1) > keep
     return np.unique(y[near & among])
 
 
@@ -99,13 +109,29 @@ def relevant(
 
     Where prices decide who is in the race, only lines of the same group (server) that are not dearer count as higher.
     """
-    ends = lines.at(np.array([low, high]))
-    higher = (ends[0][:, None] > ends[0]) & (ends[1][:, None] > ends[1])
+    rows = np.arange(len(lines.a))
+    if len(rows) > MANY:  # those that a few high lines exceed go first
+        at = lines.at(np.array([low, (low + high) / 2, high]))
+        high_ones = np.unique(np.argpartition(-at, 2 * keep, axis=1)[:, : 2 * keep])
+        rows = rows[_higher(lines, high_ones, low, high, price, group).sum(axis=0) < keep]
+    few = lines.rows(rows)
+    prices, groups = None if price is None else price[rows], None if group is None else group[rows]
+    return rows[_higher(few, np.arange(len(rows)), low, high, prices, groups).sum(axis=0) < keep]
+
+
+def _higher(
+    lines: Lines, of: NDArray[np.int64], low: float, high: float, price: Array | None, group: NDArray[np.int64] | None
+) -> NDArray[np.bool_]:
+    """(K, N) whether each of some lines is higher than each line throughout."""
+    some = lines.rows(of)
+    at, at_some = lines.at(np.array([low, high])), some.at(np.array([low, high]))
+    higher = (at_some[0][:, None] > at[0]) & (at_some[1][:, None] > at[1])
     if np.isfinite(lines.cap).any():
-        at_caps = lines.at(np.clip(lines.cap, low, high))  # [j, i]: line i at the cap of j
-        own = np.diagonal(at_caps)
-        higher &= (own < at_caps.T) & (own[:, None] > at_caps)
+        caps, caps_some = np.clip(lines.cap, low, high), np.clip(some.cap, low, high)
+        higher &= (np.diagonal(lines.at(caps)) < some.at(caps).T) & (
+            np.diagonal(some.at(caps_some))[:, None] > lines.at(caps_some)
+        )
     if price is not None and group is not None:
-        cost = np.nan_to_num(price)
-        higher &= (group[:, None] == group) & (cost[:, None] <= cost)
-    return np.flatnonzero(higher.sum(axis=0) < keep)
+        paid = np.nan_to_num(price)
+        higher &= (group[of][:, None] == group) & (paid[of][:, None] <= paid)
+    return higher

@@ -49,6 +49,11 @@ class Tries:
     wrong_usd: Array
     rivals: NDArray[np.int64]
 
+    def value_usd(self, worth_usd: float) -> Array:
+        """(N,) the expected value of one try of each tool alone, P_j V - c_j."""
+        alone = self.p_fit * self.delivery
+        return alone * worth_usd - self.money_usd - (1 - alone) * self.wrong_usd
+
 
 @dataclass(frozen=True, slots=True)
 class Order:
@@ -129,8 +134,7 @@ class _Search:
         self._tries = tries
         self._worth = worth_usd
         self._most = most
-        alone = tries.p_fit * tries.delivery
-        gain = alone if math.isinf(worth_usd) else alone * worth_usd - tries.money_usd - (1 - alone) * tries.wrong_usd
+        gain = tries.p_fit * tries.delivery if math.isinf(worth_usd) else tries.value_usd(worth_usd)
         order = np.lexsort((np.arange(len(gain)), tries.money_usd, -gain))
         size = POOL if most <= 3 else POOL_OF_LONG_ORDERS
         self._pool = [int(row) for row in order[:size] if gain[row] > 0]

@@ -7,13 +7,15 @@ whose try costs more than it brings is left out, and rivals of one equal functio
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.domain.decision import Stage
 from core.domain.params import Range, knob
-from core.domain.trace import DROPS, KEPT, Array, Drop, ToolEstimates
+from core.domain.trace import DROPS, KEPT, Array, Drop
 from core.domain.tries import PlannedTry, TryPlan
 from core.economics.order_of_tries import POOL, Order, Tries, best_order, worth_of_next
 from core.routers.base import Router, RoutingResult
@@ -56,17 +58,11 @@ class ExpectedValue(Router[ExpectedValueParameters]):
     def decide(self, query: Query, context: RoutingContext, parameters: ExpectedValueParameters) -> RoutingResult:
         """Probabilities of fit, then the best order of tries."""
         fit = query.fit()
-        servers = estimate_servers(context)
-        known = estimate_tools(context, servers)
-        tries = _tries(fit.tools, known, servers.fixed_s[context.tool_server], context, parameters)
-        alone = tries.p_fit * tries.delivery
-        value = alone * parameters.worth_usd - tries.money_usd - (1 - alone) * tries.wrong_usd
-        pool = np.lexsort((context.tool_order, -value))[:POOL]
-        rivals = _rivals(pool, query.likeness(pool), len(value))
-        tries = replace(tries, rivals=rivals)
-        order, following = _best_by_name(tries, context, parameters)
-        rows = _extended(order.rows, value, parameters.n, context)
-        plan = _plan(order, following, tries, known, servers.fixed_s[context.tool_server], context, parameters)
+        known = prospects(fit.tools, context)
+        tries, order, rows = chosen_order(known, query.likeness, context, parameters)
+        value = tries.value_usd(parameters.worth_usd)
+        following = _worth_of_next(tries, order, context)
+        plan = _plan(order, following, tries, known, context, parameters)
         dropped = np.full(len(value), NOT_WORTH, dtype=np.int8)
         dropped[list(rows)] = KEPT
         found = ranked_result(
@@ -100,27 +96,63 @@ class ExpectedValue(Router[ExpectedValueParameters]):
         )
 
 
-def _tries(
-    p_fit: Array,
-    known: ToolEstimates[Array, Array],
-    fixed_s: Array,
-    context: RoutingContext,
-    p: ExpectedValueParameters,
-) -> Tries:
-    """What is known of one try of each tool; an unpriced tool is taken at the catalog's median price, never as free."""
+@dataclass(frozen=True, slots=True)
+class Prospects:
+    """What is known of one call of each tool, (T,) each, whatever is paid for it: chance of fit and of delivery, price in USD, time
+    in s, and 1 where the tool does not say that it only reads. `listed_usd` is NaN for an unpriced tool, whose price is taken to
+    be the catalog's median, never 0."""
+
+    p_fit: Array
+    delivery: Array
+    price_usd: Array
+    listed_usd: Array
+    time_s: Array
+    writes: Array
+
+    def tries(self, p: ExpectedValueParameters) -> Tries:
+        """Tries under the parameters, each tool its own set."""
+        return Tries(
+            p_fit=self.p_fit,
+            delivery=self.delivery,
+            money_usd=self.price_usd + self.time_s / p.kappa,
+            wrong_usd=p.wrong_usd + self.writes * p.unsafe_usd,
+            rivals=np.arange(len(self.p_fit)),
+        )
+
+
+def prospects(p_fit: Array, context: RoutingContext) -> Prospects:
+    """Of every tool, from its probability of fit and the statistics."""
+    servers = estimate_servers(context)
+    known = estimate_tools(context, servers)
     priced = known.price_usd[~np.isnan(known.price_usd)]
-    price = np.where(np.isnan(known.price_usd), float(np.median(priced)) if len(priced) else 0.0, known.price_usd)
-    reads = np.array([tool.hints.read_only is True for tool in context.catalog.tools], dtype=np.bool_)
-    return Tries(
+    return Prospects(
         p_fit=p_fit,
         delivery=known.success,
-        money_usd=price + (fixed_s + known.latency_s) / p.kappa,
-        wrong_usd=p.wrong_usd + np.where(reads, 0.0, p.unsafe_usd),
-        rivals=np.arange(len(p_fit)),
+        price_usd=np.where(
+            np.isnan(known.price_usd), float(np.median(priced)) if len(priced) else 0.0, known.price_usd
+        ),
+        listed_usd=known.price_usd,
+        time_s=servers.fixed_s[context.tool_server] + known.latency_s,
+        writes=np.array([tool.hints.read_only is not True for tool in context.catalog.tools], dtype=np.float64),
     )
 
 
-def _rivals(pool: np.ndarray, likeness: Array, size: int) -> np.ndarray:
+def chosen_order(
+    known: Prospects,
+    likeness: Callable[[NDArray[np.int64]], Array],
+    context: RoutingContext,
+    p: ExpectedValueParameters,
+) -> tuple[Tries, Order, tuple[int, ...]]:
+    """The tries with their sets of rivals, the best order of at most six of them, and all candidates."""
+    tries = known.tries(p)
+    value = tries.value_usd(p.worth_usd)
+    pool = np.lexsort((context.tool_order, -value))[:POOL]
+    tries = replace(tries, rivals=rivals_of(pool, likeness(pool), len(value)))
+    order = _best_by_name(tries, context, p)
+    return tries, order, _extended(order.rows, value, p.n, context)
+
+
+def rivals_of(pool: np.ndarray, likeness: Array, size: int) -> np.ndarray:
     """(T,) the set of each tool: among the pool (K,), tools of a cosine above RIVAL_COSINE do the same; every other is its own."""
     sets = np.arange(size)
     for here in range(len(pool)):
@@ -130,17 +162,23 @@ def _rivals(pool: np.ndarray, likeness: Array, size: int) -> np.ndarray:
     return sets
 
 
-def _best_by_name(
-    tries: Tries, context: RoutingContext, p: ExpectedValueParameters
-) -> tuple[Order, tuple[int, float] | None]:
-    """The best order of tries, and the tool that becomes worth a further one first, with the worth from which on. Equal ones
-    go by name: tools are searched in their alphabetical order."""
+def _best_by_name(tries: Tries, context: RoutingContext, p: ExpectedValueParameters) -> Order:
+    """The best order of tries. Equal ones go by name: tools are searched in their alphabetical order."""
     rows = np.argsort(context.tool_order)
-    named = Tries(*(getattr(tries, field.name)[rows] for field in fields(tries)))
-    found = best_order(named, worth_usd=p.worth_usd, most=min(p.n, 6))
-    following = worth_of_next(named, found)
-    order = replace(found, rows=tuple(int(rows[row]) for row in found.rows))
-    return order, None if following is None else (int(rows[following[0]]), following[1])
+    found = best_order(_in_order(tries, rows), worth_usd=p.worth_usd, most=min(p.n, 6))
+    return replace(found, rows=tuple(int(rows[row]) for row in found.rows))
+
+
+def _worth_of_next(tries: Tries, order: Order, context: RoutingContext) -> tuple[int, float] | None:
+    """The tool that becomes worth a further try first, with the worth from which on."""
+    rows = np.argsort(context.tool_order)
+    places = tuple(int(context.tool_order[row]) for row in order.rows)
+    following = worth_of_next(_in_order(tries, rows), replace(order, rows=places))
+    return None if following is None else (int(rows[following[0]]), following[1])
+
+
+def _in_order(tries: Tries, rows: np.ndarray) -> Tries:
+    return Tries(*(getattr(tries, field.name)[rows] for field in fields(tries)))
 
 
 def _extended(rows: tuple[int, ...], value: Array, n: int, context: RoutingContext) -> tuple[int, ...]:
@@ -156,8 +194,7 @@ def _plan(
     order: Order,
     following: tuple[int, float] | None,
     tries: Tries,
-    known: ToolEstimates[Array, Array],
-    fixed_s: Array,
+    known: Prospects,
     context: RoutingContext,
     p: ExpectedValueParameters,
 ) -> TryPlan:
@@ -170,8 +207,8 @@ def _plan(
                 chance=chance,
                 reached=reached,
                 cost_usd=cost,
-                price_usd=None if np.isnan(known.price_usd[row]) else float(known.price_usd[row]),
-                time_s=float(fixed_s[row] + known.latency_s[row]),
+                price_usd=None if np.isnan(known.listed_usd[row]) else float(known.listed_usd[row]),
+                time_s=float(known.time_s[row]),
             )
             for row, chance, cost, reached in zip(order.rows, order.chance, order.cost_usd, order.reached, strict=True)
         ),

@@ -12,6 +12,7 @@ from core.planning.rules import RulesPlanner
 from core.routers.base import checked_subtask
 from core.routers.context import Query, RoutingContext
 from core.routers.ehrr_parameters import EhrrParameters
+from core.routers.expected_value import ExpectedValueParameters, prospects
 from core.routers.exploration import beliefs
 from core.routers.parameters import LearningParameters
 from core.routers.refusing import refusal
@@ -19,6 +20,8 @@ from core.services.catalogs import CatalogService
 from core.whatif.case import Case
 from core.whatif.ehrr_strips import strips as ehrr_strips
 from core.whatif.strips import Strip
+from core.whatif.value_case import ValueCase
+from core.whatif.value_strips import strips as value_strips
 
 KEPT = 64
 
@@ -53,8 +56,10 @@ class WhatIfService:
         if known is not None and known[0] is context:
             return known[1]
         found = dict[str, Strip]()
-        if isinstance(parameters, EhrrParameters) and context.tool_ids:
+        if context.tool_ids and isinstance(parameters, EhrrParameters):
             found = ehrr_strips(case_of(context, text, hint, parameters))
+        elif context.tool_ids and isinstance(parameters, ExpectedValueParameters):
+            found = value_strips(value_case_of(context, text, hint, parameters))
         with self._lock:
             self._known[key] = context, found
         return found
@@ -70,3 +75,10 @@ def case_of(context: RoutingContext, text: str, hint: str, parameters: EhrrParam
         beliefs(context.statistics, parameters, rate=parameters.lambda_r),
         refusal(query, parameters),
     )
+
+
+def value_case_of(context: RoutingContext, text: str, hint: str, parameters: ExpectedValueParameters) -> ValueCase:
+    """The same for the router of expected value."""
+    query = Query(text, hint, context.matcher, RulesPlanner())
+    known = prospects(query.fit().tools, context)
+    return ValueCase(context, known, query.likeness, parameters, refusal(query, parameters))

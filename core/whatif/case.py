@@ -114,9 +114,10 @@ def decide(case: Case, points: Mapping[str, Array], match: Match | None = None) 
 
 def _ranks(utilities: Array, similarity: Array, order: Rows) -> Rows:
     """(P, N) places from 1; ties by similarity, then name."""
-    places = _sorted(utilities, similarity, order)
+    places: Rows = _sorted(utilities, similarity, order)
     rank = np.empty(utilities.shape, dtype=np.int64)
-    np.put_along_axis(rank, places, np.arange(1, utilities.shape[1] + 1)[None], axis=1)
+    numbers: Rows = np.broadcast_to(np.arange(1, utilities.shape[1] + 1), utilities.shape)
+    np.put_along_axis(rank, places, numbers, axis=1)
     return rank
 
 
@@ -128,7 +129,8 @@ def _best(utilities: Array, similarity: Array, order: Rows, n: Array) -> Rows:
     places = _sorted(few, similarity[:, columns], order[columns])[:, :most]
     found = np.full((len(utilities), int(n.max(initial=1))), NONE, dtype=np.int64)
     if len(columns):
-        kept = np.isfinite(np.take_along_axis(few, places, axis=1)) & (np.arange(places.shape[1]) < n[:, None])
+        within: Mask = np.arange(places.shape[1]) < n[:, None]
+        kept = np.isfinite(np.take_along_axis(few, places, axis=1)) & within
         found[:, : places.shape[1]] = np.where(kept, columns[places], NONE)
     return found
 
@@ -136,7 +138,7 @@ def _best(utilities: Array, similarity: Array, order: Rows, n: Array) -> Rows:
 def _sorted(utilities: Array, similarity: Array, order: Rows) -> Rows:
     """(P, N) columns from best to worst: higher utility, then higher similarity, then name."""
     if len(similarity) == 1:  # one order of ties for all points
-        ties = np.lexsort((order, -similarity[0]))
+        ties: Rows = np.lexsort((order, -similarity[0]))
         return ties[np.argsort(-utilities[:, ties], axis=1, kind="stable")]
     shape = utilities.shape
     keys = np.broadcast_to(order, shape), -np.broadcast_to(similarity, shape), -utilities

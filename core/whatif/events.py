@@ -39,7 +39,7 @@ def _events(case: Case, terms: Terms, name: str, low: float, high: float) -> lis
     count, p = len(case.context.server_names), case.parameters
     listing = np.zeros(0)
     if name in MOVES_SERVERS and p.hierarchy and p.k < count:
-        listing = crossings(terms.servers(name), low, high, keep=p.k)
+        listing = crossings(terms.servers(name), low, high, keep=p.k, ordered=False)
     found = [listing]
     if name not in MOVES_PRICES and name not in MOVES_TOOLS:
         return found

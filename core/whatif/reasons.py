@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from core.domain.params import Knob
+from core.domain.trace import Array
+from core.routers.context import RoutingContext
 from core.shared import units
 from core.whatif.case import NONE, Case, Outcomes
+from core.whatif.strips import at_value
 
 SHORT_LIST, AUCTION, AFFORDABLE, WORTH, CANDIDATES, REFUSAL = (
     "short-list", "auction", "affordable", "worth a call", "candidates", "refusal",
@@ -20,7 +23,7 @@ def reason_of(case: Case, knob: Knob, outcomes: Outcomes, place: int, neighbour:
     winner, before = int(outcomes.winner[place]), int(outcomes.winner[neighbour])
     if winner != before and stage != CANDIDATES:
         change += f", and {_name(case, winner)} wins instead of {_name(case, before)}"
-    return stage, f"at {knob.symbol} = {at:.4g}{f' {knob.unit}' if knob.unit else ''} {change}"
+    return stage, f"{at_value(knob, at)} {change}"
 
 
 def reason_now(case: Case, outcomes: Outcomes, place: int, second: int, margin: float) -> tuple[str, str]:
@@ -73,7 +76,10 @@ def _changed_candidates(case: Case, outcomes: Outcomes, before: int, after: int)
         words += [f"{_name(case, row)} becomes {what}" for row in back[:1]]
         return stage, " and ".join(words)
     if old[0] != new[0]:
-        return CANDIDATES, f"{_against(case, int(old[0]), int(new[0]))} loses to {_name(case, int(new[0]))}"
+        return (
+            CANDIDATES,
+            f"{against(case.context, case.match.tools, int(old[0]), int(new[0]))} loses to {_name(case, int(new[0]))}",
+        )
     shared = min(len(old), len(new))
     place = int(np.flatnonzero(old[:shared] != new[:shared])[0]) if (old[:shared] != new[:shared]).any() else shared
     lower, upper = (int(rows[place]) if place < len(rows) else NONE for rows in (old, new))
@@ -83,24 +89,20 @@ def _changed_candidates(case: Case, outcomes: Outcomes, before: int, after: int)
     return CANDIDATES, f"{_name(case, upper)} passes {_name(case, lower)} for place {place + 1}"
 
 
-def _against(case: Case, loser: int, winner: int) -> str:
-    """The loser with how it differs from the winner: `the slower but cheaper B`."""
-    known = case.context.statistics.tools
+def against(context: RoutingContext, fitting: Array, loser: int, winner: int) -> str:
+    """The loser with how it differs from the winner: `the slower but cheaper B`. `fitting` (T,) is how well each tool fits."""
+    known = context.statistics.tools
     slower = known.latency_s[loser] - known.latency_s[winner]
     dearer = np.nan_to_num(known.price_usd[loser]) - np.nan_to_num(known.price_usd[winner])
-    fitting = case.match.tools[loser] - case.match.tools[winner]
-    good = [
-        word
-        for word, is_so in (("quicker", slower < 0), ("cheaper", dearer < 0), ("better fitting", fitting > 0))
-        if is_so
-    ]
-    bad = [
-        word
-        for word, is_so in (("slower", slower > 0), ("dearer", dearer > 0), ("worse fitting", fitting < 0))
-        if is_so
-    ]
-    words = " but ".join(part for part in (", ".join(bad), ", ".join(good)) if part)
-    return f"the {words} {_name(case, loser)}" if words else _name(case, loser)
+    words = (
+        ("slower", "quicker", slower),
+        ("dearer", "cheaper", dearer),
+        ("worse", "better", fitting[winner] - fitting[loser]),
+    )
+    bad = [f"{word} fitting" if word == "worse" else word for word, _, more in words if more > 0]
+    good = [f"{word} fitting" if word == "better" else word for _, word, more in words if more < 0]
+    differing = " but ".join(part for part in (", ".join(bad), ", ".join(good)) if part)
+    return f"the {differing} {context.tool_ids[loser]}" if differing else context.tool_ids[loser]
 
 
 def _name(case: Case, row: int) -> str:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+
+from core.domain.params import Knob, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +64,31 @@ class Strip:
             else:
                 found.append(segment)
         return tuple(found)
+
+
+def at_value(knob: Knob, value: float) -> str:
+    """`at αt = 0.31 1/s`, the beginning of a reason."""
+    return f"at {knob.symbol} = {value:.4g}{f' {knob.unit}' if knob.unit else ''}"
+
+
+def placed(bounds: Sequence[float], value: Value) -> int:
+    """In which interval between the bounds the current value lies; in the last one where it is None, no limit."""
+    at = len(bounds) if value is None else bisect_right(bounds, float(value))
+    return min(max(at - 1, 0), len(bounds) - 2)
+
+
+def meeting(knob: Knob, bounds: Sequence[float], place: int, here: int) -> tuple[int, float]:
+    """Of an interval that is not the current one: its neighbour on that side, and the value from which on it is reached; a whole
+    number where the knob takes no other."""
+    neighbour, at = (place - 1, bounds[place]) if place > here else (place + 1, bounds[place + 1])
+    if knob.kind is int:
+        at = math.ceil(at) if place > here else math.floor(at)
+    return neighbour, at
+
+
+def asked(knob: Knob, bounds: Sequence[float], value: Value) -> list[float]:
+    """One value of each interval: the current one where it lies, the middle of the others; whole numbers where needed."""
+    found = [math.ceil(low) if knob.kind is int else (low + high) / 2 for low, high in pairwise(bounds)]
+    here = placed(bounds, value)
+    found[here] = bounds[-1] if value is None else float(value)
+    return found

@@ -20,12 +20,14 @@ from tests.benchmarks import (
     recovering,
     refusing,
     scenarios,
+    whatif,
 )
 
 SECTIONS = {
     "embedding": deciding.embedding,
     "decisions": deciding.decisions,
     "batching": batching.batching,
+    "strips": whatif.strips,
     "times": levelling.times,
     "stdio": calling.stdio,
     "http": calling.http,
