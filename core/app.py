@@ -28,6 +28,7 @@ from core.services.catalog_editor import CatalogEditor
 from core.services.catalog_map import CatalogMaps
 from core.services.catalogs import CatalogService
 from core.services.decision_log import DecisionLog
+from core.services.equal_sets import EqualSetsService
 from core.services.feedback import FeedbackService
 from core.services.judgments import JudgmentService
 from core.services.lab import LabService
@@ -78,6 +79,7 @@ class App:
     calls: CallService
     scenarios: ScenarioService
     papers: PaperService
+    equal_sets: EqualSetsService
     lab: LabService
     lab_runs: LabRunService
     measuring: MeasuringService
@@ -183,7 +185,8 @@ def build_app(
         record=store.events.append_later,
         now=chosen.now,
     )
-    lab = LabService(routing, catalogs, calls)
+    equal_sets = EqualSetsService(store, catalogs, chosen.now)
+    lab = LabService(routing, catalogs, calls, equal_sets)
     lab_runs = LabRunService(store, catalogs, lab, chosen.now)
     calibrations = CalibrationService(store, catalogs, learnt, routing, feedback, now=chosen.now)
     return App(
@@ -205,6 +208,7 @@ def build_app(
         calls=calls,
         scenarios=scenarios,
         papers=PaperService(catalogs, routing, scenarios, lab, known_planners),
+        equal_sets=equal_sets,
         lab=lab,
         lab_runs=lab_runs,
         measuring=MeasuringService(store, lab, routing, lab_runs),

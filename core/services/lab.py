@@ -23,6 +23,7 @@ from core.lab.threshold import Calibration, fit_threshold
 from core.routers.tool_attention import ToolAttention, ToolAttentionParameters
 from core.services.calls import CallService
 from core.services.catalogs import CatalogService
+from core.services.equal_sets import EqualSetsService
 from core.services.routing import RoutingService
 from core.shared.errors import CatalogError, WayfareError
 
@@ -46,10 +47,13 @@ TASK_SETS: Mapping[str, Mapping[str, Path]] = {
 class LabService:
     """Measures over labelled tasks. Nothing that it routes is recorded."""
 
-    def __init__(self, routing: RoutingService, catalogs: CatalogService, calls: CallService) -> None:
+    def __init__(
+        self, routing: RoutingService, catalogs: CatalogService, calls: CallService, equal_sets: EqualSetsService
+    ) -> None:
         self._routing = routing
         self._catalogs = catalogs
         self._calls = calls
+        self._equal_sets = equal_sets
 
     def read_tasks(self, path: Path) -> tuple[Task, ...]:
         """Labelled tasks from a JSON Lines file. Raises CatalogError naming the line."""
@@ -197,10 +201,11 @@ class LabService:
     def levels(
         self, tasks: Sequence[Task], *, catalog: str, router: str, parameters: Parameters
     ) -> tuple[LevelRun, ...]:
-        """ETOM's scores by level, for the tasks that have one; each is asked as a person would, without a hint."""
+        """ETOM's scores by level, for the tasks that have one; each is asked as a person would, without a hint. What an equal function
+        set of the catalog says is equal to a right tool is right, too."""
         return run_levels(
             router,
-            tasks,
+            self._equal_sets.widened(catalog, tasks),
             lambda text: self._routing.route(text, catalog=catalog, router=router, parameters=parameters, record=False),
         )
 

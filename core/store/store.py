@@ -14,6 +14,7 @@ from core.store.activity import Activity
 from core.store.calibrations import Calibrations
 from core.store.catalogs import Catalogs
 from core.store.connection import Database
+from core.store.equal_sets import EqualJudgments
 from core.store.events import Events
 from core.store.history import History
 from core.store.judgments import Judgments
@@ -50,6 +51,7 @@ class Store:
         self.history = History(log)
         self.lab_runs = LabRuns(self._database)
         self.snapshots = Snapshots(self._database)
+        self.equal_judgments = EqualJudgments(self._database)
         self.labels = Labels(self._database, log)
         self.judgments = Judgments(log)
         self.calibrations = Calibrations(log)

@@ -20,8 +20,9 @@ DIALOG, NOTICE, NEXT, CATALOG, SERVER, VIEW, QUERY = (
     "catalog.q",
 )
 SERVERS, TOOLS, LINT, CALIBRATION, CONNECTIONS = "Servers", "Tools", "Lint", "Calibration", "Connections"
+EQUAL = "Equal"
 ALL_SERVERS = "All servers"
-VIEWS = (SERVERS, TOOLS, LINT, CALIBRATION, CONNECTIONS)
+VIEWS = (SERVERS, TOOLS, LINT, CALIBRATION, EQUAL, CONNECTIONS)
 
 
 class Notice(NamedTuple):

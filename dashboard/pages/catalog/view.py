@@ -14,6 +14,7 @@ from dashboard.pages.catalog.calibration.body import calibration_body
 from dashboard.pages.catalog.connections.dialog import connection_dialog
 from dashboard.pages.catalog.connections.job import job_panel
 from dashboard.pages.catalog.connections.table import connections_panel
+from dashboard.pages.catalog.equal_sets.body import equal_sets_body
 from dashboard.pages.catalog.imports.dialog import import_dialog
 from dashboard.pages.catalog.lint.body import complete, lint_body
 from dashboard.pages.catalog.multiply import multiply_dialog
@@ -79,6 +80,9 @@ def _body(app: App, catalog: Catalog, statistics: Statistics, linked: Texts) -> 
     elif view == state.CALIBRATION:
         calibration_body(app, catalog, query)
         return {"view": "calibration", "q": query}
+    elif view == state.EQUAL:
+        equal_sets_body(app, catalog, query)
+        return {"view": "equal", "q": query}
     elif view == state.TOOLS:
         tool = tools_body(app, catalog, statistics, query, server=server, chosen=tool)
     else:

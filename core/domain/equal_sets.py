@@ -1,0 +1,81 @@
+"""Equal function sets (ETOM): tools that do the same, joined from pairs that somebody judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, get_args
+
+Says = Literal["equal", "different", "unsure"]
+ALL_SAYS: tuple[Says, ...] = get_args(Says)
+Sets = tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EqualJudgment:
+    """What somebody said of two tools (`server::tool`, in alphabetical order)."""
+
+    catalog: str
+    one: str
+    other: str
+    says: Says
+    at: datetime
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The two tools."""
+        return self.one, self.other
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """Two tools that may do the same: each other's near neighbours, with the cosine of what they mean. `says` is what somebody
+    said of them, "" where nobody did; `follows` where that they are equal follows from other pairs."""
+
+    one: str
+    other: str
+    cosine: float
+    says: Says | Literal[""] = ""
+    follows: bool = False
+
+    @property
+    def open(self) -> bool:
+        """Whether it is still to be judged."""
+        return not self.says and not self.follows
+
+
+def ordered(one: str, other: str) -> tuple[str, str]:
+    """A pair in alphabetical order."""
+    return (one, other) if one <= other else (other, one)
+
+
+def joined(pairs: Iterable[tuple[str, str]]) -> Sets:
+    """The sets that pairs of equal tools make, by union-find: each of two tools or more, all in alphabetical order.
+
+    >>> joined([("a", "b"), ("d", "e"), ("b", "c")])
+    (('a', 'b', 'c'), ('d', 'e'))
+    """
+    parent: dict[str, str] = {}
+
+    def root(tool: str) -> str:
+        parent.setdefault(tool, tool)
+        while parent[tool] != tool:
+            parent[tool] = parent[parent[tool]]
+            tool = parent[tool]
+        return tool
+
+    for one, other in pairs:
+        parent[root(one)] = root(other)
+    grouped: dict[str, list[str]] = {}
+    for tool in sorted(parent):
+        grouped.setdefault(root(tool), []).append(tool)
+    return tuple(sorted(tuple(tools) for tools in grouped.values() if len(tools) > 1))
+
+
+def contradictions(judged: Sequence[EqualJudgment], sets: Sets) -> tuple[tuple[str, str], ...]:
+    """Pairs that were judged different and are in one set all the same, through other pairs."""
+    of = {tool: number for number, tools in enumerate(sets) for tool in tools}
+    return tuple(
+        each.pair for each in judged if each.says == "different" and of.get(each.one, -1) == of.get(each.other, -2)
+    )
