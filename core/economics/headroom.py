@@ -51,7 +51,8 @@ def headroom(
     allowed_s = (similarity - to_beat) / alpha_t  # the cost C_ij at which the utilities are equal
     attempt_s = fixed_s + latency_s
     billed = 1 / beta if per_attempt else 1.0
-    price = (allowed_s - attempt_s / beta) / (kappa * billed) if kappa > 0 else np.inf
+    left_s = allowed_s - attempt_s / beta  # for money
+    price = left_s / (kappa * billed) if kappa > 0 else np.inf if left_s >= 0 else -np.inf
     money_s = kappa * price_usd
     if per_attempt:
         attempt_s, time_left_s = attempt_s + money_s, allowed_s

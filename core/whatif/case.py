@@ -116,7 +116,7 @@ def _ranks(utilities: Array, similarity: Array, order: Rows) -> Rows:
     """(P, N) places from 1; ties by similarity, then name."""
     places: Rows = _sorted(utilities, similarity, order)
     rank = np.empty(utilities.shape, dtype=np.int64)
-    numbers: Rows = np.broadcast_to(np.arange(1, utilities.shape[1] + 1), utilities.shape)
+    numbers: Rows = np.broadcast_to(np.arange(1, utilities.shape[1] + 1, dtype=np.int64), utilities.shape)
     np.put_along_axis(rank, places, numbers, axis=1)
     return rank
 
@@ -126,10 +126,10 @@ def _best(utilities: Array, similarity: Array, order: Rows, n: Array) -> Rows:
     most = int(min(n.max(initial=1), utilities.shape[1]))
     columns = np.flatnonzero(np.isfinite(utilities).any(axis=0))
     few = utilities[:, columns]
-    places = _sorted(few, similarity[:, columns], order[columns])[:, :most]
+    places: Rows = _sorted(few, similarity[:, columns], order[columns])[:, :most]
     found = np.full((len(utilities), int(n.max(initial=1))), NONE, dtype=np.int64)
     if len(columns):
-        within: Mask = np.arange(places.shape[1]) < n[:, None]
+        within: Mask = np.arange(places.shape[1], dtype=np.float64) < n[:, None]
         kept = np.isfinite(np.take_along_axis(few, places, axis=1)) & within
         found[:, : places.shape[1]] = np.where(kept, columns[places], NONE)
     return found

@@ -1,0 +1,259 @@
+"""What would make a chosen tool win, and how far the winner may worsen: single changes of a knob, or of a figure of the tool's own.
+
+Price, latency and success are those of (6) and (7) solved for each; knobs are read off the strips; fit, which also moves the
+tool's server (3), (4), is searched for between 0 and 1. What no single change reaches is said with the stage that blocks it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.domain.params import Knob
+from core.domain.trace import Array
+from core.economics.auction import affordable, posted_price
+from core.economics.headroom import Headroom, headroom
+from core.routers.context import Match
+from core.routers.estimates import estimate_servers
+from core.routers.parameters import FIT as BY_FIT
+from core.shared import units
+from core.whatif.case import Case, Outcomes, decide
+from core.whatif.layer import FIT, LATENCY, PRICE, SUCCESS, with_fit
+from core.whatif.strips import Strip
+
+NUDGE = 1e-7  # relative: a tie is not yet won
+FIT_POINTS, HALVINGS = 65, 30
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A single change after which the tool wins. `name` is a parameter or one of the figures of a layer; `size` orders changes: the
+    share of the knob's range, or of the figure as it is."""
+
+    name: str
+    now: float
+    then: float
+    size: float
+    of_knob: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Counterfactual:
+    """The single changes that make a tool win, the smallest first, and for each figure of its own that cannot, why."""
+
+    tool: str
+    changes: tuple[Change, ...]
+    blocked: Mapping[str, str]
+
+    @property
+    def sentence(self) -> str:
+        """What it takes, or that nothing does."""
+        if not self.changes:
+            return f"No single change makes {self.tool} win: {'; '.join(dict.fromkeys(self.blocked.values()))}."
+        return f"{self.tool} wins with {described(self.changes[0])}."
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How far the winner may worsen, one figure at a time, and still win: price in USD, latency in s, success and fit in [0, 1]; None
+    is without limit."""
+
+    tool: str
+    price_usd: float | None
+    latency_s: float | None
+    success: float | None
+    fit: float
+
+
+SHOWN: Mapping[str, Callable[[float], str]] = {
+    PRICE: units.price, LATENCY: units.seconds, SUCCESS: units.share, FIT: units.share,
+}  # fmt: skip
+
+
+def described(change: Change) -> str:
+    """`price 0.552 m$ instead of 2.12 m$`."""
+    show = SHOWN.get(change.name, _knob_value)
+    return f"{change.name} {show(change.then)} instead of {show(change.now)}"
+
+
+def _knob_value(value: float) -> str:
+    return "off" if math.isinf(value) else f"{value:.4g}"
+
+
+def room(case: Case) -> Room | None:
+    """Of the winner; None where nobody wins."""
+    now = decide(case, {})
+    winner = int(now.winner[0])
+    if winner < 0:
+        return None
+    found = _limits(case, now, winner)
+    points = np.linspace(0.0, float(case.match.tools[winner]), FIT_POINTS)
+    wins = _wins_at_fit(case, winner, points)
+    return Room(
+        case.context.tool_ids[winner], found.price_usd, found.latency_s, found.success,
+        _edge(case, winner, points, wins, downwards=True),
+    )  # fmt: skip
+
+
+def counterfactual(case: Case, strips: Mapping[str, Strip], row: int) -> Counterfactual:
+    """Of a tool that does not win."""
+    now = decide(case, {})
+    changes, blocked = _of_knobs(case, strips, case.context.tool_ids[row]), dict[str, str]()
+    known = case.context.statistics.tools
+    block = _block(case, now, row)
+    limits = _limits(case, now, row) if block is None else None
+    for name, column, reached in (
+        (PRICE, known.price_usd, None if limits is None else limits.price_usd),
+        (LATENCY, known.latency_s, None if limits is None else limits.latency_s),
+        (SUCCESS, known.success, None if limits is None else limits.success),
+    ):
+        value, why = float(np.nan_to_num(column[row])), block
+        if why is None and name != PRICE and not _affordable(case, row):
+            why = "its price is above what its server is offered"
+        if why is None and (reached is None or math.isnan(reached)):
+            why = _out_of_reach(case, now)
+        if why is not None or reached is None:
+            blocked[name] = why or ""
+            continue
+        then = min(reached * (1 + NUDGE), 1.0) if name == SUCCESS else reached * (1 - NUDGE)
+        changes.append(Change(name, value, then, abs(then - value) / max(value, 1e-9), of_knob=False))
+    if (fit := _own_fit(case, row)) is not None:
+        changes.append(fit)
+    else:
+        blocked[FIT] = block or "even with a fit of 100 % another tool is ahead"
+    return Counterfactual(case.context.tool_ids[row], tuple(sorted(changes, key=lambda one: one.size)), blocked)
+
+
+def _block(case: Case, now: Outcomes, row: int) -> str | None:
+    """Why no price, latency or success of the tool's own can help: its server is not in the race."""
+    server = int(case.context.tool_server[row])
+    if case.refused:
+        return "the sub-task is refused"
+    if not now.listed[0, server]:
+        return f"{case.context.server_names[server]} is not on the short-list, (3)"
+    if not now.accepted[0, server]:
+        return f"{case.context.server_names[server]} rejects the price it is offered, (5)"
+    return None
+
+
+def _out_of_reach(case: Case, now: Outcomes) -> str:
+    ahead = int(now.winner[0])
+    if ahead < 0:
+        return "its utility stays below 0, (7)"
+    return f"{case.context.tool_ids[ahead]} has the higher utility even then, (7)"
+
+
+def _posted(case: Case, row: int) -> float:
+    """What the tool's server is offered, infinite without an auction."""
+    p = case.parameters
+    if not p.auction:
+        return math.inf
+    known = estimate_servers(case.context, l_route_s=p.l_route_s, eps=p.eps, beliefs=case.beliefs)
+    server = int(case.context.tool_server[row])
+    offered = posted_price(
+        case.match.servers, known.cost_s, p_bs=p.p_bs, p_ofs=p.p_ofs, l0_s=p.l0_s, budget_usd=p.budget_usd
+    )
+    return float(offered[server])
+
+
+def _affordable(case: Case, row: int) -> bool:
+    price = case.context.statistics.tools.price_usd[row : row + 1]
+    return bool(affordable(price, np.array([_posted(case, row)]))[0])
+
+
+def _limits(case: Case, now: Outcomes, row: int) -> Headroom:
+    """Price, latency and success of the tool, each alone, at which its utility equals that of the best other tool, or 0."""
+    p, known, server = case.parameters, case.context.statistics.tools, int(case.context.tool_server[row])
+    others = now.racing[0].copy()
+    others[row] = -np.inf
+    to_beat = max(float(others.max(initial=-np.inf)), 0.0 if p.worthwhile else -1e9)
+    servers = estimate_servers(case.context, l_route_s=p.l_route_s, eps=p.eps, beliefs=case.beliefs)
+    success = known.success if case.beliefs is None else case.beliefs.tool_success
+    return headroom(
+        similarity=float(case.match.tools[row]),
+        fixed_s=float(servers.fixed_s[server]),
+        latency_s=float(known.latency_s[row]),
+        success=float(success[row]),
+        post_accept_failure=float(servers.post_accept_failure[server]),
+        price_usd=float(np.nan_to_num(known.price_usd[row])),
+        to_beat=to_beat,
+        posted_usd=_posted(case, row),
+        alpha_t=p.alpha_t if p.execution_signals else 0.0,
+        kappa=p.kappa,
+        eps=p.eps,
+        per_attempt=p.billing == "per_attempt",
+    )
+
+
+def _of_knobs(case: Case, strips: Mapping[str, Strip], tool: str) -> list[Change]:
+    knobs = {knob.name: knob for knob in case.parameters.knobs()}
+    found: list[Change] = []
+    for name, strip in strips.items():
+        value = getattr(case.parameters, name)
+        now = math.inf if value is None else float(value)
+        near = [
+            nearest_value(knobs[name], strip, place, now)
+            for place, one in enumerate(strip.segments)
+            if one.winner == tool
+        ]
+        if near:
+            then = min(near, key=lambda one: abs(one - min(now, strip.high)))
+            size = abs(then - min(now, strip.high)) / (strip.high - strip.low)
+            found.append(Change(name, now, then, size, of_knob=True))
+    return found
+
+
+def nearest_value(knob: Knob, strip: Strip, place: int, now: float) -> float:
+    """The value in a segment that is nearest to the current one: a multiple of the knob's step where the segment has one near its
+    end, else just inside."""
+    segment = strip.segments[place]
+    if segment.low <= now <= segment.high:
+        return now
+    if knob.kind is int:
+        return float(math.ceil(segment.low) if now < segment.low else math.floor(segment.high))
+    up = now < segment.low  # the value moves up to the low end, or down to the high end
+    step = knob.step or 1.0
+    margin = min((segment.high - segment.low) / 2, 1e-6 * (strip.high - strip.low))
+    stepped = round((math.ceil(segment.low / step) if up else math.floor(segment.high / step)) * step, 9)
+    return stepped if segment.low < stepped < segment.high else segment.low + margin if up else segment.high - margin
+
+
+def _own_fit(case: Case, row: int) -> Change | None:
+    now = float(case.match.tools[row])
+    points = np.linspace(now, 1.0, FIT_POINTS)
+    wins = _wins_at_fit(case, row, points)
+    if not wins.any():
+        return None
+    then = _edge(case, row, points, wins, downwards=False)
+    return Change(FIT, now, then, (then - now) / max(now, 1e-9), of_knob=False)
+
+
+def _wins_at_fit(case: Case, row: int, values: Array) -> np.ndarray:
+    follow = case.parameters.similarity == BY_FIT
+    found = [
+        with_fit(case.match, {row: float(value)}, case.context.tool_server, servers_follow=follow) for value in values
+    ]
+    match = Match(np.stack([one.servers for one in found]), np.stack([one.tools for one in found]))
+    return decide(case, {}, match).winner == row
+
+
+def _edge(case: Case, row: int, points: Array, wins: np.ndarray, *, downwards: bool) -> float:
+    """The fit nearest to the current one at which winning begins, or down to which it lasts."""
+    if downwards:
+        lost = np.flatnonzero(~wins)
+        if not len(lost):
+            return 0.0
+        bad, good = float(points[lost[-1]]), float(points[min(lost[-1] + 1, len(points) - 1)])
+    else:
+        first = int(np.flatnonzero(wins)[0])
+        bad, good = float(points[max(first - 1, 0)]), float(points[first])
+    for _ in range(HALVINGS):
+        middle = (bad + good) / 2
+        if _wins_at_fit(case, row, np.array([middle]))[0]:
+            good = middle
+        else:
+            bad = middle
+    return good if good > NUDGE else 0.0

@@ -1,0 +1,105 @@
+"""A what-if layer: figures of tools as somebody supposes them, over a catalog that stays as it is.
+
+Prices, latencies, success and fit of single tools take the place of what is known; asks of servers and all else stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.domain.fit import Fit
+from core.domain.trace import Array
+from core.embedding.base import Vectors
+from core.routers.context import Layer, Match, Matcher, RoutingContext
+from core.routers.parameters import FIT as BY_FIT
+from core.routers.parameters import MatchingParameters
+
+PRICE, LATENCY, SUCCESS, FIT = FIGURES = ("price", "latency", "success", "fit")
+COLUMNS = {PRICE: "price_usd", LATENCY: "latency_s", SUCCESS: "success"}
+
+
+@dataclass(frozen=True, slots=True)
+class Supposed:
+    """One figure of one tool: USD, s, or a probability; `figure` is one of FIGURES."""
+
+    tool: str
+    figure: str
+    value: float
+
+
+def layered(context: RoutingContext, supposed: Sequence[Supposed]) -> RoutingContext:
+    """The context with the supposed figures; what is supposed of tools that are not in it is left out."""
+    rows = {name: row for row, name in enumerate(context.tool_ids)}
+    known = [(rows[one.tool], one) for one in supposed if one.tool in rows]
+    if not known:
+        return context
+    columns = {name: getattr(context.statistics.tools, name).copy() for name in COLUMNS.values()}
+    fits = dict[int, float]()
+    for row, one in known:
+        if one.figure == FIT:
+            fits[row] = one.value
+        else:
+            columns[COLUMNS[one.figure]][row] = one.value
+    statistics = replace(context.statistics, tools=replace(context.statistics.tools, **columns))
+    matcher = LayeredMatcher(context.matcher, fits, context.tool_server) if fits else context.matcher
+    return replace(context, statistics=statistics, matcher=matcher)
+
+
+def with_fit(match: Match, fits: dict[int, float], server_of: NDArray[np.int64], *, servers_follow: bool) -> Match:
+    """Similarities with those of some tools replaced; a server's is that of its best tool where `servers_follow`."""
+    tools, servers = match.tools.copy(), match.servers.copy()
+    for row, value in fits.items():
+        tools[row] = value
+    if servers_follow:
+        for server in {int(server_of[row]) for row in fits}:
+            servers[server] = tools[server_of == server].max()
+    return Match(servers, tools, match.embed_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class LayeredMatcher:
+    """A matcher with the fit of some tools (rows) replaced; similarity from views is replaced alike."""
+
+    inner: Matcher
+    fits: dict[int, float]
+    server_of: NDArray[np.int64]
+
+    def match(self, subtask: str, server_hint: str, parameters: MatchingParameters) -> Match:
+        """Similarities, those of the tools replaced."""
+        found = self.inner.match(subtask, server_hint, parameters)
+        return with_fit(found, self.fits, self.server_of, servers_follow=parameters.similarity == BY_FIT)
+
+    def fit(self, text: str, hint: str) -> tuple[Fit, float]:
+        """Probabilities of fit, those of the tools and their servers replaced."""
+        found, embed_ms = self.inner.fit(text, hint)
+        moved = with_fit(Match(found.servers, found.tools), self.fits, self.server_of, servers_follow=True)
+        return replace(found, tools=moved.tools, servers=moved.servers), embed_ms
+
+    def likeness(self, rows: NDArray[np.int64]) -> Array:
+        """As without the layer."""
+        return self.inner.likeness(rows)
+
+    def embed(self, text: str) -> Vectors:
+        """As without the layer."""
+        return self.inner.embed(text)
+
+    def cosines(self, layer: Layer, view: str, vector: Vectors) -> Array:
+        """As without the layer."""
+        return self.inner.cosines(layer, view, vector)
+
+    def cosines_of(self, texts: tuple[str, ...], vector: Vectors) -> Array:
+        """As without the layer."""
+        return self.inner.cosines_of(texts, vector)
+
+    def bm25(self, layer: Layer, text: str) -> Array:
+        """As without the layer."""
+        return self.inner.bm25(layer, text)
+
+    def tokens(self, texts: Sequence[str]) -> Sequence[NDArray[Any]]:
+        """As without the layer."""
+        return self.inner.tokens(texts)
