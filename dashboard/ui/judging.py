@@ -65,7 +65,7 @@ def judge_popover(
     said = app.judgments.said(query, catalog=catalog, set_name=chosen_set(app, catalog), judge=chosen_judge())
     known = said.get(tools[0]) if len(tools) == 1 else None
     with st.popover(
-        "grade…" if known is None else f":blue[**grade {known.grade}**]",
+        "grade…" if known is None else f"**grade {known.grade}**",
         type="tertiary", key=key, on_change="rerun", icon=":material/grading:",
         help="Grade how well the tool does the sub-task, 0 to 3, for a judgment set. It measures routers in the Lab and moves no "
         "decision.",

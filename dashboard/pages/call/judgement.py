@@ -28,7 +28,8 @@ def judgement(app: App, run: Run, outcome: Outcome) -> None:
     st.markdown(f"For “{escaped(run.decision.subtask, 160)}”. {_teaches(outcome)}")
     decision, tool = run.decision, f"{outcome.call.server}::{outcome.call.tool}"
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        label_bar(known, tool, CALL, changed=changed)
+        with st.container(width="content"):
+            label_bar(known, tool, CALL, changed=changed)
         judge_popover(
             app, AskedQuery(decision.subtask, decision.server_hint), (tool,), CALL, catalog=decision.catalog,
             decision_id=decision.id,

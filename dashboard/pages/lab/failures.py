@@ -16,7 +16,6 @@ from dashboard.pages.lab.fields import select
 from dashboard.pages.lab.links import changed, route_link
 from dashboard.pages.lab.names import STAGES
 from dashboard.ui.choice_table import ROW_PX, table_height
-from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 
 WHY_WORDS = {
@@ -52,10 +51,11 @@ def failed_tasks(
     key, wanted = state.key("group"), linked.get("group", "")
     if st.session_state.get(key) not in groups:
         st.session_state[key] = Why(wanted) if wanted in groups else next(iter(groups))
-    why: Why = row.segmented_control(
+    chosen = row.segmented_control(
         f"{sum(map(len, groups.values())):,} of {len(tasks):,} tasks have no right tool on top", list(groups), key=key,
         required=True, format_func=lambda one: f"{one} {len(groups[one]):,}",
     )  # fmt: skip
+    why = chosen or next(iter(groups))
     st.caption(f"{why}: {WHY_WORDS[why]}.")
     _table(app, run, groups[why])
     return {"failed": "" if id_ == ids[0] else id_, "group": "" if why is next(iter(groups)) else str(why)}
@@ -86,8 +86,6 @@ def _table(app: App, run: LabRun, failed: Sequence[Failed]) -> None:
             ),
             "right": column.TextColumn(width=230),
             "first": column.TextColumn(width=230),
-            "stage": column.TextColumn(
-                help=escaped("The stage of the router that dropped the most similar right tool")
-            ),
+            "stage": column.TextColumn(help="The stage of the router that dropped the most similar right tool"),
         },
     )

@@ -50,13 +50,12 @@ def judge_view(app: App, state: UrlState, linked: Mapping[str, str], chosen: Cho
         )  # fmt: skip
         texts = {"depth": "" if depth == FIRST_DEPTH else str(depth), "pool": ",".join(pooled)}
         _pool(app, chosen, [run for run in runs if run.id in pooled], depth, set_name, judge)
-        _judging(app, chosen.catalog, set_name, judge)
     else:
         st.info(
             "What is judged is pooled from stored runs over these tasks, so that no router is judged on another's results: measure "
             "the routers that you compare under Runs, then come back.", icon=":material/science:",
         )  # fmt: skip
-    judgment_set(app, chosen, set_name, judge, runs)
+    _judging(app, chosen, set_name, judge, runs)
     return texts
 
 
@@ -74,7 +73,14 @@ def _pool(app: App, chosen: Chosen, runs: Sequence[LabRun], depth: int, set_name
 
 
 @st.fragment(key="lab:judging")
-def _judging(app: App, catalog: str, set_name: str, judge: str) -> None:
+def _judging(app: App, chosen: Chosen, set_name: str, judge: str, runs: Sequence[LabRun]) -> None:
+    """What a grade redraws: the tool to be judged, where there are runs, and the set below it."""
+    if runs:
+        _next_tool(app, chosen.catalog, set_name, judge)
+    judgment_set(app, chosen, set_name, judge, runs)
+
+
+def _next_tool(app: App, catalog: str, set_name: str, judge: str) -> None:
     """The tool that is to be judged now; a key press stores a grade and goes on."""
     made: Made = st.session_state[POOL]
     items, at = made[1], st.session_state[AT]

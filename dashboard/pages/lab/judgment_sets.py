@@ -27,11 +27,26 @@ FORMATS: dict[Format, tuple[str, str]] = {
 
 
 def judgment_set(app: App, chosen: Chosen, set_name: str, judge: str, runs: Sequence[LabRun]) -> None:
-    """Agreement and files of the chosen set."""
-    if set_name in app.judgments.sets(chosen.catalog):
-        with st.expander(f"Judges of {escaped(set_name, 60)}, and where they differ", icon=":material/groups:"):
-            _agreement(app, chosen.catalog, set_name)
-    with st.expander("Files: take judgments in, give them out", icon=":material/swap_vert:"):
+    """Agreement and files of the chosen set; each is filled while it is open."""
+    judges = st.expander(
+        f"Judges of “{escaped(set_name, 60)}”, and where they differ", key="lab:judgments-judges",
+        icon=":material/groups:", on_change="rerun",
+    )  # fmt: skip
+    if judges.open:
+        with judges:
+            if set_name in app.judgments.sets(chosen.catalog):
+                _agreement(app, chosen.catalog, set_name)
+            else:
+                st.caption("Nothing is judged in this set yet.")
+    files = st.expander(
+        "Files: take judgments in, give them out",
+        key="lab:judgments-files",
+        icon=":material/swap_vert:",
+        on_change="rerun",
+    )
+    if not files.open:
+        return
+    with files:
         columns = st.grid(2, min_column_width=360, gap="medium")
         with columns.cell():
             _import(app, chosen, set_name, judge)
@@ -49,11 +64,11 @@ def _agreement(app: App, catalog: str, set_name: str) -> None:
     row.metric("Tools with two judges", f"{found.shared:,} of {found.units:,}", width="content")
     row.metric("All say the same", f"{found.same:,} of {found.shared:,}", width="content")
     st.caption(_alpha_words(found))
-    columns = st.grid(2, min_column_width=330, gap="medium")
+    columns = st.grid(3, min_column_width=250, gap="medium")
     with columns.cell():
         frame = pd.DataFrame({"judge": map(one_line, found.judges), "judgments": list(found.judges.values())})
         st.dataframe(frame, hide_index=True, key="lab:judges")
-    with columns.cell():
+    with columns.cell(column_span=2):
         settled = {rule: app.judgments.settled(catalog, set_name, rule) for rule in RULES}
         counts = {rule: sum(map(len, grades.values())) for rule, grades in settled.items()}
         frame = pd.DataFrame(
@@ -90,7 +105,7 @@ def _import(app: App, chosen: Chosen, set_name: str, judge: str) -> None:
         "first line. The query ids of qrels are looked up in the tasks chosen above and in what is judged already.",
     )  # fmt: skip
     st.caption(
-        f"They go into {escaped(set_name, 60)}. What does not name its judge counts as that of {escaped(judge, 60)}."
+        f"They go into “{escaped(set_name, 60)}”. What does not name its judge counts as that of {escaped(judge, 60)}."
     )
     st.button(
         "Take in", key="lab:judgments-import", icon=":material/upload:", disabled=file is None, on_click=_taken,

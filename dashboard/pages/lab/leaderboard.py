@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -31,6 +31,7 @@ from dashboard.ui.url_state import UrlState
 
 MOST, FIRST = 6, 4
 TESTS = "lab:tests"
+JUDGED_AFTER = {"hit@1": 1, "recall@3": 3, "ndcg@10": 10}  # measure: the depth whose judged share follows it
 Results = Mapping[str, Mapping[str, Any]]
 
 
@@ -59,8 +60,8 @@ def leaderboard(
     st.dataframe(frame, hide_index=True, key="lab:leaderboard", height=table_height(len(frame)), row_height=32)
     st.caption(
         "Means over the tasks that something can do, with 95 % intervals by bootstrap over tasks; the names are those of ir_measures. "
-        "**Refused rightly**: tasks that nothing can do and that got no candidate. **Judged@10**: how much of the first ten the labels "
-        "say something of; what nobody judged counts as wrong. **Median** of a decision, on the machine that ran it. "
+        "**Refused rightly**: tasks that nothing can do and that got no candidate. **Judged@k**: how much of the first k the labels "
+        "say something of; what nobody judged counts as wrong, until it is judged under Judge. **Median** of a decision, on the machine that ran it. "
         "**Solved** and its money: played out, drawn from declared figures; intervals over seeds."
     )
     compared_runs = [run for run in ordered if run.id in chosen]
@@ -134,12 +135,10 @@ def _tests(
 
 
 def _line(run: LabRun, name: str, result: Mapping[str, Any], same_catalog: bool) -> dict[str, str]:
-    judged = result.get("judged@10")
     return {
         "run": one_line(name, 120),
-        **{words[0]: _figure(result, key) for key, words in MEASURE_WORDS.items()},
+        **{column: text for key in MEASURE_WORDS for column, text in _measure(result, key)},
         "refused rightly": _figure(result, "rejection"),
-        "Judged@10": "–" if judged is None else f"{judged:.2f}",
         "median": f"{result['latency_ms_p50']:.1f} ms",
         "solved, simulated": _figure(result, "success_rate"),
         "money each": units.price(result.get("usd_per_solved")) if result.get("usd_per_solved") is not None else "–",
@@ -147,6 +146,14 @@ def _line(run: LabRun, name: str, result: Mapping[str, Any], same_catalog: bool)
         "when": f"{run.at:%Y-%m-%d %H:%M}",
         "id": run.id[:8],
     }
+
+
+def _measure(result: Mapping[str, Any], key: str) -> Iterator[tuple[str, str]]:
+    """A measure, and after the last one of its depth how much of that depth is judged."""
+    yield MEASURE_WORDS[key][0], _figure(result, key)
+    if key in JUDGED_AFTER:
+        share = result.get(f"judged@{JUDGED_AFTER[key]}")
+        yield f"Judged@{JUDGED_AFTER[key]}", "–" if share is None else f"{share:.2f}"
 
 
 def _pair(pair: Compared, names: Sequence[str]) -> dict[str, str]:

@@ -17,13 +17,13 @@ def pooled_tool(app: App, catalog: str, item: Pooled, known: Judgment | None) ->
     found = app.catalogs.catalog(catalog)
     tool = found.tools[found.tool_row[item.tool]]
     server = found.servers[found.server_row[tool.server]]
-    hint = f"  \n:small[:gray[server hint: {escaped(item.query.server_hint, 200)}]]" if item.query.server_hint else ""
+    hint = f"  \n:small[:gray[server hint] {escaped(item.query.server_hint, 200)}]" if item.query.server_hint else ""
     with st.container(border=True, gap="xsmall"):
-        st.markdown(f"{escaped(item.query.subtask, 600)}{hint}")
+        st.markdown(f":small[:gray[sub-task]] {escaped(item.query.subtask, 600)}{hint}")
         graded = "" if known is None else f" :blue-badge[grade {known.grade}]"
         st.markdown(f"**{escaped(tool.name, 120)}** :small[:gray[{escaped(server.name, 80)}]]{graded}")
         st.markdown(f":small[{escaped(tool.description or 'It has no description.', DESCRIBED)}]")
-        names = list(tool.input_schema.get("properties") or {})
+        names = list((tool.input_schema or {}).get("properties") or {})
         if names:
             more = f" and {len(names) - PARAMETERS} more" if len(names) > PARAMETERS else ""
             shown = ", ".join(escaped(name, 40) for name in names[:PARAMETERS])

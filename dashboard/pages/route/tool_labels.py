@@ -25,7 +25,8 @@ def tool_labels(known: Labelling, tool: str) -> None:
         st.markdown("\n".join(f"- :small[{line}]" for line in moved_lines(moves)))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(":gray[Is this the tool for the sub-task?]", width="content")
-        label_bar(known, tool, WHY)
+        with st.container(width="content"):
+            label_bar(known, tool, WHY)
         judge_popover(
             known.app, AskedQuery(known.decision.subtask, known.decision.server_hint), (tool,), WHY,
             catalog=known.decision.catalog, decision_id=known.decision.id,
