@@ -1,4 +1,5 @@
-"""The console as one ASGI app: the pages, `/mcp` for agents, `/door` for commands, `/healthz`, the charts' library, and its life cycle."""
+"""The console as one ASGI app: the pages, their fast lane, `/mcp` for agents, `/door` for commands, `/healthz`, the charts' library,
+and its life cycle."""
 
 from __future__ import annotations
 
@@ -19,6 +20,8 @@ from core.cli.door import PATH as DOOR_PATH
 from core.cli.door import CommandDoor
 from core.endpoint.http_app import PATH, EndpointApp
 from dashboard import session
+from dashboard.lane import PATH as LANE_PATH
+from dashboard.lane import lanes
 from dashboard.ui.chart import PLOTLY_URL, plotly_js
 
 HERE = Path(__file__).parent
@@ -54,6 +57,11 @@ async def plotly(_: Request) -> Response:
     return Response(plotly_js(), media_type="text/javascript", headers=headers)
 
 
+async def turned(request: Request) -> Response:
+    """What a page shows under the values of a knob that is being turned."""
+    return await lanes.serve(request, session.endpoint_hosts())
+
+
 async def to_default_page(request: Request) -> Response:
     """Route is the default page, whose address is empty: who types /route gets there, with the query."""
     query = f"?{request.url.query}" if request.url.query else ""
@@ -83,6 +91,7 @@ app = st.App(
     routes=[
         Route("/healthz", healthz),
         Route(PATH, endpoint),
+        Route(LANE_PATH, turned, methods=["POST"]),
         Route(DOOR_PATH, door.serve, methods=["POST"]),
         Route(PLOTLY_URL, plotly),
         Route("/route", to_default_page),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TypeVar
 
 from core.domain.params import Parameters, Value
@@ -79,10 +80,15 @@ def preset_of(parameters: Parameters) -> str:
     ('balanced', '')
     """
     n = parameters.values().get("n")
-    kept = {} if n is None else {"n": n}
-    return next((name for name in PRESETS if applied(type(parameters), name, kept) == parameters), "")
+    return next((name for name in PRESETS if _with_candidates(type(parameters), name, n) == parameters), "")
 
 
 def applied(parameters: type[P], name: str, settings: Mapping[str, object] | None = None) -> P:
     """The parameters of a preset, with some values set on top. Raises UnknownNameError, ParameterError."""
     return parameters().replaced({**preset_values(parameters, name), **(settings or {})})
+
+
+@cache
+def _with_candidates(parameters: type[Parameters], name: str, n: Value) -> Parameters:
+    """The parameters of a preset, with this number of candidates where there is one; asked for at every decision."""
+    return applied(parameters, name, {} if n is None else {"n": n})

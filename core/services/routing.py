@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from cachetools import LRUCache
 
@@ -25,7 +26,9 @@ from core.services.catalogs import CatalogService
 from core.services.decision_log import ChosenParameters, DecisionLog
 from core.shared.errors import UnknownNameError
 
-DECISIONS_KEPT = 256
+DECISIONS_KEPT, PREVIEWS_KEPT = 256, 64
+CONSOLE = "console"
+"""The origin of what is decided on a page."""
 
 
 class RoutingService:
@@ -38,6 +41,7 @@ class RoutingService:
         self._routers: dict[str, AnyRouter] = {name: router(planners) for name, router in ROUTERS.items()}
         self._by_id: LRUCache[str, Decision] = LRUCache(DECISIONS_KEPT)
         self._asked: LRUCache[tuple[object, ...], tuple[RoutingContext, Decision]] = LRUCache(DECISIONS_KEPT)
+        self._previewed: LRUCache[tuple[object, ...], tuple[RoutingContext, Decision]] = LRUCache(PREVIEWS_KEPT)
         self._lock = threading.Lock()
 
     def routers(self) -> tuple[type[AnyRouter], ...]:
@@ -59,7 +63,7 @@ class RoutingService:
         parameters: Parameters | None = None,
         server_hint: str = "",
         record: bool = True,
-        origin: str = "console",
+        origin: str = CONSOLE,
         visitor: str = "",
         seen: Sequence[str] = (),
         anew: bool = False,
@@ -75,6 +79,23 @@ class RoutingService:
         set_by = ChosenParameters(chosen, origin, visitor)
         chosen = algorithm.having_seen(chosen, seen)
         return self._recorded(algorithm, subtask, catalog, chosen, set_by, server_hint=server_hint, anew=anew)
+
+    def preview(
+        self, subtask: str, *, catalog: str, router: str, parameters: Parameters, server_hint: str = ""
+    ) -> Decision:
+        """What `route` would decide, without recording it. Asked for afterwards, `route` records this very decision."""
+        algorithm = self._router(router)
+        chosen = algorithm.checked(parameters)
+        context = self._context(catalog, chosen)
+        asked = _asked(context, router, chosen, subtask, server_hint)
+        with self._lock:
+            known = self._asked.get((*asked, CONSOLE)) or self._previewed.get(asked)
+        if known is not None and known[0] is context:
+            return known[1]
+        decision = _completed(algorithm.route(subtask, context, chosen, server_hint=server_hint), context, chosen)
+        with self._lock:
+            self._previewed[asked] = (context, decision)
+        return decision
 
     def decide(
         self, subtask: str, context: RoutingContext, router: str, parameters: Parameters, *, server_hint: str = ""
@@ -94,7 +115,7 @@ class RoutingService:
         catalog: str = SAMPLE,
         router: str = "ehrr",
         parameters: Parameters | None = None,
-        origin: str = "console",
+        origin: str = CONSOLE,
         visitor: str = "",
     ) -> Plan:
         """A question taken apart, each part a recorded decision of its own.
@@ -138,18 +159,19 @@ class RoutingService:
     ) -> Decision:
         """A decision, recorded; the earlier one where nothing has changed since it was made."""
         context = self._context(catalog, parameters)
-        asked = (id(context), algorithm.id, parameters, subtask.strip(), server_hint.strip(), set_by.origin)
+        query = _asked(context, algorithm.id, parameters, subtask, server_hint)
+        asked = (*query, set_by.origin)
         with self._lock:
             known = self._asked.get(asked)
+            previewed = self._previewed.pop(query, None)
         if known is not None and known[0] is context and not anew:
             self._log.repeated(algorithm, set_by)
             return known[1]
-        decision = algorithm.route(subtask, context, parameters, server_hint=server_hint)
-        if (
-            decision.fit is None
-        ):  # the router ranks by something else; pages show how likely each tool fits all the same
-            decision = replace(decision, fit=context.matcher.fit(decision.subtask, decision.server_hint)[0])
-        decision = replace(decision, preset=preset_of(parameters), reason=decision.reason + fit_note(decision))
+        if previewed is not None and previewed[0] is context and not anew:
+            decision = replace(previewed[1], at=datetime.now(UTC))
+        else:
+            decision = algorithm.route(subtask, context, parameters, server_hint=server_hint)
+            decision = _completed(decision, context, parameters)
         self._log.decision(algorithm, decision, set_by)
         with self._lock:
             self._by_id[decision.id] = decision
@@ -164,3 +186,17 @@ class RoutingService:
         if name not in self._routers:
             raise UnknownNameError(f"There is no router {name!r}; choose one of: {', '.join(self._routers)}.")
         return self._routers[name]
+
+
+def _asked(
+    context: RoutingContext, router: str, parameters: Parameters, subtask: str, server_hint: str
+) -> tuple[object, ...]:
+    """What makes two queries the same one, whoever asks."""
+    return id(context), router, parameters, subtask.strip(), server_hint.strip()
+
+
+def _completed(decision: Decision, context: RoutingContext, parameters: Parameters) -> Decision:
+    """A router's decision with what pages say beside it: how likely each tool fits, and the preset that the parameters are."""
+    if decision.fit is None:  # the router ranks by something else
+        decision = replace(decision, fit=context.matcher.fit(decision.subtask, decision.server_hint)[0])
+    return replace(decision, preset=preset_of(parameters), reason=decision.reason + fit_note(decision))

@@ -49,6 +49,11 @@ def read_out(title: str) -> str:
     return html.unescape(re.sub(r"<[^>]*>", "", title))
 
 
+def figure_json(figure: go.Figure) -> str:
+    """A figure as the browser is given it."""
+    return str(figure.to_json(validate=False))
+
+
 def chart(
     figure: go.Figure,
     *,
@@ -65,7 +70,8 @@ def chart(
     _chart(
         key=key,
         data={
-            "figure": figure.to_json(validate=False),
+            "figure": figure_json(figure),
+            "part": key,
             "about": about or read_out(str(figure.layout.title.text)),
             "config": dict(config),
             "clicks": st.session_state.get(f"{key}.clicks", 0),  # after one, the same figure is to be drawn again

@@ -1,30 +1,61 @@
 """Sliders, switches and fields made from declared parameters, in groups; what few people change stands behind Advanced.
 
-A knob that differs from its default is marked. Each group is a fragment: moving a slider redraws its group and the
-fragments that show the decision, not the whole page.
+One component draws them all (`assets/knobs.js`). A knob that differs from its default is marked. A knob that is turned asks
+the page's fast lane, where it has one, and comes here when it is let go: it redraws the fragments that show what it changes,
+not the whole page.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import streamlit as st
+from streamlit.components.v2 import component
 
-from core.domain.params import TEXT_LIMIT, Knob, Parameters, Value
+from core.domain.params import TEXT_LIMIT, Knob, Parameters
 from core.shared.errors import ParameterError
+from core.shared.untrusted_text import one_line
 
 ADVANCED = "advanced"
 LONGEST_LETTER = 5  # p_ofs
-Groups = dict[str, list[Knob]]
+ASSETS = Path(__file__).parent.parent / "assets"
+SCRIPTS = ("tips.js", "strips.js", "lane.js", "control.js", "knobs.js")
+STYLES = ("tips.css", "knobs.css")
+
+_panel = component(
+    "wayfare.knobs",
+    html='<div class="wayfare-knobs"></div>',
+    css="\n".join((ASSETS / name).read_text(encoding="utf-8") for name in STYLES),
+    js="\n".join((ASSETS / name).read_text(encoding="utf-8") for name in SCRIPTS),
+    isolate_styles=False,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LaneLink:
+    """Where the knobs of a page ask while they are turned: address, token, the key of the part that says that there is something
+    to draw, and a CSS selector of what waits until the change is stored."""
+
+    at: str
+    token: str
+    shows: str
+    waits: str
 
 
 def start_knobs(defaults: Parameters, texts: Mapping[str, str], prefix: str) -> list[str]:
-    """Give each knob that has no value yet the one in a link's texts, else its default.
+    """Give each knob that has no value yet the one in a link's texts, else its default; those of another router are forgotten.
 
     Returns a sentence for each text that cannot be used; its knob begins at the default.
     """
     session = st.session_state.to_dict()  # once: each look at the session costs as much as a widget
+    family = prefix.rpartition(".")[0]
+    for key in session:
+        if str(key).startswith(f"{family}.") and not str(key).startswith((f"{prefix}.", f"{prefix}:")):
+            del st.session_state[key]
     problems: list[str] = []
     for info in defaults.knobs():
         if f"{prefix}.{info.name}" in session:
@@ -47,19 +78,22 @@ def read_knobs(defaults: Parameters, prefix: str) -> Parameters:
     )
 
 
-def knob_panel(defaults: Parameters, prefix: str, redraws: str | None, *, elsewhere: Collection[str] = ()) -> None:
-    """Draw every knob, group by group, the advanced ones last. A change redraws its group and the fragment with the key
-    `redraws`; None: the whole page.
+def knob_panel(
+    defaults: Parameters,
+    prefix: str,
+    redraws: Sequence[str],
+    *,
+    elsewhere: Collection[str] = (),
+    lane: LaneLink | None = None,
+) -> None:
+    """Draw every knob, group by group, the advanced ones last. A change redraws the knobs and the fragments with the keys
+    `redraws`; none: the whole page.
 
     Groups and knobs that the page draws `elsewhere` are left out.
     """
     infos = [info for info in defaults.knobs() if not {info.group, info.name} & set(elsewhere)]
-    everyday, advanced = (_grouped([info for info in infos if info.advanced is kind]) for kind in (False, True))
-    panels = [(group, {group: of_group}) for group, of_group in everyday.items()]
-    panels += [(ADVANCED, advanced)] if advanced else []
-    for name, groups in panels:
-        key = f"{prefix}:{name}"
-        st.fragment(_panel, key=key)(name, groups, prefix, [redraws, key] if redraws else "app")
+    key = f"{prefix}:knobs"
+    st.fragment(_draw, key=key)(infos, prefix, [*redraws, key] if redraws else "app", lane)
 
 
 def reset_knobs(defaults: Parameters, prefix: str) -> None:
@@ -84,67 +118,100 @@ def knob_title(info: Knob) -> str:
     return info.label if is_word else f"{info.label}, {info.symbol}"
 
 
-def _grouped(infos: Sequence[Knob]) -> Groups:
-    groups: Groups = {}
+def _draw(infos: Sequence[Knob], prefix: str, redraws: list[str] | str, lane: LaneLink | None) -> None:
+    session = st.session_state.to_dict()
+    key = f"{prefix}:panel"
+    _panel(
+        key=key,
+        data={
+            "prefix": prefix,
+            "groups": _folds(infos),
+            "values": {info.name: session.get(f"{prefix}.{info.name}", info.default) for info in infos},
+            "heard": session.get(f"{prefix}:heard", 0),
+            "said": session.get(f"{prefix}:said", ""),
+            **({} if lane is None else {"at": lane.at, "token": lane.token, "shows": lane.shows, "waits": lane.waits}),
+        },
+        on_turned_change=lambda: _turned(st.session_state[key].get("turned"), infos, prefix, redraws),
+    )
+
+
+def _turned(said: object, infos: Sequence[Knob], prefix: str, redraws: list[str] | str) -> None:
+    take_turned(said, infos, prefix)
+    st.rerun(redraws)
+
+
+def take_turned(said: object, infos: Iterable[Knob], prefix: str) -> None:
+    """Set the knobs that the browser says were turned, `{"count", "values"}`; what it sends may be anything. What cannot be
+    taken is left as it was, with a sentence."""
+    fields: dict[str, Any] = said if isinstance(said, dict) else {}
+    values = fields["values"] if isinstance(fields.get("values"), dict) else {}
+    problems: list[str] = []
     for info in infos:
-        groups.setdefault(info.group, []).append(info)
+        if info.name in values:
+            try:
+                st.session_state[f"{prefix}.{info.name}"] = info.parse(values[info.name])
+            except ParameterError as error:
+                problems.append(one_line(str(error), 300))
+    st.session_state[f"{prefix}:said"] = " ".join(problems)
+    if isinstance(fields.get("count"), int):
+        st.session_state[f"{prefix}:heard"] = fields["count"]
+
+
+def _folds(infos: Sequence[Knob]) -> list[dict[str, Any]]:
+    """Groups as the browser draws them: each a fold of its own, and all advanced knobs in one, under headings."""
+    everyday, advanced = ([info for info in infos if info.advanced is kind] for kind in (False, True))
+    folds = [
+        {"name": group, "title": group.capitalize(), "open": True, "parts": [{"title": "", "knobs": specs}]}
+        for group, specs in _grouped(everyday).items()
+    ]
+    if advanced:
+        parts = [{"title": group.capitalize(), "knobs": specs} for group, specs in _grouped(advanced).items()]
+        folds.append({"name": ADVANCED, "title": ADVANCED.capitalize(), "open": False, "parts": parts})
+    return folds
+
+
+def _grouped(infos: Sequence[Knob]) -> dict[str, list[dict[str, Any]]]:
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for info in infos:
+        groups.setdefault(info.group, []).append(_spec(info))
     return groups
 
 
-def _panel(name: str, groups: Groups, prefix: str, redraws: list[str] | str) -> None:
-    """One fold: a group, or all groups of the advanced knobs under headings of their own."""
-    session = st.session_state.to_dict()
-    infos = [info for of_group in groups.values() for info in of_group]
-    now = {info.name: session.get(f"{prefix}.{info.name}", info.default) for info in infos}
-    changed = sum(now[info.name] != info.default for info in infos)
-    title = f"{name.capitalize()} · :violet[{changed} changed]" if changed else name.capitalize()
-    with st.expander(title, expanded=name != ADVANCED, key=f"{prefix}:group:{name}"):
-        for group, of_group in groups.items():
-            if name == ADVANCED:
-                st.caption(f"**{group.capitalize()}**")
-            for info in of_group:
-                _widget(info, now[info.name], f"{prefix}.{info.name}", redraws)
-
-
-def _widget(info: Knob, value: Value, key: str, redraws: list[str] | str) -> None:
-    mark = " :violet[●]" if value != info.default else ""
-    unit = f" ({_plain(info.unit)})" if info.unit else ""
-    text = f"{_plain(knob_title(info))}{unit}{mark}"
+def _spec(info: Knob) -> dict[str, Any]:
+    """What the browser needs to draw one knob."""
     default = "off" if info.default is None else info.default
-    help_text = f"{_plain(info.help)} Parameter `{info.name}`, default {default}."
-    if info.kind is bool:
-        st.toggle(text, key=key, help=help_text, on_change=st.rerun, args=(redraws,))
-    elif info.choices:
-        st.selectbox(text, info.choices, key=key, help=help_text, on_change=st.rerun, args=(redraws,))
-    elif info.free_text:
-        st.text_input(text, key=key, help=help_text, max_chars=TEXT_LIMIT, on_change=st.rerun, args=(redraws,))
-    elif info.optional:
-        st.number_input(
-            text, value=None, min_value=info.low, max_value=info.high, step=info.step, key=key, help=help_text,
-            placeholder="off", format=_format(info), on_change=st.rerun, args=(redraws,),
-        )  # fmt: skip
-    else:
-        number = int if info.kind is int else float
-        low, high, step = (number(x or 0) for x in (info.low, info.high, info.step))
-        st.slider(
-            text, min_value=low, max_value=high, step=step, key=key, help=help_text,
-            format=_format(info), on_change=st.rerun, args=(redraws,),
-        )  # fmt: skip
+    spec: dict[str, Any] = {
+        "name": info.name,
+        "kind": _kind(info),
+        "title": knob_title(info),
+        "unit": info.unit,
+        "help": f"{info.help} Parameter {info.name}, default {default}.",
+        "default": info.default,
+    }
+    if info.choices:
+        return {**spec, "choices": info.choices}
+    if info.kind in (bool, str):
+        return {**spec, "longest": TEXT_LIMIT}
+    numbers = {"low": info.low, "high": info.high, "step": info.step, "whole": info.kind is int}
+    return {**spec, **numbers, "digits": _digits(info)}
 
 
-def _format(info: Knob) -> str:
-    """Digits enough for one step.
+def _kind(info: Knob) -> str:
+    if info.choices:
+        return "choice"
+    if info.kind in (bool, str):
+        return "switch" if info.kind is bool else "text"
+    return "optional" if info.optional else "slider"
+
+
+def _digits(info: Knob) -> int:
+    """Decimal places enough for one step.
 
     >>> from dataclasses import replace
     >>> info = Knob("x", float, 0.1, "", "", 0.0, 1.0, 0.0005, "", "")
-    >>> _format(info), _format(replace(info, kind=int, step=1))
-    ('%.4f', '%d')
+    >>> _digits(info), _digits(replace(info, kind=int, step=1))
+    (4, 0)
     """
     if info.kind is int:
-        return "%d"
-    digits = len(f"{info.step:.6f}".rstrip("0").split(".")[1]) if info.step else 2
-    return f"%.{max(digits, 1)}f"
-
-
-def _plain(text: str) -> str:
-    return text.replace("$", r"\$").replace("_", r"\_")
+        return 0
+    return max(1, len(f"{info.step:.6f}".rstrip("0").split(".")[1])) if info.step else 2

@@ -41,3 +41,4 @@ def _apply(defaults: Parameters, prefix: str, key: str) -> None:
     chosen = applied(type(defaults), name, {"n": before["n"]} if "n" in before else {})
     for parameter, value in chosen.values().items():
         st.session_state[f"{prefix}.{parameter}"] = value
+    st.rerun()

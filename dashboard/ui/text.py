@@ -1,10 +1,12 @@
-"""Text from strangers (names, descriptions, results, errors) as Markdown that shows it as text, and what a download is called.
+"""Text from strangers (names, descriptions, results, errors) as Markdown or HTML that shows it as text, and what a download is
+called.
 
 What is shown of a text is decided in `core.shared.untrusted_text`; only the escaping is added here.
 """
 
 from __future__ import annotations
 
+import html
 import re
 from typing import Literal
 
@@ -26,6 +28,15 @@ def escaped(text: str, limit: int = 400) -> str:
     """
     parted = _READ_ANYWAY.sub(lambda found: f"\u2060{found[0][0]}\u2060{found[0][1:]}", one_line(text, limit))
     return _SPECIAL.sub(r"\\\1", parted)
+
+
+def as_html(text: str, limit: int = 400) -> str:
+    """A stranger's text for use inside HTML, between tags or in a quoted attribute.
+
+    >>> as_html('<b>x</b> "y"')
+    '&lt;b&gt;x&lt;/b&gt; &quot;y&quot;'
+    """
+    return html.escape(one_line(text, limit))
 
 
 def size(count_bytes: int) -> str:

@@ -50,9 +50,12 @@ class Route:
 
     def figures(self) -> dict[str, str]:
         """The figures of the winner, without how long it took to decide."""
-        return {
-            name: self.visit.metric(name) for name in ("Price a call", "Expected time", "Success", "Tokens exposed")
-        }
+        return {name: self.metric(name) for name in ("Price a call", "Expected time", "Success", "Tokens exposed")}
+
+    def metric(self, name: str) -> str:
+        """One figure of the winner by its label."""
+        box = self.visit.main.locator(".wayfare-metric").filter(has_text=re.compile(f"^{re.escape(name)}"))
+        return box.locator("dd").inner_text().strip()
 
     def call(self, tool: str) -> None:
         """Press Call on a candidate."""
@@ -68,10 +71,10 @@ class Route:
         """A knob by its symbol, which stands behind its plain name."""
         return self.page.get_by_role("slider", name=re.compile(rf"(^|, ){re.escape(symbol)}(\W|$)"))
 
-    def knob(self, kind: str, symbol: str) -> Locator:
-        """The whole of a knob, with its label: stSlider, stNumberInput, stSelectbox or stCheckbox."""
+    def knob(self, symbol: str) -> Locator:
+        """The whole of a knob, with its label."""
         label = re.compile(rf"(^|, ){re.escape(symbol)}(\W|$)")
-        return self.page.get_by_test_id("stSidebar").get_by_test_id(kind).filter(has_text=label)
+        return self.page.locator(".wayfare-knob").filter(has=self.page.locator("label").filter(has_text=label))
 
     def default(self, symbol: str) -> float:
         """What one of EHRR's sliders begins with."""
@@ -80,15 +83,13 @@ class Route:
 
     def open_advanced(self) -> None:
         """Unfold the knobs that few people change."""
-        fold = (
-            self.page.get_by_test_id("stSidebar").get_by_test_id("stExpander").filter(has_text=re.compile("Advanced"))
-        )
-        if fold.locator("details[open]").count() == 0:
+        fold = self.page.locator(".wayfare-group").filter(has_text=re.compile("^Advanced"))
+        if fold.get_attribute("open") is None:
             fold.locator("summary").click()
 
     def marked(self) -> int:
         """How many knobs bear the mark of a changed one."""
-        return self.page.get_by_test_id("stSidebar").get_by_text("●", exact=True).count()
+        return self.page.locator(".wayfare-dot:not([hidden])").count()
 
     # Charts
 

@@ -23,7 +23,7 @@ def test_a_label_changes_the_next_decision_and_taking_it_back_restores_it(
     route = Route(visit)
     visit.open("", q=TASK)
     route.decided()
-    (winner, _), fits = route.headline(), visit.metric("Fits")
+    (winner, _), fits = route.headline(), route.metric("Fits")
 
     visit.press("wrong")  # the first card is the winner's
     visit.see(f"Stored: {winner} is wrong")
@@ -47,7 +47,7 @@ def test_a_label_changes_the_next_decision_and_taking_it_back_restores_it(
     visit.main.get_by_role("button", name="wrong", exact=True).last.click()  # the one under Why
     visit.see(f"Taken back: {winner}")
     route.decided()
-    assert (route.headline()[0], visit.metric("Fits")) == (winner, fits)
+    assert (route.headline()[0], route.metric("Fits")) == (winner, fits)
 
 
 def test_should_have_been_is_chosen_by_name_and_taken_back_whole(console: ConsoleProgram, visitor: Visitor) -> None:

@@ -11,8 +11,10 @@ def test_it(app: App) -> None:
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from html.parser import HTMLParser
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
@@ -120,14 +122,51 @@ def markdown_of(page: AppTest) -> str:
 
 
 def text_of(page: AppTest) -> str:
-    """The same without the escapes, to look for words."""
-    return markdown_of(page).replace("\\", "").replace("\u2060", "")
+    """The same without the escapes, and what is read of the HTML parts, to look for words."""
+    plain = markdown_of(page).replace("\\", "").replace("\u2060", "")
+    return "\n".join([plain, *map(words_of, live_of(page).values())])
+
+
+def turn(page: AppTest, prefix: str, **values: object) -> AppTest:
+    """The whole page after knobs were turned and let go."""
+    for name, value in values.items():
+        page.session_state[f"{prefix}.{name}"] = value
+    return checked(page.run())
+
+
+def knob_panel_of(page: AppTest) -> dict[str, Any]:
+    """What the browser is given to draw the knobs."""
+    return next(data for data in _sent(page) if "groups" in data)
+
+
+def live_of(page: AppTest) -> dict[str, str]:
+    """The HTML parts of the page by key."""
+    return {data["part"]: data["html"] for data in _sent(page) if "html" in data}
+
+
+def metrics_of(page: AppTest) -> dict[str, str]:
+    """The figures of the headline by their labels."""
+    found = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", live_of(page).get("route:headline", ""))
+    return {words_of(label): words_of(value) for label, value in found}
+
+
+def words_of(html: str) -> str:
+    """What is read of HTML, a line for each piece of text."""
+    pieces: list[str] = []
+    reader = HTMLParser()
+    reader.handle_data = pieces.append
+    reader.feed(html)
+    reader.close()
+    return "\n".join(pieces)
+
+
+def _sent(page: AppTest) -> list[dict[str, Any]]:
+    return [json.loads(element.proto.json) for element in page.get("bidi_component")]
 
 
 def charts(page: AppTest) -> list[Figure]:
     """All charts as they are sent to the browser, in order, each {"data", "layout"}."""
-    sent = [json.loads(element.proto.json) for element in page.get("bidi_component")]
-    return [json.loads(data["figure"]) for data in sent if "figure" in data]
+    return [json.loads(data["figure"]) for data in _sent(page) if "figure" in data]
 
 
 def titles(page: AppTest) -> list[str]:

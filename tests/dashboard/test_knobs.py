@@ -1,4 +1,4 @@
-"""Knobs as widgets: each declared parameter of each router has one of the right kind, filled from the URL, and resettable."""
+"""Knobs: each declared parameter of each router has one of the right kind, filled from the URL, and resettable."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from core.routers import ROUTERS
 from core.routers.tool_attention import STATE
 from dashboard.ui.knobs import ADVANCED, knob_title
 from dashboard.ui.text import escaped
-from tests.dashboard.harness import app_with, checked, open_page
+from tests.dashboard.harness import app_with, checked, knob_panel_of, open_page, turn
 
 ROUTER = pytest.mark.parametrize("router", list(ROUTERS))
+EHRR = "route.knob.ehrr"
 HOSTILE = "<b>**x**</b> :red[y] https://evil.example"
 
 
@@ -23,28 +24,20 @@ app = app_with(scope="module")
 visit = partial(open_page, "route")
 
 
-def widget(page: AppTest, info: Knob) -> Any:
-    """The widget of a knob, of the kind that fits it."""
-    if info.kind is bool:
-        found = page.toggle
-    elif info.choices:
-        found = page.selectbox
-    elif info.free_text:
-        found = page.text_input
-    else:
-        found = page.number_input if info.optional else page.slider
-    return found(key=f"route.knob.{page.session_state['route.router']}.{info.name}")
+def drawn(page: AppTest) -> dict[str, dict[str, Any]]:
+    """What the browser is given of each knob, with its value and the name of its fold."""
+    panel = knob_panel_of(page)
+    return {
+        spec["name"]: {**spec, "value": panel["values"][spec["name"]], "fold": fold["name"]}
+        for fold in panel["groups"]
+        for part in fold["parts"]
+        for spec in part["knobs"]
+    }
 
 
 def knobs_of(router: str) -> list[Knob]:
     """The knobs in the sidebar; the agent's state has an editor of its own."""
     return [info for info in ROUTERS[router].parameters.knobs() if info.group != STATE]
-
-
-def set_knob(page: AppTest, info: Knob, value: object) -> AppTest:
-    """The whole page after a knob was moved: first what the knob redraws, then everything."""
-    checked(widget(page, info).set_value(value).run())
-    return checked(page.run())
 
 
 def knob(router: str, name: str) -> Knob:
@@ -62,28 +55,27 @@ def other_value(info: Knob) -> Any:
     return info.kind(info.low if info.default is None else info.high if info.default == info.low else info.low)
 
 
-def group_titles(page: AppTest) -> dict[str, str]:
-    return {part.label.split(" · ")[0].lower(): part.label for part in page.expander}
-
-
 @ROUTER
-def test_every_knob_is_a_widget_that_shows_its_range_default_and_help(router) -> None:
-    page = visit(router=router)
+def test_every_knob_shows_its_kind_range_default_and_help(router) -> None:
+    given = drawn(visit(router=router))
+    assert set(given) == {info.name for info in knobs_of(router)}
     for info in knobs_of(router):
-        drawn = widget(page, info)
-        assert drawn.value == info.default, info.name
-        assert type(drawn.value) is type(info.default)
-        assert info.help.replace("$", r"\$").replace("_", r"\_") in drawn.help
-        assert f"`{info.name}`" in drawn.help
-        assert f"default {'off' if info.default is None else info.default}" in drawn.help
+        spec = given[info.name]
+        assert spec["value"] == spec["default"] == info.default, info.name
+        assert type(spec["value"]) is type(info.default)
+        assert info.help in spec["help"]
+        assert f"Parameter {info.name}, default {'off' if info.default is None else info.default}." in spec["help"]
         assert info.label, "every knob has a plain name"
-        assert drawn.label.startswith(knob_title(info).replace("_", r"\_"))
-        assert info.unit.replace("$", r"\$") in drawn.label
-        assert "●" not in drawn.label
+        assert spec["title"] == knob_title(info)
+        assert spec["unit"] == info.unit
         if info.choices:
-            assert tuple(drawn.options) == info.choices
-        elif info.kind not in (bool, str):
-            assert (drawn.min, drawn.max, drawn.step) == (info.low, info.high, info.step)
+            assert (spec["kind"], tuple(spec["choices"])) == ("choice", info.choices)
+        elif info.kind in (bool, str):
+            assert spec["kind"] == ("switch" if info.kind is bool else "text")
+        else:
+            assert spec["kind"] == ("optional" if info.optional else "slider")
+            assert (spec["low"], spec["high"], spec["step"]) == (info.low, info.high, info.step)
+            assert round(info.step, spec["digits"]) == info.step
 
 
 def panel_of(info: Knob) -> str:
@@ -92,11 +84,12 @@ def panel_of(info: Knob) -> str:
 
 
 @ROUTER
-def test_every_group_is_open_without_a_mark_at_first_and_what_few_people_change_is_folded(router) -> None:
+def test_every_group_is_open_and_what_few_people_change_is_folded(router) -> None:
     page = visit(router=router)
-    panels = {panel_of(info) for info in knobs_of(router)}
-    assert set(group_titles(page).values()) == {name.capitalize() for name in panels}
-    assert {part.label for part in page.expander if not part.proto.expanded} <= {"Advanced"}
+    assert {name: spec["fold"] for name, spec in drawn(page).items()} == {
+        info.name: panel_of(info) for info in knobs_of(router)
+    }
+    assert {fold["name"] for fold in knob_panel_of(page)["groups"] if not fold["open"]} <= {ADVANCED}
     assert sum(not info.advanced for info in knobs_of(router)) <= 12
 
 
@@ -114,13 +107,9 @@ def test_a_link_sets_every_knob_and_the_url_keeps_it(router) -> None:
     knobs = knobs_of(router)
     texts = {info.name: str(other_value(info)) for info in knobs}
     page = visit(router=router, **texts)
-    for info in knobs:
-        assert widget(page, info).value == other_value(info), info.name
-        assert "●" in widget(page, info).label
+    assert knob_panel_of(page)["values"] == {info.name: other_value(info) for info in knobs}
     assert not page.warning
     assert {name: text for name, text in page.query_params.items() if name != "router"} == texts
-    for name, title in group_titles(page).items():
-        assert title.endswith(f":violet[{sum(panel_of(info) == name for info in knobs)} changed]")
 
 
 @pytest.mark.parametrize(
@@ -139,10 +128,9 @@ def test_a_link_sets_every_knob_and_the_url_keeps_it(router) -> None:
     ],
 )
 def test_a_text_that_does_not_fit_is_named_and_the_default_stands(name, text, said) -> None:
-    info = knob("ehrr", name)
     page = visit(**{name: text, "k": "7"})
-    assert widget(page, info).value == info.default
-    assert widget(page, knob("ehrr", "k")).value == 7
+    values = knob_panel_of(page)["values"]
+    assert (values[name], values["k"]) == (knob("ehrr", name).default, 7)
     (warning,) = page.warning
     plain = warning.value.replace("\\", "").replace("\u2060", "")
     assert f"{name} = " in plain
@@ -154,42 +142,62 @@ def test_a_text_that_does_not_fit_is_named_and_the_default_stands(name, text, sa
 
 def test_names_that_no_parameter_has_are_passed_over() -> None:
     page = visit(alpha_z="1", decision="abc", alpha_t="0.5")
-    assert widget(page, knob("ehrr", "alpha_t")).value == 0.5
+    assert knob_panel_of(page)["values"]["alpha_t"] == 0.5
     assert not page.warning
     assert page.query_params == {"alpha_t": "0.5"}
 
 
-def test_a_moved_knob_is_marked_and_put_back_it_is_not() -> None:
-    info = knob("ehrr", "alpha_t")
-    page = set_knob(visit(), info, 0.5)
-    assert "●" in widget(page, info).label
-    assert group_titles(page)["reliability and time"] == "Reliability and time · :violet[1 changed]"
-    assert page.query_params == {"alpha_t": "0.5"}
-    back = set_knob(page, info, info.default)
-    assert "●" not in widget(back, info).label
-    assert group_titles(back)["reliability and time"] == "Reliability and time"
-    assert back.query_params == {}
-
-
 def test_reset_puts_every_knob_back() -> None:
-    knobs = ROUTERS["ehrr"].parameters.knobs()
+    knobs = knobs_of("ehrr")
     page = visit(**{info.name: str(other_value(info)) for info in knobs})
     checked(next(button for button in page.button if button.label.startswith("Reset")).click().run())
-    assert {info.name: widget(page, info).value for info in knobs} == {info.name: info.default for info in knobs}
-    assert not [title for title in group_titles(page).values() if "changed" in title]
+    assert knob_panel_of(page)["values"] == {info.name: info.default for info in knobs}
     assert page.query_params == {}
 
 
 def test_no_limit_and_a_limit_of_nothing_are_two_things() -> None:
-    budget = knob("ehrr", "budget_usd")
-    page = visit()
-    assert widget(page, budget).value is None
-    assert widget(set_knob(page, knob("ehrr", "n"), 4), budget).value is None
-    set_knob(page, budget, 0.0)
+    page = turn(visit(n="4"), EHRR, budget_usd=0.0)
     assert page.query_params == {"n": "4", "budget_usd": "0.0"}
-    assert "●" in widget(page, budget).label
-    set_knob(page, budget, None)
-    assert widget(page, budget).value is None
-    assert page.query_params == {"n": "4"}
-    assert widget(visit(budget_usd="0.0"), budget).value == 0.0
-    assert widget(visit(budget_usd="off"), budget).value is None
+    assert turn(page, EHRR, budget_usd=None).query_params == {"n": "4"}
+    assert knob_panel_of(visit(budget_usd="0.0"))["values"]["budget_usd"] == 0.0
+    assert knob_panel_of(visit(budget_usd="off"))["values"]["budget_usd"] is None
+
+
+def test_another_routers_knobs_begin_at_what_the_page_says() -> None:
+    page = turn(visit(), EHRR, alpha_t=0.5, k=7)
+    checked(page.selectbox(key="route.router").set_value("rag_mcp").run())
+    checked(page.selectbox(key="route.router").set_value("ehrr").run())
+    assert knob_panel_of(page)["values"]["k"] == 5
+
+
+def turning() -> None:
+    import streamlit as st
+
+    from core.routers.ehrr_parameters import EhrrParameters
+    from dashboard.ui.knobs import take_turned
+
+    take_turned(st.session_state["said"], EhrrParameters.knobs(), "p")
+
+
+@pytest.mark.parametrize(
+    ("said", "taken", "sentence"),
+    [
+        ({"count": 3, "values": {"alpha_t": 0.5, "nobody": 1}}, {"p.alpha_t": 0.5, "p:heard": 3}, ""),
+        ({"count": 3, "values": {"alpha_t": 99, "k": 7}}, {"p.k": 7, "p:heard": 3}, "alpha_t = 99.0 is outside"),
+        ({"values": {"kappa": HOSTILE + "\u202e"}}, {}, "is not a number"),
+        ({"values": [1]}, {}, ""),
+        ("nothing", {}, ""),
+        (None, {}, ""),
+    ],
+)
+def test_what_the_browser_says_is_taken_as_far_as_it_can_be(said, taken, sentence) -> None:
+    page = AppTest.from_function(turning)
+    page.session_state["said"] = said
+    checked(page.run())
+    keys = [f"p.{info.name}" for info in ROUTERS["ehrr"].parameters.knobs()] + ["p:heard", "p:said"]
+    found = {key: page.session_state[key] for key in keys if key in page.session_state}
+    problem = found.pop("p:said")
+    assert found == taken
+    assert sentence in problem
+    assert bool(sentence) == bool(problem)
+    assert "\u202e" not in problem

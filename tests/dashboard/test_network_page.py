@@ -18,7 +18,7 @@ from dashboard.pages.network.charts.base import FAINT
 from dashboard.pages.network.job import JOB
 from dashboard.pages.network.run_timeline import Event
 from dashboard.pages.network.tables import NEWEST, events_frame
-from tests.dashboard.harness import app_with, charts, checked, open_page, text_of
+from tests.dashboard.harness import app_with, charts, checked, open_page, text_of, turn
 
 QUERY = {"routers": "prag,sonar", "steps": "60"}
 DOWN, UP = 13, 35  # web-finder under hybrid_default, seed 0
@@ -108,7 +108,7 @@ def test_a_router_meets_itself_with_other_parameters(app: App) -> None:
     np.testing.assert_array_equal(changed.tool, wanted.tool)
     assert changed.parameters != plain.parameters
 
-    checked(page.slider(key="network.knob.0.ehrr.alpha_t").set_value(1.0).run())
+    turn(page, "network.knob.0.ehrr", alpha_t=1.0)
     assert page.dataframe[0].value["router"].tolist() == ["EHRR, changed"] * 2
     assert page.query_params["one"] == "alpha_t=1.0"
     press(page, "knobs:reset:1")

@@ -12,7 +12,7 @@ from core.planning.usage import Usage
 from core.services.decision_log import DecisionLog
 from core.services.routing import RoutingService
 from dashboard import session
-from tests.dashboard.harness import app_with, checked, open_page
+from tests.dashboard.harness import app_with, checked, metrics_of, open_page
 
 CATALOG = {
     "servers": [
@@ -52,7 +52,7 @@ def visit(**query: str) -> AppTest:
 
 
 def metrics(page: AppTest) -> dict[str, str]:
-    return {metric.label: metric.value for metric in page.metric}
+    return {metric.label: metric.value for metric in page.metric} | metrics_of(page)
 
 
 def test_one_thing_is_no_plan() -> None:

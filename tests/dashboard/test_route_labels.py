@@ -10,7 +10,7 @@ from core.domain.decision import Decision
 from core.domain.feedback import By
 from core.shared import units
 from dashboard.ui.moved import LISTED
-from tests.dashboard.harness import app_with, checked, markdown_of, open_page, press, text_of
+from tests.dashboard.harness import app_with, checked, live_of, markdown_of, open_page, press, text_of
 
 HOSTILE = ":red[z]"
 TASK = "read a file"
@@ -119,8 +119,9 @@ def test_a_hostile_sub_task_of_a_label_is_shown_as_text(app: App) -> None:
 
 def test_what_the_fit_is_made_of_adds_up_with_labels_too(app: App) -> None:
     app.feedback.label(TASK, READ, right=True, catalog="small")
-    (metric,) = [one for one in visit().metric if one.label == "Fits"]
-    whole, parts = metric.help.split("from its relevance ")[1].split(", and how far")[0].split(" = ")
+    whole, parts = (
+        live_of(visit())["route:headline"].split("from its relevance ")[1].split(", and how far")[0].split(" = ")
+    )
     assert " + labels " in parts
     assert sum(float(part.rsplit(" ", 1)[1]) for part in parts.split(" + ")) == pytest.approx(float(whole), abs=0.03)
 

@@ -16,7 +16,20 @@ from core.routers.refusing import RefusingParameters
 from core.routers.why import why
 from core.shared import units
 from dashboard.ui.text import escaped
-from tests.dashboard.harness import BARE, app_with, charts, checked, markdown_of, open_page, titles
+from tests.dashboard.harness import (
+    BARE,
+    app_with,
+    charts,
+    checked,
+    live_of,
+    markdown_of,
+    metrics_of,
+    open_page,
+    text_of,
+    titles,
+    turn,
+    words_of,
+)
 
 HOSTILE = "evil <b>x</b> **y** :red[z] $a$"
 ASKED = {"q": "read a file", "catalog": "small"}
@@ -78,8 +91,8 @@ def test_a_question_gives_the_charts_the_candidates_and_why(app: App) -> None:
     assert cards(page) == [decision.tools.ids[row] for row in decision.candidates]
     winner = decision.winner
     assert page.info[0].value == escaped(why(decision, winner.tool), 600)
-    values = {metric.label: metric.value for metric in page.metric}
-    values.pop("Decided in")
+    values = metrics_of(page)
+    assert values.pop("Decided in").endswith(" ms")
     assert values == {
         "Fits": units.share(float(decision.fit.tools[decision.candidates[0]])),
         "Price a call": units.price(winner.price_usd),
@@ -87,17 +100,19 @@ def test_a_question_gives_the_charts_the_candidates_and_why(app: App) -> None:
         "Success": units.share(winner.success),
         "Tokens exposed": f"{decision.tokens['exposed']:,}",
     }
-    assert escaped(decision.reason, 300) in markdown_of(page)
+    assert decision.reason in text_of(page)
     assert page.query_params == ASKED
 
 
 def test_each_card_shows_utility_price_time_success_and_tokens(app: App) -> None:
     page, decision = visit(**ASKED), decided(app)
-    for row in decision.candidates:
+    for place, row in enumerate(decision.candidates):
         tool = decision.tool_at(row)
-        assert f"U **{tool.utility:.3f}**" in markdown_of(page)
+        said = words_of(live_of(page)[f"route:card:{place}"])
+        assert tool.tool.split("::")[1] in said
+        assert f"U \n{tool.utility:.3f}" in said
         figures = (units.price(tool.price_usd), units.seconds(tool.time_cost_s), units.share(tool.success))
-        assert " · ".join((*figures, f"{tool.tokens} tokens")) in plain(markdown_of(page))
+        assert " · ".join((*figures, f"{tool.tokens} tokens")) in said
 
 
 def chooser(page: AppTest) -> Selectbox:
@@ -137,7 +152,7 @@ def test_a_name_in_the_url_that_is_not_there_is_said(app: App, kind: str, shown:
 
 def test_a_catalog_without_tools_says_so_and_is_no_error(app: App) -> None:
     page = visit(q="anything", catalog="hollow")
-    assert plain(page.warning[0].value) == "The catalog has no tools; import or discover a catalog that has some."
+    assert "The catalog has no tools; import or discover a catalog that has some." in text_of(page)
     assert not cards(page)
     assert len(titles(page)) == 6
     assert chooser(page).options == ["bare"]
@@ -146,10 +161,10 @@ def test_a_catalog_without_tools_says_so_and_is_no_error(app: App) -> None:
 def test_nothing_accepted_is_a_warning_with_the_reason_and_why_tells_who_refused(app: App) -> None:
     page = visit(**ASKED, budget_usd="0.0")
     decision = decided(app, budget_usd=0.0)
-    assert [warning.value for warning in page.warning] == [escaped(decision.reason, 600)]
+    assert decision.reason in words_of(live_of(page)["route:headline"])
     assert "accepted the posted price" in decision.reason
     assert not cards(page)
-    assert not page.metric
+    assert not metrics_of(page)
     assert len(titles(page)) == 7
     assert page.info[0].value == escaped(why(decision, chooser(page).value), 600)
     assert markdown_of(page).count("No tool can win here.") == 2
@@ -172,7 +187,7 @@ def test_every_router_can_be_chosen_and_decides(app: App, router: str) -> None:
     economic = ROUTERS[router].score == "utility"
     refuses = "P(nothing fits)" in markdown_of(page)
     assert refuses == issubclass(ROUTERS[router].parameters, RefusingParameters)
-    assert len(titles(page)) - refuses == (6 if economic else 2 if "Order of tries" in markdown_of(page) else 3)
+    assert len(titles(page)) - refuses == (6 if economic else 2 if "Order of tries" in text_of(page) else 3)
     app.store.events.flush()
     assert app.store.activity.decisions()["router"].tolist() == [router]
 
@@ -191,7 +206,7 @@ def test_a_question_and_each_change_are_recorded_once(app: App) -> None:
     assert recorded(app) == 1
     page.run()
     assert recorded(app) == 1  # nothing has changed: the same decision
-    checked(page.slider(key="route.knob.ehrr.alpha_t").set_value(0.5).run())
+    turn(page, "route.knob.ehrr", alpha_t=0.5)
     assert recorded(app) == 2
     app.store.events.flush()
     newest = app.store.activity.decisions().iloc[0]
@@ -200,8 +215,7 @@ def test_a_question_and_each_change_are_recorded_once(app: App) -> None:
 
 
 def test_a_knob_changes_the_decision_and_the_url(app: App) -> None:
-    page = visit(**ASKED)
-    checked(page.slider(key="route.knob.ehrr.n").set_value(1).run())
+    page = turn(visit(**ASKED), "route.knob.ehrr", n=1)
     assert cards(page) == [decided(app).winner.tool]
     assert page.query_params == {**ASKED, "n": "1"}
 
@@ -220,7 +234,8 @@ def test_strangers_names_are_text_everywhere(app: App) -> None:
     }
     app.catalog_editor.import_text(json.dumps({"servers": [server]}), "evil")
     page = visit(q=HOSTILE, catalog="evil")
-    assert "evil" in markdown_of(page)
+    assert f"{HOSTILE}::t" in text_of(page)
+    assert not [html for html in live_of(page).values() if "<b>x" in html]
     for markup in ("<b>", "**y", ":red[z", "$a$"):
         assert markup not in markdown_of(page)
         assert not [button for button in page.button if markup in button.label]

@@ -6,8 +6,8 @@ from functools import partial
 
 from core.app import App
 from core.shared import units
-from dashboard.ui.text import escaped
-from tests.dashboard.harness import app_with, markdown_of, open_page
+from core.shared.untrusted_text import one_line
+from tests.dashboard.harness import app_with, live_of, open_page, text_of, words_of
 
 TOOLS = [
     {"name": name, "description": f"Reads a file{more}.", "price_usd": 0.001, "latency_s": 0.1, "success": 0.9}
@@ -28,13 +28,14 @@ def test_the_tries_are_those_of_the_decision_and_so_are_the_sums(app: App) -> No
     assert plan is not None
     assert plan.tries
     page = visit(worth_usd="5.0")
-    said = markdown_of(page)
-    assert f"Together **{units.share(plan.success)}** solved" in said
-    assert f"V = {escaped(units.price(5.0))}" in said
-    assert "<b>" not in said
+    html = live_of(page)["route:tries"]
+    said = one_line(words_of(html))
+    assert f"Together {units.share(plan.success)} solved" in said
+    assert f"V = {units.price(5.0)}" in said
+    assert "<b>deep" not in html
 
 
 def test_where_no_try_is_worth_it_the_next_tool_and_its_worth_are_named() -> None:
-    said = markdown_of(visit(worth_usd="0.0"))
-    assert "Together **0 %** solved" in said
+    said = one_line(text_of(visit(worth_usd="0.0")))
+    assert "Together 0 % solved" in said
     assert "is worth a try from V = " in said

@@ -38,7 +38,7 @@ def router_knobs(app: App, place: int, router: str, title: str, setting: Setting
             "Reset", icon=":material/restart_alt:", key=f"network:knobs:reset:{place}", disabled=not changed,
             on_click=reset_knobs, args=(defaults, prefix),
         )  # fmt: skip
-        knob_panel(defaults, prefix, None, elsewhere=shared)
+        knob_panel(defaults, prefix, (), elsewhere=shared)
     return tuple(changed.items())
 
 

@@ -10,25 +10,55 @@ from core.domain.decision import Decision
 from core.domain.trace import ToolRow
 from core.shared import units
 from dashboard.ui.labels import Labelling, label_bar, label_notice
+from dashboard.ui.live import live
 from dashboard.ui.moved import LABELS_HELP, moved_words
 from dashboard.ui.navigation import open_page
-from dashboard.ui.text import escaped
+from dashboard.ui.text import as_html
 from dashboard.ui.variants import FIRST, MOST, variant_text
 
 HELP = "Calibrated probability of fit, price a call, expected seconds until success, chance that one attempt succeeds, tokens of the definition."
 CARD = "card"
+ACTIONS = "route:actions"
 
 
-def candidate_cards(known: Labelling, texts: Mapping[str, str], *, height: int) -> None:
-    """One card a candidate, best first; `texts` are what a link to this query carries."""
+def candidate_cards(known: Labelling, html: Mapping[str, str], linked: Mapping[str, str], *, height: int) -> None:
+    """One card a candidate, best first; `html` has them by `card_key`, `linked` are what a link to this query carries."""
     decision = known.decision
     with st.container(height=height, border=False, gap="xxsmall"):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.markdown("**4 · Candidates**", help=HELP, width="content")
-            _links({name: text for name, text in texts.items() if text})
+            _links({name: text for name, text in linked.items() if text})
         label_notice(known, CARD, now=decision)
-        for row in decision.candidates:
-            _card(known, decision.tool_at(row))
+        for place, row in enumerate(decision.candidates):
+            with st.container(border=True, gap="xxsmall"):
+                about, button = st.columns([3, 1.15], vertical_alignment="center", gap="xxsmall")
+                with about:
+                    live(html[card_key(place)], key=card_key(place))
+                with button, st.container(key=f"{ACTIONS}:call:{place}"):
+                    _call(decision, decision.tool_at(row))
+                with st.container(gap="xxsmall", key=f"{ACTIONS}:{place}"):
+                    _judge(known, decision.tool_at(row))
+
+
+def card_key(place: int) -> str:
+    """The key of the card of the candidate in this place, from 0 on."""
+    return f"route:card:{place}"
+
+
+def card(decision: Decision, row: int) -> str:
+    """HTML: what a candidate is, and what it costs."""
+    tool = decision.tool_at(row)
+    server, name = tool.tool.split("::", 1)
+    star = '<span class="wayfare-star">★</span> ' if tool.rank == 1 else ""
+    score = "U" if decision.economic else as_html(decision.score)
+    numbers = (
+        units.price(tool.price_usd), units.seconds(tool.time_cost_s), units.share(tool.success), f"{tool.tokens:,} tokens",
+    )  # fmt: skip
+    return (
+        f'{star}<strong>{as_html(name, 40)}</strong> <small class="wayfare-faint">{as_html(server, 40)}</small><br>'
+        f"<small>{score} <strong>{tool.utility:.3f}</strong>{_fit(decision, tool)}</small><br>"
+        f"<small>{' · '.join(as_html(number) for number in numbers)}</small>"
+    )
 
 
 def _links(texts: dict[str, str]) -> None:
@@ -55,30 +85,21 @@ def compare_link(texts: Mapping[str, str]) -> dict[str, str]:
     return {**query, "with": ",".join([variant_text(router, knobs), *others[: MOST - 1]])}
 
 
-def _card(known: Labelling, tool: ToolRow) -> None:
-    decision = known.decision
-    server, name = tool.tool.split("::", 1)
-    best = tool.rank == 1
-    with st.container(border=True, gap="xxsmall"):
-        title, button = st.columns([3, 1.15], vertical_alignment="center", gap="xxsmall")
-        title.markdown(
-            f"{':violet[★] ' if best else ''}**{escaped(name, 40)}** :small[:gray[{escaped(server, 40)}]]  \n"
-            f":small[{'U' if decision.economic else escaped(decision.score)} **{tool.utility:.3f}**{_fit(decision, tool)}]"
-        )
-        kind = "primary" if best else "secondary"
-        if button.button("Call", key=f"route:call:{tool.tool}", type=kind, width="stretch"):
-            open_page("call", catalog=decision.catalog, tool=tool.tool, decision=decision.id)
-        numbers = (
-            units.price(tool.price_usd), units.seconds(tool.time_cost_s), units.share(tool.success), f"{tool.tokens:,} tokens",
-        )  # fmt: skip
-        st.markdown(f":small[{' · '.join(escaped(number) for number in numbers)}]")
-        if moved := moved_words(known.moves.get(tool.tool, ()), known.learnt(tool.tool)):
-            st.markdown(f":small[{moved}]", help=LABELS_HELP)
-        label_bar(known, tool.tool, CARD)
+def _call(decision: Decision, tool: ToolRow) -> None:
+    kind = "primary" if tool.rank == 1 else "secondary"
+    if st.button("Call", key=f"route:call:{tool.tool}", type=kind, width="stretch"):
+        open_page("call", catalog=decision.catalog, tool=tool.tool, decision=decision.id)
+
+
+def _judge(known: Labelling, tool: ToolRow) -> None:
+    """What labels did to a candidate, and the ways to judge it."""
+    if moved := moved_words(known.moves.get(tool.tool, ()), known.learnt(tool.tool)):
+        st.markdown(f":small[{moved}]", help=LABELS_HELP)
+    label_bar(known, tool.tool, CARD)
 
 
 def _fit(decision: Decision, tool: ToolRow) -> str:
     """How likely it is that the tool can do it; nothing where that was not estimated."""
     if decision.fit is None:
         return ""
-    return f" · fits {escaped(units.share(decision.fit_at(decision.tools.ids.index(tool.tool))['p_fit']))}"
+    return f" · fits {as_html(units.share(decision.fit_at(decision.tools.ids.index(tool.tool))['p_fit']))}"

@@ -5,42 +5,56 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from core.app import App
 from core.domain.decision import Decision
 from core.domain.params import Parameters
 from core.lab import curves
+from dashboard.lane import lanes
 from dashboard.pages.route.agent_state import agent_state
 from dashboard.pages.route.candidates import candidate_cards
-from dashboard.pages.route.charts.auction import auction
 from dashboard.pages.route.charts.posted_price import posted_price
-from dashboard.pages.route.charts.server_ranking import server_ranking
-from dashboard.pages.route.charts.tool_breakdown import tool_breakdown
-from dashboard.pages.route.charts.tool_scores import tool_scores
 from dashboard.pages.route.charts.utility_lines import utility_lines
-from dashboard.pages.route.headline import headline
 from dashboard.pages.route.refusing import refusing
-from dashboard.pages.route.tries import order_of_tries
+from dashboard.pages.route.turned import (
+    AUCTION,
+    COLUMN_PX,
+    HEADLINE,
+    SERVERS,
+    STAGES,
+    TOOLS,
+    TRIES,
+    figures,
+    lane_answers,
+    texts,
+)
 from dashboard.pages.route.why import explain, why_panel
 from dashboard.pages.route.winning_interval import winning_interval
 from dashboard.session import visitor
 from dashboard.ui.chart import chart
-from dashboard.ui.charts.stages import stages
 from dashboard.ui.labels import Labelling, labelling
+from dashboard.ui.live import live
 from dashboard.ui.query_form import QueryForm
 from dashboard.ui.text import escaped
 from dashboard.ui.token_meter import folded_meter, read_meter
 from dashboard.ui.url_state import UrlState
 
-COLUMN_PX = 472  # three candidates
 WHY = "route.why"
 
 
 def decision_body(
-    app: App, state: UrlState, query: QueryForm, parameters: Parameters, texts: Mapping[str, str], knobs: str
+    app: App,
+    state: UrlState,
+    query: QueryForm,
+    parameters: Parameters,
+    linked: Mapping[str, str],
+    knobs: str,
+    token: str,
 ) -> None:
-    """Route the query and show the decision. `texts` are what a link to it carries, `knobs` the prefix of the router's.
+    """Route the query and show the decision. `linked` are what a link to it carries, `knobs` the prefix of the router's, `token`
+    that of the page's fast lane.
 
     Raises WayfareError as the router does.
     """
@@ -52,40 +66,44 @@ def decision_body(
         parameters=parameters,
         server_hint=query.hint,
     )
-    known = labelling(app, decision)
-    headline(decision)
+    lanes.open(token, lane_answers(app, query, parameters))
+    known, html = labelling(app, decision), texts(decision)
+    live(html[HEADLINE], key=HEADLINE)
     agent_state(app, [decision], knobs)
-    _columns(known, texts, partial(explain, WHY))
+    _columns(known, html, linked, partial(explain, WHY))
     why_panel(known, WHY)
     refusing(app, decision, parameters)
     _cost_curves(decision)
     folded_meter(app, state, read_meter(state), decision)
 
 
-def _columns(known: Labelling, texts: Mapping[str, str], choose: Callable[[str], None]) -> None:
+def _columns(
+    known: Labelling, html: Mapping[str, str], linked: Mapping[str, str], choose: Callable[[str], None]
+) -> None:
     """Four columns: servers, what happened between, tools, candidates. A click calls `choose` with a name."""
     decision = known.decision
+    drawn = figures(decision)
     grid = st.grid(4, min_column_width=235, gap="xsmall")
     with grid.cell():
-        chart(server_ranking(decision, height=COLUMN_PX), key="route:servers", choose=choose)
+        chart(drawn[SERVERS], key=SERVERS, choose=choose)
     with grid.cell():
-        if decision.tries is not None:
-            order_of_tries(decision.tries, height=COLUMN_PX)
-        elif decision.economic:
-            chart(auction(decision, height=COLUMN_PX), key="route:auction", choose=choose)
+        if TRIES in html:
+            with st.container(height=COLUMN_PX, border=False):
+                live(html[TRIES], key=TRIES)
+        elif AUCTION in drawn:
+            chart(drawn[AUCTION], key=AUCTION, choose=choose)
         else:
-            _stages(decision)
+            _stages(decision, drawn[STAGES])
     with grid.cell():
-        of_tools = tool_breakdown if decision.economic else tool_scores
-        chart(of_tools(decision, height=COLUMN_PX), key="route:tools", choose=choose)
+        chart(drawn[TOOLS], key=TOOLS, choose=choose)
     with grid.cell():
-        candidate_cards(known, texts, height=COLUMN_PX)
+        candidate_cards(known, html, linked, height=COLUMN_PX)
 
 
-def _stages(decision: Decision) -> None:
+def _stages(decision: Decision, drawn: go.Figure) -> None:
     with st.container(height=COLUMN_PX, border=False, gap="xsmall"):
         st.markdown("**2 · Stages**", help="What each stage of the router let through.")
-        chart(stages(decision.stages), key="route:stages")
+        chart(drawn, key=STAGES)
         for stage in decision.stages:
             by = f" ({escaped(stage.by, 40)})" if stage.by else ""
             st.markdown(f":small[**{escaped(stage.name, 40)}**{by}: {escaped(stage.note, 240)}]")

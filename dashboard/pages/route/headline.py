@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from core.domain.decision import Decision
 from core.domain.fit import Fit
 from core.routers.presets import PRESETS
 from core.shared import units
-from dashboard.ui.text import escaped
+from dashboard.ui.live import noted
+from dashboard.ui.text import as_html
 
 Metric = tuple[str, str, str]  # label, value, help
-SENTENCE_PX = 400  # what is beside it on a wide page is below it on a narrow one
 SIGNALS = {
     "dense": "meaning",
     "profile": "its server",
@@ -21,20 +19,21 @@ SIGNALS = {
 }
 
 
-def headline(decision: Decision) -> None:
-    """The winner in a sentence, and its metrics; why there is none where there is none."""
+def headline(decision: Decision) -> str:
+    """HTML: the winner in a sentence, and its metrics; why there is none where there is none."""
     winner = decision.winner
     if winner is None:
-        st.warning(escaped(decision.reason, 600), icon=":material/block:")
-        return
-    preset = f" :gray-badge[{PRESETS[decision.preset].title}]" if decision.preset else ""
-    row = st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="medium")
-    row.container(width=SENTENCE_PX, gap=None).markdown(
-        f":violet[★] **{escaped(winner.tool, 90)}**{preset}  \n:small[{escaped(decision.reason, 300)}]"
+        return f'<div class="wayfare-notice" role="status">⊘ {as_html(decision.reason, 600)}</div>'
+    preset = f' <span class="wayfare-badge">{as_html(PRESETS[decision.preset].title)}</span>' if decision.preset else ""
+    metrics = "".join(
+        f'<div class="wayfare-metric"><dt>{noted(label, help_text)}</dt><dd>{as_html(value)}</dd></div>'
+        for label, value, help_text in _metrics(decision)
     )
-    metrics = row.container(horizontal=True, width="content", gap="medium")
-    for label, value, help_text in _metrics(decision):
-        metrics.metric(label, value, help=help_text, width="content")
+    return (
+        f'<div class="wayfare-headline"><div class="wayfare-winner"><span class="wayfare-star">★</span> '
+        f"<strong>{as_html(winner.tool, 90)}</strong>{preset}<small>{as_html(decision.reason, 300)}</small></div>"
+        f'<dl class="wayfare-metrics">{metrics}</dl></div>'
+    )
 
 
 def _metrics(decision: Decision) -> list[Metric]:

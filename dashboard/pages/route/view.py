@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import secrets
+
 import streamlit as st
 
 from core.app import App
 from core.routers.tool_attention import STATE
 from core.shared.errors import WayfareError
+from dashboard.lane import PATH as LANE_PATH
+from dashboard.pages.route.candidates import ACTIONS
 from dashboard.pages.route.decision import decision_body
 from dashboard.pages.route.home import home
 from dashboard.pages.route.plan import plan_body, plan_choice, start_plan
+from dashboard.pages.route.turned import HEADLINE
 from dashboard.session import current_app, first_catalog
 from dashboard.ui.index_progress import show_preparing
-from dashboard.ui.knobs import knob_panel, read_knobs, reset_knobs, start_knobs
+from dashboard.ui.knobs import LaneLink, knob_panel, read_knobs, reset_knobs, start_knobs
 from dashboard.ui.planner_usage import planner_usage
 from dashboard.ui.preset_choice import preset_choice
 from dashboard.ui.query_form import QueryForm, query_row
@@ -20,7 +25,7 @@ from dashboard.ui.text import escaped
 from dashboard.ui.token_meter import read_meter, start_meter
 from dashboard.ui.url_state import UrlState
 
-RESULT = "route:result"
+RESULT, PRESET, TOKEN = "route:result", "route:preset", "route:token"
 
 
 def page() -> None:
@@ -37,8 +42,9 @@ def page() -> None:
         st.button(
             "Reset all knobs", icon=":material/restart_alt:", on_click=reset_knobs, args=(defaults, prefix), width="stretch",
         )  # fmt: skip
-        preset_choice(defaults, prefix)
-        knob_panel(defaults, prefix, RESULT, elsewhere={STATE})
+        st.fragment(preset_choice, key=PRESET)(defaults, prefix)
+        lane = LaneLink(LANE_PATH, lane_token(), HEADLINE, f'[class*="st-key-{ACTIONS.replace(":", "-")}"]')
+        knob_panel(defaults, prefix, (RESULT, PRESET), elsewhere={STATE}, lane=lane)
     _result(app, state, query)
 
 
@@ -46,21 +52,26 @@ def page() -> None:
 def _result(app: App, state: UrlState, query: QueryForm) -> None:
     """What is redrawn when a knob moves: everything below the query."""
     parameters = read_knobs(app.routing.parameters(query.router), knob_prefix(query))
-    texts = {**query.texts(first_catalog()), **{name: str(value) for name, value in parameters.changed().items()}}
+    linked = {**query.texts(first_catalog()), **{name: str(value) for name, value in parameters.changed().items()}}
     planner = plan_choice(app, state, query.subtask) if query.subtask else ""
-    state.end({**texts, **read_meter(state).texts(), "plan": planner})
+    state.end({**linked, **read_meter(state).texts(), "plan": planner})
     if not query.subtask:
         home(app, state, query.catalog)
         return
     try:
         show_preparing(app, query.catalog, decides=True)
         if planner:
-            plan_body(app, query, parameters, planner, texts, knob_prefix(query))
+            plan_body(app, query, parameters, planner, linked, knob_prefix(query))
         else:
-            decision_body(app, state, query, parameters, texts, knob_prefix(query))
+            decision_body(app, state, query, parameters, linked, knob_prefix(query), lane_token())
         planner_usage(app)
     except WayfareError as error:
         st.error(escaped(str(error)), icon=":material/error:")
+
+
+def lane_token() -> str:
+    """What this visitor's page proves itself with to the fast lane; nobody else has it."""
+    return str(st.session_state.setdefault(TOKEN, secrets.token_urlsafe(32)))
 
 
 def knob_prefix(query: QueryForm) -> str:

@@ -1,0 +1,142 @@
+// One knob: its row of the panel, and how it is read, shown and turned.
+
+function control(spec, panel) {
+  const id = `wayfare-knob-${panel.data.prefix}-${spec.name}`.replace(/[^\w-]/g, "-");
+  const dot = element("span", { className: "wayfare-dot", textContent: "●", hidden: true });
+  const name = element("label", { htmlFor: id }, spec.title, " ", dot);
+  const help = element("button", { type: "button", className: "wayfare-help", textContent: "?" });
+  help.setAttribute("aria-label", `What is ${spec.title}?`);
+  help.dataset.help = spec.help;
+  const head = element("div", { className: "wayfare-knob-head" }, element("div", {}, name, help));
+  const fault = element("div", { className: "wayfare-fault", role: "alert" });
+  const row = element("div", { className: `wayfare-knob wayfare-${spec.kind}` }, head);
+  row.dataset.knob = spec.name;
+  const kind = { slider, optional: limit, switch: toggle, choice, text }[spec.kind];
+  const made = kind(spec, panel, id, head, row);
+  row.append(fault);
+  return {
+    row,
+    readOut() {},
+    ...made,
+    mark: (differs) => (dot.hidden = !differs),
+    fault: (sentence) => (fault.textContent = sentence),
+  };
+}
+
+// A slider with a field for typing; the value is always a multiple of the step, unless a link brought another.
+function slider(spec, panel, id, head, row) {
+  const range = element("input", { type: "range", id, min: spec.low, max: spec.high, step: "any" });
+  range.setAttribute("aria-label", spec.title);
+  const field = numberField(spec, `${spec.title}: type a value`);
+  const track = element("div", { className: "wayfare-track" }, element("div", { className: "wayfare-strip" }), range);
+  head.append(field, element("span", { className: "wayfare-unit", textContent: spec.unit }));
+  row.append(track);
+  const say = (value, winner = "") =>
+    range.setAttribute("aria-valuetext", `${value} ${spec.unit}${winner && `, ${winner} wins`}`.trim());
+  const show = (value) => {
+    range.value = value;
+    if (document.activeElement !== field || Number(field.value) !== value) field.value = value;
+    say(value);
+    strips.point(row, spec, value);
+  };
+  const turn = (value) => {
+    const next = snapped(spec, value);
+    const moved = next !== shown();
+    show(next);
+    if (moved) panel.turn(spec.name, next);
+  };
+  const shown = () => panel.values()[spec.name];
+  range.addEventListener("pointerdown", () => panel.hold(true));
+  for (const end of ["pointerup", "pointercancel", "change"]) range.addEventListener(end, () => panel.held && panel.hold(false));
+  range.addEventListener("input", () => turn(range.valueAsNumber));
+  range.addEventListener("keydown", (event) => {
+    const next = keyed(event, spec, Number(shown()));
+    if (next === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    panel.held = true;
+    turn(next);
+  });
+  range.addEventListener("keyup", () => panel.held && panel.hold(false));
+  range.addEventListener("blur", () => panel.held && panel.hold(false));
+  typed(field, spec, panel, show);
+  return { show, readOut: (winner) => say(shown(), winner) };
+}
+
+function keyed({ key }, { low, high, step }, value) {
+  const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10 }[key];
+  return by ? value + by * step : { Home: low, End: high }[key];
+}
+
+function snapped({ low, high, step, digits }, value) {
+  const on = low + Math.round((value - low) / step) * step;
+  return Number(Math.min(high, Math.max(low, on)).toFixed(digits));
+}
+
+function numberField(spec, label) {
+  const field = element("input", { type: "number", className: "wayfare-typed", min: spec.low, max: spec.high, step: "any" });
+  field.setAttribute("aria-label", label);
+  return field;
+}
+
+function typed(field, spec, panel, show) {
+  const value = () => (field.value === "" && !field.validity.badInput ? null : field.valueAsNumber);
+  const wrong = (v) => {
+    if (v === null) return spec.kind === "optional" ? "" : "Type a number.";
+    const fits = v >= spec.low && v <= spec.high && (!spec.whole || Number.isInteger(v));
+    return fits ? "" : `Give a ${spec.whole ? "whole " : ""}number from ${spec.low} to ${spec.high}.`;
+  };
+  field.addEventListener("input", () => {
+    const sentence = wrong(value());
+    panel.latest = spec.name;
+    panel.say(sentence);
+    if (sentence) return;
+    show(value());
+    panel.turn(spec.name, value(), TYPING_MS);
+  });
+  field.addEventListener("change", () => {
+    if (wrong(value())) show(panel.values()[spec.name]);
+    else panel.settle();
+    panel.say("");
+  });
+}
+
+// A number that may be off.
+function limit(spec, panel, id, head, row) {
+  const field = Object.assign(numberField(spec, spec.title), { id, placeholder: "off" });
+  head.append(field, element("span", { className: "wayfare-unit", textContent: spec.unit }));
+  row.append(element("div", { className: "wayfare-track" }, element("div", { className: "wayfare-strip" })));
+  const show = (value) => {
+    if (document.activeElement !== field || (value ?? "") !== (field.value === "" ? "" : Number(field.value))) {
+      field.value = value === null ? "" : value.toFixed(spec.digits);
+    }
+    strips.point(row, spec, value);
+  };
+  typed(field, spec, panel, show);
+  return { show };
+}
+
+function toggle(spec, panel, id, head) {
+  const box = element("input", { type: "checkbox", id, role: "switch" });
+  box.setAttribute("aria-label", spec.title);
+  head.prepend(box);
+  box.addEventListener("change", () => panel.turn(spec.name, box.checked));
+  return { show: (value) => (box.checked = value) };
+}
+
+function choice(spec, panel, id, head, row) {
+  const options = spec.choices.map((one) => element("option", { value: one, textContent: one }));
+  const list = element("select", { id }, ...options);
+  row.append(list);
+  list.addEventListener("change", () => panel.turn(spec.name, list.value));
+  return { show: (value) => (list.value = value) };
+}
+
+function text(spec, panel, id, head, row) {
+  const field = element("input", { type: "text", id, maxLength: spec.longest });
+  row.append(field);
+  field.addEventListener("change", () => {
+    panel.turn(spec.name, field.value);
+    panel.settle();
+  });
+  return { show: (value) => document.activeElement !== field && (field.value = value) };
+}

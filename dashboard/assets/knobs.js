@@ -1,0 +1,140 @@
+// The knobs: sliders, fields and switches by group. A turned knob shows at once, asks the fast lane, and after a quiet moment
+// is handed to the page host, which stores it. `control` makes one knob; `Lane` asks.
+
+const panels = new Map(); // by the element that they stand in
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const host = parentElement.querySelector(".wayfare-knobs");
+  const panel = panels.get(host) ?? new Panel(host);
+  panels.set(host, panel);
+  panel.send = (said) => setTriggerValue("turned", said);
+  panel.take(data);
+  return () => host.isConnected || panels.delete(host);
+}
+
+class Panel {
+  constructor(host) {
+    this.host = host;
+    this.controls = new Map(); // by name
+    this.turned = new Map(); // values that the page host was not told yet
+    this.sent = new Map(); // those that it was told, and has not confirmed
+    this.count = 0; // of what was sent
+    this.held = false; // a key or the pointer is down
+    this.lane = new Lane(this);
+  }
+
+  // What the page host says: the knobs that there are, their values, and how many messages it has heard.
+  take(data) {
+    const shape = JSON.stringify(data.groups);
+    this.data = data;
+    if (shape !== this.shape) this.build(data.groups);
+    this.shape = shape;
+    this.count = Math.max(this.count, data.heard);
+    if (data.heard >= this.count) this.sent.clear();
+    this.lane.epoch += 1;
+    for (const [name, control] of this.controls) {
+      control.show(this.turned.get(name) ?? this.sent.get(name) ?? data.values[name] ?? null);
+    }
+    this.mark();
+    this.say(data.said);
+    if (!this.turned.size && !this.sent.size) ahead(false, data.waits);
+    strips.refresh(this);
+  }
+
+  build(groups) {
+    this.controls.clear();
+    this.status = element("div", { className: "wayfare-unseen", role: "status" });
+    const folds = groups.map((group) => {
+      const fold = element("details", { className: "wayfare-group", open: group.open });
+      fold.dataset.group = group.name;
+      fold.append(element("summary", { textContent: group.title }));
+      for (const part of group.parts) {
+        if (part.title) fold.append(element("div", { className: "wayfare-part-title", textContent: part.title }));
+        for (const spec of part.knobs) {
+          const made = control(spec, this);
+          this.controls.set(spec.name, made);
+          fold.append(made.row);
+        }
+      }
+      return fold;
+    });
+    this.host.replaceChildren(...folds, this.status);
+  }
+
+  // The values of all knobs as they stand; a number that cannot be one is left as the page host has it.
+  values() {
+    return { ...this.data.values, ...Object.fromEntries(this.sent), ...Object.fromEntries(this.turned) };
+  }
+
+  // A knob was moved. `wait`: how long it must be quiet before the page host is told.
+  turn(name, value, wait = QUIET_MS) {
+    if (!this.turned.size) this.lane.lost = false;
+    this.turned.set(name, value);
+    this.latest = name;
+    this.mark();
+    if (this.lane.open) {
+      ahead(true, this.data.waits);
+      this.lane.ask();
+      this.settleAfter(wait);
+    } else if (!this.held) this.settle();
+  }
+
+  // Where the lane is lost, the knob acts as soon as it is let go.
+  laneLost() {
+    ahead(false, this.data.waits);
+    if (!this.held) this.settle();
+  }
+
+  hold(isHeld) {
+    this.held = isHeld;
+    if (!isHeld && this.turned.size) this.lane.open ? this.settleAfter(QUIET_MS) : this.settle();
+  }
+
+  settleAfter(wait) {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.held || this.settle(), wait);
+  }
+
+  settle() {
+    clearTimeout(this.timer);
+    if (!this.turned.size) return;
+    const values = Object.fromEntries(this.turned);
+    for (const [name, value] of this.turned) this.sent.set(name, value);
+    this.turned.clear();
+    this.count += 1;
+    this.send({ count: this.count, values });
+  }
+
+  // Which knobs differ from their defaults, and how many of each group.
+  mark() {
+    const values = this.values();
+    for (const group of this.data.groups) {
+      let changed = 0;
+      for (const spec of group.parts.flatMap((part) => part.knobs)) {
+        const differs = values[spec.name] !== spec.default;
+        this.controls.get(spec.name).mark(differs);
+        changed += differs;
+      }
+      const summary = this.host.querySelector(`[data-group="${group.name}"] > summary`);
+      summary.textContent = group.title;
+      if (changed) summary.append(element("span", { className: "wayfare-changed", textContent: ` · ${changed} changed` }));
+    }
+  }
+
+  // One sentence about the knob that was turned last; "" for none.
+  say(sentence) {
+    for (const [name, each] of this.controls) each.fault(sentence && name === this.latest ? sentence : "");
+  }
+
+  winnerIs(tool) {
+    if (this.latest) this.controls.get(this.latest)?.readOut(tool);
+    if (tool !== this.winner) this.status.textContent = tool ? `${tool} wins` : "Nothing wins";
+    this.winner = tool;
+  }
+}
+
+function element(tag, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}

@@ -1,0 +1,82 @@
+// The fast lane: what the console answers for the values of the knobs is put into the page at once. One request is in
+// flight; of what was wished meanwhile the newest counts. Where it cannot be had, a knob acts when it is let go.
+
+const QUIET_MS = 300;
+const TYPING_MS = 1200; // "0." is on the way to "0.3"
+const LIMIT_MS = 5000;
+
+class Lane {
+  constructor(panel) {
+    this.panel = panel;
+    this.inFlight = false;
+    this.wished = false;
+    this.lost = false; // until the next gesture
+    this.epoch = 0; // answers to what was asked before the page host said otherwise do not count
+  }
+
+  // Whether the page shows something that this lane can draw.
+  get open() {
+    const { token, shows } = this.panel.data;
+    return Boolean(token && shows && !this.lost && partBox(shows));
+  }
+
+  async ask() {
+    this.wished = true;
+    if (this.inFlight) return;
+    this.inFlight = true;
+    try {
+      let drawn;
+      while (this.wished) {
+        this.wished = false;
+        const epoch = this.epoch;
+        const answer = await this.fetched("decision");
+        if (epoch !== this.epoch) continue;
+        await drawn;
+        drawn = this.drawn(answer);
+        await drawn;
+      }
+    } catch (error) {
+      console.info("The fast lane is lost; the knob acts when it is let go.", error);
+      this.lost = true;
+      this.panel.laneLost();
+    } finally {
+      this.inFlight = false;
+    }
+  }
+
+  async fetched(kind) {
+    const { token, at } = this.panel.data;
+    const response = await fetch(at, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ token, kind, values: this.panel.values() }),
+      signal: AbortSignal.timeout(LIMIT_MS),
+    });
+    const answer = await response.json();
+    if (!response.ok && response.status !== 422) throw new Error(answer.error);
+    return answer;
+  }
+
+  // All parts of one answer in one frame; then the browser shows it, and hears what was moved meanwhile.
+  async drawn(answer) {
+    this.panel.say(answer.error ?? "");
+    if (answer.error) return;
+    for (const box of document.querySelectorAll("[data-part]")) {
+      const part = answer.parts[box.dataset.part] ?? (isCard(box) ? "" : undefined);
+      if (part !== undefined) box.dispatchEvent(new CustomEvent("wayfare-part", { detail: part }));
+    }
+    this.panel.winnerIs(answer.winner);
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+}
+
+const partBox = (key) => document.querySelector(`[data-part="${key}"]`);
+const isCard = (box) => box.dataset.part.includes(":card:"); // there may be fewer candidates now
+
+// What acts on the decision before waits until the one that is seen is the one that is stored.
+function ahead(isAhead, selector) {
+  for (const box of selector ? document.querySelectorAll(selector) : []) {
+    box.inert = isAhead;
+    box.classList.toggle("wayfare-ahead", isAhead);
+  }
+}

@@ -1,0 +1,73 @@
+"""What of a decision is drawn in place while a knob is turned, by the fast lane: the same functions as the page's own.
+
+A part's key is that of its element on the page; its value is HTML, or a figure as JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import plotly.graph_objects as go
+
+from core.app import App
+from core.domain.decision import Decision
+from core.domain.params import Parameters
+from dashboard.lane import Answer, Values
+from dashboard.pages.route.candidates import card, card_key
+from dashboard.pages.route.charts.auction import auction
+from dashboard.pages.route.charts.server_ranking import server_ranking
+from dashboard.pages.route.charts.tool_breakdown import tool_breakdown
+from dashboard.pages.route.charts.tool_scores import tool_scores
+from dashboard.pages.route.headline import headline
+from dashboard.pages.route.tries import order_of_tries
+from dashboard.ui.chart import figure_json
+from dashboard.ui.charts.stages import stages
+from dashboard.ui.query_form import QueryForm
+
+COLUMN_PX = 472  # three candidates
+HEADLINE, SERVERS, AUCTION, TRIES, STAGES, TOOLS = (
+    f"route:{name}" for name in ("headline", "servers", "auction", "tries", "stages", "tools")
+)
+
+
+def figures(decision: Decision) -> dict[str, go.Figure]:
+    """The charts of the three steps, left to right, by key; the order of tries is no chart."""
+    middle = (
+        {}
+        if decision.tries is not None
+        else {AUCTION: auction(decision, height=COLUMN_PX)}
+        if decision.economic
+        else {STAGES: stages(decision.stages)}
+    )
+    of_tools = tool_breakdown if decision.economic else tool_scores
+    return {
+        SERVERS: server_ranking(decision, height=COLUMN_PX),
+        **middle,
+        TOOLS: of_tools(decision, height=COLUMN_PX),
+    }
+
+
+def texts(decision: Decision) -> dict[str, str]:
+    """HTML by key: the headline, the order of tries, and a card for each candidate."""
+    return {
+        HEADLINE: headline(decision),
+        **({} if decision.tries is None else {TRIES: order_of_tries(decision.tries)}),
+        **{card_key(place): card(decision, row) for place, row in enumerate(decision.candidates)},
+    }
+
+
+def lane_answers(app: App, query: QueryForm, parameters: Parameters) -> Mapping[str, Answer]:
+    """What the page of this query may ask for; `parameters` has the values of what is no knob of the panel."""
+
+    def decision(values: Values) -> Mapping[str, object]:
+        made = app.routing.preview(
+            query.subtask,
+            catalog=query.catalog,
+            router=query.router,
+            parameters=parameters.replaced(values),
+            server_hint=query.hint,
+        )
+        drawn = {key: figure_json(figure) for key, figure in figures(made).items()}
+        return {"parts": {**texts(made), **drawn}, "winner": made.winner.tool if made.winner else ""}
+
+    return {"decision": decision}

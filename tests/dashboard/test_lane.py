@@ -1,0 +1,124 @@
+"""The fast lane: who may ask, what is too much, and that it says what the page says, and stores nothing."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+
+import pytest
+from starlette.testclient import TestClient
+
+from core.app import App
+from core.shared.errors import ParameterError
+from dashboard.lane import LIMIT_BYTES, PATH, lanes
+from dashboard.pages.route.view import TOKEN
+from tests.dashboard.harness import app_with, charts, knob_panel_of, live_of, open_page, turn
+
+OWN = {"host": "127.0.0.1:8501", "origin": "http://127.0.0.1:8501", "content-type": "application/json"}
+CATALOG = {
+    "servers": [
+        {"name": "files", "tools": [{"name": "read", "description": "Reads a file.", "price_usd": 0.001}]},
+        {"name": "mail", "tools": [{"name": "<b>send</b>", "description": "Sends a file."}]},
+    ]
+}
+KNOBS = "route.knob.ehrr"
+
+app = app_with({"small": CATALOG})
+visit = partial(open_page, "route", q="read a file", catalog="small")
+
+
+@pytest.fixture
+def token() -> str:
+    """Of a lane that repeats what it is told, and refuses or breaks on request."""
+
+    def echo(values):
+        if "refuse" in values:
+            raise ParameterError("alpha = <b>\u202e is not a number; give a number.")
+        return {"said": values["break"] if "break" in values else dict(values)}
+
+    lanes.open("a token", {"decision": echo})
+    return "a token"
+
+
+def asked(body: object, **headers: str) -> tuple[int, dict[str, object]]:
+    """Status and answer of one request from this machine."""
+    from dashboard.app import app as served
+
+    client = TestClient(served, base_url="http://127.0.0.1:8501", client=("127.0.0.1", 5))
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    answer = client.post(PATH, content=content, headers={**OWN, **headers})
+    return answer.status_code, answer.json()
+
+
+def request(token: str, **values: object) -> dict[str, object]:
+    return {"token": token, "kind": "decision", "values": values}
+
+
+def test_the_page_that_has_the_token_is_answered(token: str) -> None:
+    assert asked(request(token, alpha=1)) == (200, {"said": {"alpha": 1}})
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "status", "said"),
+    [
+        (request("another"), {}, 404, "reload it"),
+        ({"token": "a token", "kind": "store", "values": {}}, {}, 404, "reload it"),
+        (request("a token"), {"origin": "https://evil.example"}, 403, "Pages of 'https://evil.example' may not"),
+        (request("a token"), {"host": "evil.example:8501"}, 403, "The host 'evil.example:8501' is not one"),
+        (request("a token"), {"content-type": "text/plain"}, 415, "application/json"),
+        (b" " * (LIMIT_BYTES + 1), {}, 413, "65,536 bytes"),
+        (b"{", {}, 400, "not JSON"),
+        (b"[" * 50_000, {}, 400, "not JSON"),
+        ([1], {}, 400, "The body is not {"),
+        ({"token": ["a token"], "kind": "decision", "values": {}}, {}, 400, "The body is not {"),
+        (request("a token", refuse=1), {}, 422, "alpha = <b>⟨U+202E⟩ is not a number; give a number."),
+        (request("a token", **{"break": float("inf")}), {}, 500, "let it go"),
+    ],
+)
+def test_what_cannot_be_answered_is_one_sentence(token: str, body, headers, status, said) -> None:
+    found, answer = asked(body, **headers)
+    assert found == status
+    assert list(answer) == ["error"]
+    assert said in answer["error"]
+    assert "Traceback" not in answer["error"]
+
+
+def test_it_draws_what_the_page_draws_and_stores_only_what_is_settled_on(app: App) -> None:
+    page = visit()
+    panel = knob_panel_of(page)
+    assert panel["token"] == page.session_state[TOKEN]
+    status, answer = asked(request(panel["token"], **{**panel["values"], "alpha_t": 0.03}))
+    assert status == 200
+    app.store.events.flush()
+    assert app.store.activity.decision_count() == 1  # the one of the visit
+
+    settled = turn(page, KNOBS, alpha_t=0.03)
+    app.store.events.flush()
+    assert app.store.activity.decision_count() == 2
+    parts = {**live_of(settled), **{f"route:{name}": None for name in ("servers", "auction", "tools")}}
+    assert set(answer["parts"]) == set(parts)
+    assert {key: answer["parts"][key] for key in live_of(settled)} == live_of(settled)
+    drawn = [json.loads(answer["parts"][f"route:{name}"]) for name in ("servers", "auction", "tools")]
+    assert drawn == charts(settled)[:3]
+    assert answer["winner"] == "files::read"
+    assert "&lt;b&gt;send" in json.dumps(answer)
+    assert "<b>send" not in json.dumps(answer)
+
+
+def test_every_visitor_has_a_token_of_his_own_and_keeps_it() -> None:
+    first, second = visit(), visit()
+    before = knob_panel_of(first)["token"]
+    assert len(before) > 40
+    assert knob_panel_of(turn(first, KNOBS, n=1))["token"] == before
+    assert knob_panel_of(second)["token"] != before
+
+
+def test_a_value_that_does_not_fit_is_the_sentence_of_the_parameter() -> None:
+    panel = knob_panel_of(visit())
+    status, answer = asked(request(panel["token"], alpha_t=99))
+    assert (status, answer) == (
+        422,
+        {"error": "alpha_t = 99.0 is outside 0.0 to 2.0; choose a value within that range."},
+    )
+    status, answer = asked(request(panel["token"], alpha_z=1))
+    assert (status, answer["error"][:33]) == (422, "There is no parameter 'alpha_z'; ")
