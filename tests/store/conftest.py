@@ -13,6 +13,7 @@ import pytest
 
 from core.domain.events import DecisionEvent, OutcomeEvent, Override, ParameterEvent, StatisticsEvent
 from core.domain.feedback import Label
+from core.domain.judgment import Judgment
 from core.store import Store
 
 T0 = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
@@ -53,6 +54,7 @@ OUTCOME = OutcomeEvent("o", T0, None, "demo", "files", "read", "ok", 0.5, None, 
 STATISTICS = StatisticsEvent(T0, "o0", "demo", "files", "read", 0.9, 0.01, 0.05, 1.2, 0.3, 0.95, 0.5, 7, 3)
 PARAMETER = ParameterEvent(T0, "ehrr", "k", "5", "6", "console")
 LABEL = Label("l", T0, "demo", "read a file", "", "files::read", True, "ann", "console", None)
+JUDGMENT = Judgment(T0, "demo", "trip", "read a file", "", "files::read", 2, "ann", "it reads", "console")
 OVERRIDE = Override("demo", "files", "read", "price_usd", 0.004, T0)
 
 
@@ -66,6 +68,7 @@ def make() -> SimpleNamespace:
         parameter=maker(PARAMETER),
         override=maker(OVERRIDE),
         label=maker(LABEL),
+        judgment=maker(JUDGMENT),
     )
 
 

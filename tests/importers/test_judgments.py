@@ -1,0 +1,99 @@
+"""Judgments in files: what goes out comes in as it was, and a fault is one sentence with its line."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.domain.judgment import GRADES, AskedQuery, Judgment
+from core.importers.checks import clean_text
+from core.importers.judgments import csv_text, json_lines_text, read_judgments
+from core.importers.reading import BrokenDocumentError
+from core.importers.trec import qrels_text
+
+visible = st.characters(
+    codec="utf-8",
+    exclude_categories=("Cc", "Cs", "Zl", "Zp"),
+    exclude_characters="\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff",
+)
+words = st.text(visible, min_size=1, max_size=12)
+queries = st.builds(AskedQuery, words.map(str.strip).filter(bool), words.map(str.strip))
+tools = st.tuples(words.filter(lambda name: ":" not in name), words).map("::".join)
+notes = st.text(st.characters(codec="utf-8"), max_size=30).map(lambda text: clean_text(text)[0].strip())
+judges = words.map(lambda text: " ".join(text.split())).filter(bool)
+times = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))
+judgments = st.lists(
+    st.builds(
+        lambda query, tool, grade, judge, note, at: Judgment(at, "c", "s", *query, tool, grade, judge, note, "file"),
+        queries, tools, st.sampled_from(GRADES), judges, notes, times,
+    ),
+    min_size=1, max_size=6, unique_by=lambda one: (one.query, one.tool, one.judge),
+)  # fmt: skip
+LINE = '{"subtask": "read", "tool": "f::r", "grade": 2, "judge": "ann"}'
+
+
+@pytest.mark.parametrize("write", [json_lines_text, csv_text])
+@given(given=judgments)
+def test_every_judgment_comes_back_as_it_was(write: object, given: list[Judgment]) -> None:
+    read = read_judgments(write(given).encode(), source="x")  # type: ignore[operator]
+    assert [(one.query, one.tool, one.grade, one.judge, one.note, one.at) for one in read] == [
+        (one.query, one.tool, one.grade, one.judge, one.note, one.at) for one in given
+    ]
+
+
+@given(
+    st.dictionaries(
+        queries, st.dictionaries(tools, st.sampled_from(GRADES), min_size=1, max_size=4), min_size=1, max_size=4
+    )
+)
+def test_qrels_come_back_under_their_queries(grades: dict[AskedQuery, dict[str, int]]) -> None:
+    text = qrels_text({query.id: found for query, found in grades.items()})
+    read = read_judgments(text, source="x", judge="ann", queries={query.id: query for query in grades})
+    back: dict[AskedQuery, dict[str, int]] = {}
+    for one in read:
+        back.setdefault(one.query, {})[one.tool] = one.grade
+    assert back == grades
+    assert all(len(line.split()) == 4 for line in text.splitlines())
+
+
+def test_a_spreadsheet_runs_nothing_of_a_csv_file() -> None:
+    one = Judgment(datetime(2026, 3, 1, tzinfo=UTC), "c", "s", "=1+1", "", "@f::r", 1, "-ann", "+note", "file")
+    assert "'=1+1,,'@f::r,1,'-ann,'+note" in csv_text([one])
+
+
+def test_a_file_of_another_program_needs_few_columns_in_any_order() -> None:
+    (one,) = read_judgments("Grade;x,Tool,grade,subtask\n.,f::r,3,read\n", source="x.csv", judge="bob")
+    assert (one.query, one.tool, one.grade, one.judge, one.at) == (AskedQuery("read"), "f::r", 3, "bob", None)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "j: it holds no judgment; give one a line."),
+        ('{"subtask": "read", "tool": "f::r", "grade": 2}', "j: it does not name its judges; say whose judgments they are."),
+        (LINE + '\n{"tool": "f::r", "grade": 2}', "j: line 2: subtask is missing; say what was to be done."),
+        (LINE.replace("f::r", "f"), "j: line 1: tool is not of the form server::tool; write it so."),
+        (LINE.replace("2", "4"), 'j: line 1: grade is "4"; give 0, 1, 2 or 3.'),
+        (LINE.replace("2", "true"), 'j: line 1: grade is "True"; give 0, 1, 2 or 3.'),
+        (LINE.replace(', "grade": 2', ""), "j: line 1: grade is missing; give 0, 1, 2 or 3."),
+        (LINE.replace('"ann"', '"ann", "at": "noon"'), "j: line 1: at is not a time with a zone; write for example"),
+        (LINE.replace('"ann"', '"ann", "note": "' + "x" * 2001 + '"'), "note has 2,001 characters; use at most 2,000."),
+        (LINE.replace("ann", "a" * 81), "judge has 81 characters; use at most 80."),
+        (f"{LINE}\n\n{LINE}", "j: line 3: it judges the tool of line 1 for the same sub-task again; keep one of them."),
+        (f"{LINE}\n{{", "j: line 2, column 2 is not JSON; give one JSON object a line."),
+        ("subtask,tool,grade\nread,f::r", "j: line 2: it has 2 fields, the first line 3; give as many."),
+        ("subtask,tool,grade\nread,f::r,good", 'j: line 2: grade is "good"; give 0, 1, 2 or 3.'),
+        ("q1 0 f::r 1\nq2 0 f::r 1", 'j: line 2: query "q2" is not known; give the tasks that have this id.'),
+        ("q1 0 f::r -1", 'j: line 1: grade is "-1"; give 0, 1, 2 or 3.'),
+        ("q1 0 f::r", "j: line 1: it is neither JSON, nor CSV under a first line with tool and grade, nor qrels"),
+    ],
+)  # fmt: skip
+def test_a_fault_is_one_sentence_with_its_line(text: str, said: str) -> None:
+    whose = "ann" if text.startswith(("q", "subtask")) else ""
+    with pytest.raises(BrokenDocumentError) as error:
+        read_judgments(text, source="j", judge=whose, queries={"q1": AskedQuery("read")})
+    assert said in str(error.value)
+    assert str(error.value).endswith(".")
