@@ -13,6 +13,7 @@ from core.endpoint.base import AgentTool, Answer, Refusal, Request, Services, an
 from core.endpoint.routes import Route, route_of
 from core.services.decision_log import AGENT
 from core.services.feedback import MOST_NOTE_CHARACTERS
+from core.shared.leaks import masked
 
 REACHED = {OutcomeKind.OK.value, OutcomeKind.TOOL_ERROR.value}
 
@@ -33,7 +34,7 @@ def _label(services: Services, request: Request) -> dict[str, Any]:
         catalog=request.options.catalog,
         server_hint=route.server_hint,
         decision_id=route.id,
-        note=given.get("note", ""),
+        note=masked(given.get("note", "")),
         by=By(request.client, AGENT),
     )
     return {"route_id": route.id, "tool": tool, "useful": given["useful"]}

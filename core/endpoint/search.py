@@ -17,6 +17,7 @@ from core.endpoint.base import AgentTool, Answer, Request, Services, answer, com
 from core.endpoint.signatures import signature
 from core.routers.why import why_tool
 from core.services.decision_log import AGENT
+from core.shared.leaks import masked
 from core.shared.tokens import count_tokens
 from core.shared.untrusted_text import one_line
 
@@ -62,11 +63,11 @@ def _search(app: App, request: Request) -> dict[str, Any]:
     given, options = request.arguments, request.options
     n: int | None = given.get("n")
     decision = app.routing.route(
-        given["task"],
+        masked(given["task"]),
         catalog=options.catalog,
         router=options.router,
         parameters=options.parameters(n),
-        server_hint=given.get("server_hint", ""),
+        server_hint=masked(given.get("server_hint", "")),
         origin=AGENT,
         visitor=request.client,
         anew=True,

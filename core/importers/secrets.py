@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from core.domain.imports import Prompt
 from core.importers.entry import Entry
-from core.importers.leaks import hide_leaks, telling
+from core.shared.leaks import hide_leaks, telling
 
 _REFERENCE = re.compile(
     r"\$\{(?:env:(?P<env>[A-Za-z_]\w*)|(?P<scheme>input|secret):(?P<key>[^{}\x00-\x1f]+?)|(?P<bare>[A-Za-z_]\w*))"

@@ -11,8 +11,8 @@ from types import MappingProxyType
 
 from core.domain.catalog import Connection, Transport
 from core.shared.errors import WayfareError
+from core.shared.leaks import MASK
 
-MASK = "•••"
 SHORTEST_REDACTED = 4
 _REFERENCE = re.compile(
     r"\$\{(?:(?P<kind>env|input|secret):(?P<name>[^{}]+?)|(?P<bare>[A-Z_][A-Z0-9_]*|python))(?::-(?P<default>[^{}]*))?\}"

@@ -19,6 +19,7 @@ from core.execution.base import Progress, ToolCaller
 from core.execution.simulated import simulated_outcome
 from core.services.catalogs import CatalogService
 from core.shared.errors import UnknownNameError
+from core.shared.leaks import masked
 from core.stats.ema import Running
 from core.store import Store
 from core.virtual.launch import virtual_connection
@@ -179,7 +180,7 @@ class CallService:
                 before = None  # the catalog was removed or replaced meanwhile: the call happened all the same
             price = (before or at_start).price_usd
             outcome = replace(outcome, id=uuid.uuid4().hex, price_usd=outcome.kind.charged_usd(price))
-            event = OutcomeEvent.of(outcome, origin, client)
+            event = OutcomeEvent.of(replace(outcome, error=masked(outcome.error)), origin, client)
             if before is None:
                 self._store.events.append(event)
                 return CallReport(outcome, at_start.server, at_start.server, at_start.tool, at_start.tool)

@@ -1,20 +1,24 @@
 """Finds what looks like a secret inside arguments and addresses. When in doubt it hides: a hidden value still works.
 
 Looked for: `user:pass@` in addresses, values of flags, variables, headers, JSON fields and query parameters with a
-telling name, tokens with a known beginning, and long opaque strings.
+telling name, tokens with a known beginning, and long opaque strings. `masked` is what is stored and shown of a text that
+somebody else wrote; `hide_leaks` lets an importer keep the value and put a reference in its place.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any, cast
 
+MASK = "•••"
 Cover = Callable[[str, str], str]
 """Turns (name, value) into the value's reference."""
 
 _TELLING = ("key", "keys", "token", "tokens", "secret", "secrets", "password", "passwd", "credential", "credentials")
 _TELLING_WORDS = {"auth", "authorization", "bearer", "cookie", "dsn", "jwt", "pass", "passphrase", "pat", "pwd", "sig"}
-_PLACES = frozenset({"file", "path", "dir"})
+_NO_VALUE = frozenset({"file", "path", "dir", "error", "exception"})
 
 _WEB_USER = re.compile(r"(?i)\b(?P<head>(?:git\+)?(?:https?|ssh|wss?)://)(?P<value>[^\s/@\"']+)@")
 _OTHER_USER = re.compile(
@@ -37,11 +41,11 @@ _HEX = re.compile(r"[0-9a-fA-F-]{32,}")
 def telling(name: str) -> bool:
     """Whether a name says that its value is a secret.
 
-    >>> [telling(name) for name in ("--api-key", "accessToken", "DB_PASSWORD", "author", "--token-file", "keyword")]
+    >>> [telling(name) for name in ("--api-key", "accessToken", "DB_PASSWORD", "author", "--token-file", "KeyError")]
     [True, True, True, False, False, False]
     """
     words = re.findall(r"[a-z]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).lower())
-    if not words or words[-1] in _PLACES:
+    if not words or words[-1] in _NO_VALUE:
         return False
     return any(word.endswith(_TELLING) or word in _TELLING_WORDS for word in words)
 
@@ -55,6 +59,33 @@ def opaque(text: str) -> bool:
     if _HEX.fullmatch(text):
         return True
     return all(re.search(letters, text) for letters in ("[A-Z]", "[a-z]", "[0-9]"))
+
+
+def masked(text: str) -> str:
+    """A text with everything that looks like a secret masked.
+
+    >>> masked("sent with Authorization: Bearer abc, page=2")
+    'sent with Authorization: •••, page=2'
+    """
+    return hide_leaks("", text, lambda _name, _value: MASK)
+
+
+def masked_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any] | None) -> str:
+    """A call's arguments as JSON to be stored and shown: what the schema marks as secret, and what looks like one, is masked.
+
+    >>> masked_arguments({"pin": "1234", "n": 2}, {"properties": {"pin": {"type": "string", "format": "password"}}})
+    '{"pin": "•••", "n": 2}'
+    """
+    properties = (
+        cast("Mapping[str, Any]", found) if isinstance(found := (schema or {}).get("properties"), Mapping) else {}
+    )
+    kept = {name: MASK if _secret(properties.get(name)) else value for name, value in arguments.items()}
+    return masked(json.dumps(kept, ensure_ascii=False, default=str))
+
+
+def _secret(schema: object) -> bool:
+    known = cast("Mapping[str, Any]", schema) if isinstance(schema, Mapping) else {}
+    return known.get("format") == "password" or known.get("writeOnly") is True
 
 
 def hide_leaks(name: str, text: str, cover: Cover) -> str:
