@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from core.app import Settings, open_app
+from core.app import App, Settings, open_app
+from core.cli.opening import opened
 from core.cli.options import json_option, print_json, print_table
 from core.lab.papers.report import Kind, Report, agrees
 from core.services.papers import MODEL_TASKS, papers
@@ -42,21 +44,31 @@ from core.shared.settings import IN_MEMORY
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="Poisoned servers, JSON Lines, for Tool Attention's section 7.6.",
 )
+@click.option(
+    "--db",
+    type=click.Path(path_type=Path),
+    help="A store whose prices and labels count. [default: none, so that everybody gets the same]",
+)
 @json_option
 def papers_command(
-    chosen: tuple[str, ...], folder: Path | None, seed: int, model_tasks: int, poisoned: Path | None, as_json: bool
+    chosen: tuple[str, ...],
+    folder: Path | None,
+    seed: int,
+    model_tasks: int,
+    poisoned: Path | None,
+    db: Path | None,
+    as_json: bool,
 ) -> None:
     """Recompute what the papers print, as far as that goes without a model, and write what the Papers page shows.
 
-    Nothing of your store is read or written: catalogs and tasks are those that come with Wayfare. A few minutes on two cores. With
-    WAYFARE_LLM_MODEL set, the rows that need a model ask it.
+    Catalogs and tasks are those that come with Wayfare. A few minutes on two cores. With WAYFARE_LLM_MODEL set, the rows that need a
+    model ask it.
 
     Example: wayfare papers --paper etom
     """
-    settings = replace(Settings.from_environment(db=IN_MEMORY), encoder_difference="", reranker="")
     rows: list[tuple[str, ...]] = []
     documents: list[dict[str, object]] = []
-    with open_app(settings) as app:
+    with _app(db) as app:
         say = _elapsed()
         for paper in dict.fromkeys(chosen or papers()):
             report = app.papers.make(paper, seed=seed, model_tasks=model_tasks, poisoned=poisoned, say=say)
@@ -76,6 +88,13 @@ def papers_command(
         print_json({"papers": documents})
         return
     print_table(("paper", "exact rows that agree", "rows on our data", "rows not made", "file"), rows)
+
+
+def _app(db: Path | None) -> AbstractContextManager[App]:
+    """The console over a store; else one of which nothing is kept, with the encoders that come with Wayfare."""
+    if db is not None:
+        return opened(db)
+    return open_app(replace(Settings.from_environment(db=IN_MEMORY), encoder_difference="", reranker=""))
 
 
 def _elapsed() -> Callable[[str], None]:

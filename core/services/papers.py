@@ -60,19 +60,8 @@ class PaperService:
         it about at most `model_tasks` questions each. Raises UnknownNameError."""
         if paper not in PAPERS:
             raise UnknownNameError(f"There is no paper {paper!r}; choose one of: {', '.join(PAPERS)}.")
-        of, model = PAPERS[paper], self._planners.get("model")
-        material = Material(
-            context=self._catalogs.context,
-            tasks=self._tasks,
-            decide=self._decide,
-            world=self._world,
-            add_catalog=lambda catalog: self._catalogs.add(catalog, "for a measurement"),
-            seed=seed,
-            model=model,
-            model_tasks=model_tasks,
-            poisoned=poisoned,
-            say=say,
-        )
+        of = PAPERS[paper]
+        material = self.material(seed=seed, model_tasks=model_tasks, poisoned=poisoned, say=say)
         tables, charts = of.results(material)
         return Report(
             id=paper,
@@ -82,9 +71,31 @@ class PaperService:
             catalogs={name: self._fingerprint(name) for name in of.catalogs},
             seed=seed,
             versions={name: version(name) for name in COMPUTING},
-            model="" if model is None else model.name,
+            model="" if material.model is None else material.model.name,
             tables=tables,
             charts=charts,
+        )
+
+    def material(
+        self,
+        *,
+        seed: int = 0,
+        model_tasks: int = MODEL_TASKS,
+        poisoned: Path | None = None,
+        say: Callable[[str], None] = lambda _: None,
+    ) -> Material:
+        """What a paper is recomputed over: the console's catalogs, routers and networks."""
+        return Material(
+            context=self._catalogs.context,
+            tasks=self._tasks,
+            decide=self._decide,
+            world=self._world,
+            add_catalog=lambda catalog: self._catalogs.add(catalog, "for a measurement"),
+            seed=seed,
+            model=self._planners.get("model"),
+            model_tasks=model_tasks,
+            poisoned=poisoned,
+            say=say,
         )
 
     def write(self, report: Report, folder: Path | None = None) -> Path:

@@ -14,8 +14,10 @@ import pytest
 from core.app import App, Settings, open_app
 from core.domain.catalog import Catalog
 from core.domain.task import Task
+from core.lab.papers.poisoned import active_alone
+from core.lab.papers.tool_attention import VARIANTS, Variant
 from sample_catalog.testbeds import ATTENTION_TASKS
-from tests.benchmarks.attending import TABLE, TESTBED, Row, active_alone, decisions, exclusion, poisoned_catalog
+from tests.benchmarks.attending import TESTBED, decisions, exclusion, poisoned_catalog
 
 KEPT_OUT_PUBLISHED = 46 / 50
 EVERY = 4  # poisoned cases are taken, so that embedding them stays quick; `make bench` takes all
@@ -32,19 +34,19 @@ def tasks(app: App) -> list[Task]:
     return [task for task in app.lab.read_tasks(ATTENTION_TASKS) if task.relevant]
 
 
-def counted(app: App, tasks: list[Task], row: Row) -> tuple[float, float]:
+def counted(app: App, tasks: list[Task], row: Variant) -> tuple[float, float]:
     """Mean tokens a turn that are newly exposed, and all definitions."""
     made = decisions(app, tasks, TESTBED, row.router, **row.settings)
     return fmean(decision.exposure.exposed for decision in made), made[0].tokens["baseline"]
 
 
-@pytest.mark.parametrize("row", TABLE[:4], ids=lambda row: row.router)
+@pytest.mark.parametrize("row", VARIANTS[:4], ids=lambda row: row.router)
 def test_the_baselines_take_the_published_tokens_within_a_tenth(app, tasks, row):
     assert counted(app, tasks, row)[0] == pytest.approx(row.published, rel=0.1)
 
 
 def test_tool_attention_is_95_percent_under_full_schema(app, tasks):
-    exposed, everything = counted(app, tasks, TABLE[4])
+    exposed, everything = counted(app, tasks, VARIANTS[4])
     assert exposed <= 0.05 * everything
 
 
@@ -54,7 +56,7 @@ def test_the_pool_of_phase_1_has_the_published_size(app, tasks):
 
 
 def test_the_ablations_are_in_the_published_order(app, tasks):
-    rows = {row.name.strip(): counted(app, tasks, row)[0] for row in TABLE[4:]}
+    rows = {row.name: counted(app, tasks, row)[0] for row in VARIANTS[4:]}
     assert rows["theta = 0.15"] > rows["k = 20"] > rows["Tool Attention"] > rows["k = 5"] > rows["theta = 0.40"] > 0
     assert rows["without lazy loading"] == 0
 

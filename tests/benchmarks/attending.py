@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from statistics import fmean
 
 import numpy as np
-from numpy.typing import NDArray
 
 import sample_catalog
 from core.app import App, Settings, open_app
@@ -17,41 +15,15 @@ from core.attention.summaries import MAX_TOKENS, shortened_description
 from core.domain.catalog import Catalog, words
 from core.domain.decision import Decision
 from core.domain.task import Task
-from core.domain.trace import DROPS, KEPT, Drop
-from core.importers import read_document
 from core.importers.shipped_catalogs import SAMPLE
-from sample_catalog.testbeds import ATTENTION_TASKS, CURATED
+from core.lab.papers.poisoned import active_alone, with_strangers
+from core.lab.papers.tool_attention import VARIANTS, reach
+from sample_catalog.testbeds import ATTENTION_TASKS
 from tests.benchmarks.measuring import ROOT, report
 
 TESTBED = "attention-120"
 POISONED = ROOT / "tests" / "lint" / "data" / "poisoned.jsonl"
 LIVE = ROOT.parent / "shared" / "data" / "livemcpbench"
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the paper's table: its name, the tokens it published, and our router with its parameters."""
-
-    name: str
-    published: int
-    router: str
-    settings: dict[str, object]
-
-
-TABLE = (
-    Row("B1 full schema", 47_312, "full_catalog", {}),
-    Row("B2 static pruning", 11_865, "static_pruning", {"keep": ",".join(CURATED)}),
-    Row("B3 simple retrieval", 4_082, "simple_retrieval", {}),
-    Row("B4 CLI lazy discovery", 480, "cli_lazy", {}),
-    Row("Tool Attention", 2_368, "tool_attention", {}),
-    Row("  k = 5", 1_320, "tool_attention", {"n": 5}),
-    Row("  k = 20", 4_190, "tool_attention", {"n": 20}),
-    Row("  theta = 0.15", 3_270, "tool_attention", {"theta": 0.15}),
-    Row("  theta = 0.40", 1_480, "tool_attention", {"theta": 0.40}),
-    Row("  without lazy loading", 0, "tool_attention", {"lazy_loading": False}),
-)
-
-SHOWS_ALL = {"full_catalog", "static_pruning", "cli_lazy"}  # of the tools that they let through, beyond the candidates
 
 
 @contextmanager
@@ -70,19 +42,12 @@ def decisions(app: App, tasks: Sequence[Task], catalog: str, router: str, **sett
     ]
 
 
-def reach(made: Sequence[Decision], tasks: Sequence[Task]) -> float:
-    """The share of the labelled tools that are before the model: as definitions, or as lines of a search."""
-    shown = {DROPS.index(Drop.OUTRANKED), KEPT} if made[0].router in SHOWS_ALL else {KEPT}
-    right = [(d, d.tools.ids.index(tool)) for d, task in zip(made, tasks, strict=True) for tool in task.relevant]
-    return fmean(int(d.tools.dropped[row]) in shown for d, row in right)
-
-
 def tokens() -> None:
     """The token column of the paper's main and ablation tables, counted on the testbed with its labelled tasks."""
     with opened_app() as app:
         tasks = [task for task in app.lab.read_tasks(ATTENTION_TASKS) if task.relevant]
         print(f"newly exposed tokens a turn, {len(tasks)} tasks on {TESTBED}; in brackets the cached prefix")
-        for row in TABLE:
+        for row in VARIANTS:
             made = decisions(app, tasks, TESTBED, row.router, **row.settings)
             exposed = fmean(decision.exposure.exposed for decision in made)
             saved = 100 * (1 - exposed / made[0].tokens["baseline"])
@@ -160,18 +125,8 @@ class Exclusion:
 
 
 def poisoned_catalog(base: Catalog, every: int = 1) -> tuple[Catalog, tuple[str, ...]]:
-    """A catalog with poisoned servers among its own (one case out of `every`), and the ids of their tools.
-
-    Taken are the cases of one server: those of two show a name that imitates another.
-    """
-    cases = [json.loads(line) for line in POISONED.read_text(encoding="utf-8").splitlines()[::every]]
-    servers = [
-        server | {"name": f"stranger-{number}"}
-        for number, (server,) in enumerate(case["servers"] for case in cases if len(case["servers"]) == 1)
-    ]
-    strangers = read_document(json.dumps({"servers": servers}), source=POISONED.name).servers
-    ids = tuple(tool.id for server in strangers for tool in server.tools)
-    return Catalog(f"{base.name} with strangers", (*base.servers, *strangers)), ids
+    """A catalog with poisoned servers among its own (one case out of `every`), and the ids of their tools."""
+    return with_strangers(base, POISONED.read_text(encoding="utf-8").splitlines()[::every])
 
 
 def exclusion(app: App, base: str, tasks: Sequence[Task], router: str, *, every: int = 1) -> Exclusion:
@@ -194,16 +149,6 @@ def exclusion(app: App, base: str, tasks: Sequence[Task], router: str, *, every:
         in_pool=whole[MAX_TOKENS],
         in_short_pool=whole[20],
     )
-
-
-def active_alone(decision: Decision, strangers: Sequence[str]) -> NDArray[np.bool_]:
-    """Which strangers (P,) would be active if each were the only one: enough overlap, and fewer than k others before it."""
-    tools, k = decision.tools, int(str(decision.parameters["n"]))
-    rows = np.isin(tools.ids, strangers)
-    passed = ~np.isin(tools.dropped, [DROPS.index(Drop.BELOW_THRESHOLD), DROPS.index(Drop.GATED)])
-    others = np.sort(tools.utility[passed & ~rows])
-    before = len(others) - np.searchsorted(others, tools.utility[rows], side="right")
-    return passed[rows] & (before < k)
 
 
 def poisoning() -> None:

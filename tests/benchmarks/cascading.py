@@ -19,6 +19,8 @@ from core.domain.decision import Decision
 from core.domain.task import Task
 from core.importers.shipped_catalogs import SAMPLE
 from core.lab.levels import node_set_f1, node_set_precision, node_set_recall
+from core.lab.papers import pa_rag
+from core.lab.papers.pa_rag_published import PUBLISHED
 from core.planning.arguments import QuestionLiterals, missing_arguments
 from core.planning.base import SubQuery
 from core.planning.rules import RulesPlanner
@@ -28,26 +30,9 @@ from tests.benchmarks.levelling import Variant, asking, live_questions, opened_s
 from tests.benchmarks.measuring import percentile
 
 VARIANTS = (
-    Variant("PA-RAG", "pa_rag", {}),
-    Variant("A1 w/o hierarchy", "pa_rag", {"hierarchy": False}),
-    Variant("A2.1 simple only", "pa_rag", {"path": "simple"}),
-    Variant("A2.2 complex only", "pa_rag", {"path": "complex"}),
-    Variant("A3 w/o reranker", "pa_rag", {"reranker": "none"}),
-    Variant("B1 naive RAG", "naive_rag", {}),
-    Variant("B2 agentic RAG", "agentic_rag", {}),
+    *(Variant(name, router, dict(settings)) for name, (router, settings) in pa_rag.VARIANTS.items()),
     Variant("B2 without memory", "agentic_rag", {"memory": 0}),
-    Variant("B3 adaptive RAG", "adaptive_rag", {}),
 )
-PUBLISHED = {
-    "PA-RAG": ((88.3, 92.5, 89.6), (80.4, 85.7, 81.3)),
-    "A1 w/o hierarchy": ((87.9, 91.3, 88.3), (69.8, 82.5, 74.0)),
-    "A2.1 simple only": ((85.0, 86.3, 85.0), (77.7, 56.0, 64.1)),
-    "A2.2 complex only": ((61.2, 88.8, 67.8), (80.9, 84.4, 80.8)),
-    "A3 w/o reranker": ((82.1, 87.5, 83.8), (78.9, 82.8, 79.6)),
-    "B1 naive RAG": ((82.1, 87.5, 83.8), (68.4, 41.8, 50.2)),
-    "B2 agentic RAG": ((82.5, 85.0, 83.3), (59.4, 34.3, 42.1)),
-    "B3 adaptive RAG": ((79.2, 85.0, 81.2), (56.7, 30.8, 38.4)),
-}  # GPT-4o mini: precision, recall, F1 on its simple and its complex set
 RERANKED = (
     Variant("none", "pa_rag", {"reranker": "none"}),
     *(
@@ -91,10 +76,10 @@ def returned(decision: Decision) -> list[str]:
 def cascading() -> None:
     """Every variant over every set."""
     _table(VARIANTS)
-    for name, sets in PUBLISHED.items():
+    for name, (simple, complex_, _) in PUBLISHED[pa_rag.BACKBONE].items():
         print(
             f"{name + ', published':<28}"
-            + "".join("  P {:5.1f} R {:5.1f} F1 {:5.1f}         ".format(*s) for s in sets)
+            + "".join("  P {:5.1f} R {:5.1f} F1 {:5.1f}         ".format(*s[:3]) for s in (simple, complex_))
         )
 
 

@@ -13,18 +13,13 @@ from core.domain.decision import Decision
 from core.domain.task import Step, Task
 from core.importers.shipped_catalogs import SAMPLE
 from core.lab.levels import LEVELS, LevelRun, run_levels
+from core.lab.papers.etom import BASELINE, ORCHESTRATORS
+from core.lab.papers.etom_published import BACKBONE, PUBLISHED
 from core.routers import ROUTERS
 from core.store import Store
 from tests.benchmarks.attending import LIVE
 from tests.benchmarks.measuring import percentile
 
-BASELINE = "mcp_zero"  # latencies are normalised to it, level by level, as in the paper's table 3
-PUBLISHED = {
-    "react": (41.43, 19.76, 33.61, 6.74, 72.50),
-    "toolshed": (72.72, 51.87, 69.41, 37.45, 70.32),
-    "mcp_zero": (69.01, 43.02, 46.85, 30.42, 74.72),
-    "hybrid": (68.62, 60.20, 56.91, 26.78, 74.72),
-}  # with Qwen3-4B-Instruct, the only model that all four were run with: L1, L2, L5 exact match, L3, L4 F1
 TIMED = 100
 
 
@@ -38,7 +33,7 @@ class Variant:
 
 
 VARIANTS = (
-    *(Variant(name, name, {"refuse": True}) for name in PUBLISHED),
+    *(Variant(name, name, {"refuse": True}) for name in ORCHESTRATORS),
     Variant("toolshed, not taken apart", "toolshed", {"refuse": True, "decompose": False}),
     Variant("toolshed, no variations", "toolshed", {"refuse": True, "variations": 0}),
     Variant("toolshed, not reranked", "toolshed", {"refuse": True, "reranker": "none"}),
@@ -88,7 +83,8 @@ def levels() -> None:
         base = {run.level: run for run in _measured(store, Variant("", BASELINE, {"refuse": True}), tasks)}
         for variant in VARIANTS:
             print(_line(variant, _measured(store, variant, tasks), base) + _live(store, variant), flush=True)
-        for name, figures in PUBLISHED.items():
+        for name in ORCHESTRATORS:
+            figures = PUBLISHED[name, BACKBONE][0]
             print(f"{name + ', published':<28}" + "".join(f"{figure:>15.1f}" for figure in figures))
 
 

@@ -7,25 +7,13 @@ import time
 import numpy as np
 
 from core.app import Settings, open_app
+from core.lab.papers.netmcp import FLUCTUATING, HYBRID
 from core.lab.scenarios.measures import SETTINGS, ScenarioRun, measured
 from core.lab.scenarios.simulation import walk
 from core.services.scenarios import planned
 from tests.benchmarks.measuring import report
 
-PUBLISHED = {  # PRAG, SONAR: SSR %, AL ms, FR %; NetMCP, Tables II and III
-    "hybrid": {
-        "s3t6": ((94.2, 909, 96.3), (93.5, 22.4, 0)),
-        "s4t8": ((92.8, 895, 96.1), (92.0, 22.8, 0)),
-        "s5t10": ((91.8, 888, 96.4), (93.3, 22.4, 0)),
-        "s6t12": ((98.0, 896, 91.0), (96.5, 21.3, 0)),
-    },
-    "fluctuating": {
-        "s3t6": ((92.2, 161, 0), (93.5, 97.4, 0)),
-        "s4t8": ((92.8, 163, 0), (91.8, 23.8, 0)),
-        "s5t10": ((93.7, 161, 0), (93.2, 4.4, 0)),
-        "s6t12": ((98.8, 166, 0), (93.8, 4.0, 0)),
-    },
-}
+PUBLISHED = {"hybrid": HYBRID, "fluctuating": FLUCTUATING}
 SEEDS = 15
 QUESTIONS = 156  # each once
 
@@ -62,8 +50,8 @@ def scenarios() -> None:
                 _show(name, [of_seed[number] for of_seed in runs])
                 pair = PUBLISHED.get(name, {}).get(entry.setting.name)
                 if pair is not None and entry.router in {"prag", "sonar"}:
-                    ssr, al, fr = pair[entry.router == "sonar"]
-                    print(f"{'':<40} published: SSR {ssr} %, AL {al} ms, FR {fr} %", flush=True)
+                    ssr, _, al, *fr = pair[entry.router == "sonar"]
+                    print(f"{'':<40} published: SSR {ssr} %, AL {al} ms, FR {fr[0] if fr else 0} %", flush=True)
         asked = app.scenarios.world("ideal", steps=QUESTIONS, raw_questions=True)
         for run in app.scenarios.run(asked, planned(("rag_bm25", "rerank_rag", "prag", "sonar"))):
             _show("ideal, as asked", [run])

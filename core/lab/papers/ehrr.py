@@ -131,7 +131,7 @@ def _sums() -> Table:
         why = f"{', '.join(off)}: {rates[off[0]]} is no share of {CATEGORIES[off[0]]} tasks." if off else ""
         rows.append(
             Row(
-                f"Success rate, {model}",
+                f"{model}, success rate",
                 Kind.EXACT,
                 {"rate": pair(overall, solved / sum(CATEGORIES.values()))},
                 why=why,

@@ -22,7 +22,7 @@ FILES = {
 ORCHESTRATORS = {"react": "ReAct", "toolshed": "ToolShed", "mcp_zero": "MCP-Zero", "hybrid": "Hybrid"}
 BASELINE = "mcp_zero"
 EVERY = 4  # of the tasks, in ToolShed's eight variants
-COLUMNS = tuple(Column(level, f"{level} {'F1' if level in ('L3', 'L4') else 'EM'}", 1, "%") for level in LEVELS)
+COLUMNS = tuple(Column(level, f"{level} {'F1' if level in ('L3', 'L4') else 'EM'}", 2, "%") for level in LEVELS)
 DIFFERS = (
     "Rules do not read: they cut questions, look parts up and take the best. Chains (L3, L4) suffer most. Refusing (L5) is by thresholds that were "
     "fitted to other tasks (docs/decisions/0010-orchestrators.md)."
@@ -131,7 +131,7 @@ def _others() -> Table:
 
 
 def _ablation(material: Material, tasks: Sequence[Task]) -> Table:
-    columns = tuple(Column(level, f"{level} {'F1' if level == 'L4' else 'EM'}", 1, "%") for level in LEVELS)
+    columns = tuple(Column(level, f"{level} {'F1' if level == 'L4' else 'EM'}", 2, "%") for level in LEVELS)
     tasks, rows = tasks[::EVERY], list[Row]()
     for (k, expansions, reranked), printed in ABLATION.items():
         material.say(f"ETOM: ToolShed, k = {k}, {expansions} expansions, {reranked} reranked")

@@ -47,11 +47,11 @@ class Material:
     decide: Decide
     world: Callable[[str, int, int, bool], World]
     add_catalog: Callable[[Catalog], None]
-    seed: int = 0
-    model: Planner | None = None
-    model_tasks: int = 20
-    poisoned: Path | None = None
-    say: Callable[[str], None] = print
+    seed: int
+    model: Planner | None
+    model_tasks: int
+    poisoned: Path | None
+    say: Callable[[str], None]
 
     def asked_of_model(self, tasks: Sequence[Task]) -> list[Task]:
         """As many of the tasks as a model is asked about, spread over all of them."""

@@ -69,7 +69,7 @@ def _figures(runs: Sequence[ScenarioRun]) -> dict[str, float]:
 
 
 COLUMNS = {
-    "ssr": Column("ssr", "SSR", 1, "%"), "ee": Column("ee", "EE", 1, "%"), "al": Column("al", "AL", 1, "ms"),
+    "ssr": Column("ssr", "SSR", 1, "%"), "ee": Column("ee", "EE", 1, "%"), "al": Column("al", "AL", 2, "ms"),
     "fr": Column("fr", "FR", 1, "%"), "sl": Column("sl", "SL, measured", 1, "ms", clocked=True),
 }  # fmt: skip
 

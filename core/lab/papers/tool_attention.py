@@ -16,6 +16,7 @@ from core.lab.papers.poisoned import poisoned
 from core.lab.papers.report import Chart, Column, Kind, Link, Row, Series, Table, pair, rounded
 from core.lab.papers.thresholds import sweep, thresholds
 from core.lab.token_meter import BREAKING_POINT, Context, Counted, token_meter, utilisation
+from sample_catalog.testbeds import CURATED
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Variant:
 
 VARIANTS = (
     Variant("B1 full schema", 47_312, "full_catalog", rho=0.24),
-    Variant("B2 static pruning", 11_865, "static_pruning", rho=0.56),
+    Variant("B2 static pruning", 11_865, "static_pruning", {"keep": ",".join(CURATED)}, rho=0.56),
     Variant("B3 simple retrieval", 4_082, "simple_retrieval", rho=0.78),
     Variant("B4 CLI lazy discovery", 480, "cli_lazy", rho=0.94),
     Variant("Tool Attention", 2_368, "tool_attention"),
@@ -72,7 +73,7 @@ def results(material: Material) -> tuple[tuple[Table, ...], tuple[Chart, ...]]:
     for variant in VARIANTS:
         material.say(f"Tool Attention: {variant.name}")
         made = [material.decide(task.subtask, ATTENTION, variant.router, variant.settings) for task in tasks]
-        rows.append((variant, fmean(d.exposure.exposed for d in made), 100 * _reach(made, tasks)))
+        rows.append((variant, fmean(d.exposure.exposed for d in made), 100 * reach(made, tasks)))
         everything, cached = made[0].tokens["baseline"], made[0].exposure.cached
     tables = (
         _audits(), _testbed(material), _tokens(rows, everything), _ablation(rows, cached), _projected(), thresholds(material, TRY), poisoned(material, tasks),
@@ -80,7 +81,7 @@ def results(material: Material) -> tuple[tuple[Table, ...], tuple[Chart, ...]]:
     return tables, (_curve(rows, cached), sweep(material, TRY))
 
 
-def _reach(made: Sequence[Decision], tasks: Sequence[Task]) -> float:
+def reach(made: Sequence[Decision], tasks: Sequence[Task]) -> float:
     """The share of the labelled tools that are before the model: as definitions, or as lines of a search."""
     shown = {DROPS.index(Drop.OUTRANKED), KEPT} if made[0].router in SHOWS_ALL else {KEPT}
     right = [(d, d.tools.ids.index(tool)) for d, task in zip(made, tasks, strict=True) for tool in task.relevant]
@@ -134,7 +135,7 @@ def _tokens(rows: Sequence[tuple[Variant, float, float]], everything: int) -> Ta
             "saved": pair(rounded(100 * (1 - variant.published / TOTAL), 3), 100 * (1 - exposed / everything)),
             "rho": pair(variant.rho, utilisation(context.task_tokens, exposed, context.system_tokens)),
             "shown": pair(None, reached),
-        }, link=Link(TRY.page, TRY.query, router=variant.router)))  # fmt: skip
+        }, link=Link(TRY.page, TRY.query, router=variant.router, settings=_said(variant))))  # fmt: skip
         if variant.rho is not None:
             found.append(Row(f"{variant.name}: ρ of their tokens", Kind.EXACT, {"rho": pair(variant.rho, rho)}))
     columns = (
@@ -150,10 +151,14 @@ def _tokens(rows: Sequence[tuple[Variant, float, float]], everything: int) -> Ta
     )  # fmt: skip
 
 
+def _said(variant: Variant) -> dict[str, float | bool | str]:
+    return {name: value for name, value in variant.settings.items() if isinstance(value, bool | float | int | str)}
+
+
 def _ablation(rows: Sequence[tuple[Variant, float, float]], cached: int) -> Table:
     found = [
         Row(variant.name, Kind.OURS, {"t": pair(float(variant.published), exposed), "shown": pair(None, reached)},
-            link=Link(TRY.page, TRY.query, router="tool_attention", settings={k: v for k, v in variant.settings.items() if isinstance(v, int | float)}))
+            link=Link(TRY.page, TRY.query, router="tool_attention", settings=_said(variant)))
         for variant, exposed, reached in rows[4:]
     ]  # fmt: skip
     found.append(Row("phase 1, all summaries", Kind.OURS, {"t": pair(4820.0, float(cached))}))

@@ -57,7 +57,7 @@ def table_html(table: Table, address: Address) -> str:
         for c in table.columns
         for side in sides[c.key]
     )
-    tried = any(_own_link(table, row) for row in table.rows)
+    tried = _has_links(table)
     lines = "".join(_line(table, row, sides, address, tried=tried) for row in table.rows)
     end = '<th rowspan="2"></th>' * (2 if tried else 1)
     return (
@@ -67,8 +67,15 @@ def table_html(table: Table, address: Address) -> str:
 
 
 def width(table: Table) -> int:
-    """How many columns of figures it has."""
-    return sum(len(_sides(table, column)) for column in table.columns)
+    """About how wide it is on a screen, px: names, figures and their titles, how each row came about, links."""
+    figures = sum(max(8 * len(_title(column)) + 20, 62 * len(_sides(table, column))) for column in table.columns)
+    names = max(max(len(row.name) for row in table.rows) * 7, 120)
+    return min(names, 300) + figures + 100 + 70 * _has_links(table)
+
+
+def _has_links(table: Table) -> bool:
+    """Whether rows lead elsewhere than the whole table."""
+    return any(row.link is not None and row.link != table.link for row in table.rows)
 
 
 def _sides(table: Table, column: Column) -> tuple[int, ...]:
@@ -90,13 +97,9 @@ def _line(table: Table, row: Row, sides: dict[str, tuple[int, ...]], address: Ad
     words = kind_words(table, row)
     end = f'<td class="kind{" differs" if "≠" in words else ""}">{html.escape(words)}</td>'
     if tried:
-        target = address(row.link) if row.link is not None and _own_link(table, row) else ""
+        target = "" if row.link is None else address(row.link)
         end += f'<td class="try">{_anchor(row.link, target) if row.link is not None and target else ""}</td>'
     return f"<tr>{name}{cells}{end}</tr>"
-
-
-def _own_link(table: Table, row: Row) -> bool:
-    return row.link is not None and row.link != table.link
 
 
 def _anchor(link: Link, target: str) -> str:

@@ -23,7 +23,7 @@ from dashboard.ui.url_state import UrlState
 
 TABLES, FIGURES = "Tables", "Figures"
 VIEWS = (TABLES, FIGURES)
-LONG, NARROW = 12, 6  # rows beyond which a table is folded; columns of figures that leave room for another table
+LONG, NARROW = 12, 590  # rows beyond which a table is folded; px that leave room for another table
 CSS = Path(dashboard.__file__).parent / "assets" / "papers.css"
 
 
@@ -106,7 +106,7 @@ def _counted(report: Report) -> str:
 def _tables(app: App, report: Report) -> None:
     """Narrow tables that follow each other stand side by side."""
     for narrow, tables in groupby(report.tables, lambda table: width(table) <= NARROW and len(table.rows) <= LONG):
-        columns = st.grid(2 if narrow else 1, min_column_width=480, gap="small")
+        columns = st.grid(2 if narrow else 1, min_column_width=560, gap="small")
         for table in tables:
             with columns.cell():
                 _table(app, table)

@@ -49,10 +49,10 @@ def _trace(chart: Chart, series: Series, hue: str) -> dict[str, Any]:
         "hovertemplate": f"{label(series.name, 60)}<br>%{{x}}: %{{y:.4g}}<extra></extra>",
     }
     if chart.shape == "bar":
-        pattern = {"shape": "/", "size": 5, "solidity": 0.3} if series.theirs else {"shape": ""}
+        pattern = {"shape": "/", "size": 5, "solidity": 0.4} if series.theirs else {"shape": ""}
         return common | {
             "type": "bar",
-            "marker": {"color": hue, "opacity": 0.45 if series.theirs else 1.0, "pattern": pattern},
+            "marker": {"color": hue, "opacity": 0.75 if series.theirs else 1.0, "pattern": pattern},
         }
     mode = "markers" if len(series.x) <= SINGLE else "lines+markers" if len(series.x) <= FEW else "lines"
     colour = MUTED if series.theirs and mode == "markers" else hue

@@ -1,0 +1,15 @@
+"""`wayfare papers`: a paper made again, and wrong use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from core.lab.papers import PAPERS
+from core.lab.papers.report import Report
+from tests.cli.conftest import Command
+from tests.cli.test_wrong_use import refused
+
+
+def test_a_paper_that_there_is_none_of_is_refused_before_anything_is_made(wayfare: Command, tmp_path: Path) -> None:
+    refused(wayfare("papers", "--paper", "nobody's", "--to", str(tmp_path)), "nobody's", *PAPERS)
+    assert not list(tmp_path.iterdir())

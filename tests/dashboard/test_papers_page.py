@@ -1,0 +1,124 @@
+"""The Papers page: every row and figure of the reports, where they are from, and what they were made for."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.app import App
+from core.lab.papers import PAPERS
+from core.lab.papers.report import Column, Kind, Link, Report, Row, Table
+from core.services.papers import PaperService
+from dashboard import session
+from dashboard.pages.papers.links import address
+from dashboard.pages.papers.table import table_html
+from tests.dashboard.harness import app_with, open_page, text_of, titles
+
+app = app_with(scope="module")
+
+
+def tables_of(page: AppTest) -> str:
+    """Everything that stands in tables, as text."""
+    return html.unescape("\n".join(element.proto.body for element in page.get("html")))
+
+
+def report(app: App, paper: str) -> Report:
+    found = app.papers.report(paper)
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+def elsewhere(app: App, tmp_path: Path) -> Iterator[PaperService]:
+    """The pages' papers, read from a folder of the test's own."""
+    service = PaperService(app.catalogs, app.routing, app.scenarios, app.lab, {}, folder=tmp_path)
+    session.use_app(dataclasses.replace(app, papers=service))
+    yield service
+    session.use_app(app)
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_row_is_shown_with_what_it_lacks(app: App, paper: str) -> None:
+    page = open_page("papers", paper=paper)
+    shown, said = tables_of(page), text_of(page)
+    for table in report(app, paper).tables:
+        assert table.title in said
+        for row in table.rows:
+            assert row.name in shown
+            assert row.why in shown
+    assert report(app, paper).title in said
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_figure_is_drawn(app: App, paper: str) -> None:
+    drawn = titles(open_page("papers", paper=paper, view="Figures"))
+    assert [html.unescape(title) for title in drawn] == [chart.title for chart in report(app, paper).charts]
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_link_leads_to_a_page_with_knobs_that_exist(app: App, paper: str) -> None:
+    found = report(app, paper)
+    links = [one.link for one in (*found.tables, *found.charts, *(row for table in found.tables for row in table.rows))]
+    for link in filter(None, links):
+        target = urlsplit(address(app, link))
+        assert target.path in {"/", "/compare", "/network", "/lab", "/catalog"}, link
+        query = dict(parse_qsl(target.query))
+        assert query.get("router", "") == link.router
+        if link.router:
+            knobs = app.routing.parameters(link.router).values()
+            app.routing.parameters(link.router, {name: text for name, text in query.items() if name in knobs})
+
+
+def test_a_link_to_the_paper_s_parameters_sets_them(app: App) -> None:
+    query = dict(parse_qsl(urlsplit(address(app, Link("route", router="ehrr", preset="paper"))).query))
+    assert (query["alpha_t"], query["p_bs"]) == ("0.25", "0.0025")
+
+
+def test_what_was_made_for_another_catalog_says_so(app: App, elsewhere: PaperService) -> None:
+    made = report(app, "ehrr")
+    elsewhere.write(made)
+    assert "another state" not in text_of(open_page("papers"))
+    elsewhere.write(dataclasses.replace(made, catalogs={"sample": "0" * 16}))
+    assert "made over another state of sample" in text_of(open_page("papers"))
+
+
+def test_the_reports_that_come_with_wayfare_are_of_the_catalogs_that_do(app: App) -> None:
+    assert {paper: app.papers.outdated(report(app, paper)) for paper in PAPERS} == dict.fromkeys(PAPERS, ())
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_without_a_report_the_page_says_how_to_make_one() -> None:
+    assert "run make papers" in text_of(open_page("papers"))
+
+
+def test_a_broken_file_is_a_sentence(elsewhere: PaperService, tmp_path: Path) -> None:
+    (tmp_path / "etom.json").write_text("{")
+    assert "etom.json is no report of a paper" in text_of(open_page("papers"))
+
+
+def test_paper_and_view_stand_in_the_url() -> None:
+    page = open_page("papers", paper="etom", view="Figures")
+    assert (page.query_params["paper"], page.query_params["view"]) == ("etom", "Figures")
+
+
+def test_a_table_says_how_each_row_came_about_and_marks_what_does_not_agree() -> None:
+    columns = (Column("v", "Value", 1),)
+    rows = (
+        Row("same", Kind.EXACT, {"v": (1.0, 1.04)}),
+        Row("other", Kind.EXACT, {"v": (1.0, 1.06)}),
+        Row("ours", Kind.OURS, {"v": (1.0, 7.0)}),
+        Row("asked", Kind.MODEL, {"v": (None, 2.0)}, model="<b>m</b>"),
+        Row("asks", Kind.MODEL, {"v": (1.0, None)}, why="Needs <i>it</i>."),
+        Row("gone", Kind.NOT, {"v": (1.0, None)}),
+    )
+    lines = table_html(Table("t", "T", "", "a", "b", columns, rows), lambda _: "").split("<tr>")[-6:]
+    words = ("exact ✓", "exact ≠", "our data", "by &lt;b&gt;m&lt;/b&gt;", "needs a model", "not made")
+    assert [word in line for word, line in zip(words, lines, strict=True)] == [True] * 6
+    assert ["differs" in line for line in lines] == [False, True, False, False, False, False]
+    assert "Needs &lt;i&gt;it&lt;/i&gt;." in lines[4]

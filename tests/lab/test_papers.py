@@ -1,0 +1,125 @@
+"""The reports of the papers: those that come with Wayfare are what comes out here, and every row of them says where it is from."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from core.lab.papers import PAPERS, RESULTS, ehrr
+from core.lab.papers.etom_tasks import equal_sets, rouge_l, sizes
+from core.lab.papers.report import AS_IT_IS, Column, Kind, Report, agrees
+from core.shared.errors import WayfareError
+
+COST = Column("c", "C", digits=2)
+
+
+@pytest.fixture(scope="module")
+def reports() -> dict[str, Report]:
+    return {paper: Report.parse((RESULTS / f"{paper}.json").read_bytes(), source=paper) for paper in PAPERS}
+
+
+every_paper = pytest.mark.parametrize("paper", PAPERS)
+
+
+def test_the_stored_ehrr_is_what_its_formulas_give_now(reports) -> None:
+    stored = {table.id: table for table in reports["ehrr"].tables}
+    for table in ehrr.tables():
+        assert stored[table.id] == table
+    assert reports["ehrr"].charts[: len(ehrr.charts())] == ehrr.charts()
+
+
+def test_the_exact_rows_of_tables_i_ii_and_v_agree_to_the_printed_digit(reports) -> None:
+    for table in reports["ehrr"].tables:
+        if table.id in {"I", "II", "V"}:
+            for row in table.rows:
+                assert all(agrees(column, *row.values[column.key]) for column in table.columns), row.name
+
+
+def test_the_stored_sizes_of_etom_are_those_of_the_samples_files(reports) -> None:
+    from core.importers import read_tasks
+    from core.lab.papers.etom import FILES
+    from sample_catalog import TASKS_DIR
+
+    paths = {level: TASKS_DIR / f"{name}.jsonl" for level, name in FILES.items()}
+    tasks = {level: read_tasks(path.read_bytes(), source=path.name) for level, path in paths.items()}
+    stored = {table.id: table for table in reports["etom"].tables}
+    assert (stored["2"], stored["efs"]) == (sizes(tasks), equal_sets())
+
+
+@every_paper
+def test_each_row_has_a_figure_or_says_why_not(paper, reports) -> None:
+    for table in reports[paper].tables:
+        keys = {column.key for column in table.columns}
+        assert len({row.name for row in table.rows}) == len(table.rows), table.id
+        for row in table.rows:
+            assert row.values.keys() <= keys, (table.id, row.name)
+            made = any(ours is not None for _, ours in row.values.values())
+            if row.kind in (Kind.EXACT, Kind.OURS):
+                assert made or row.name == "t1,1", (table.id, row.name)
+            else:
+                assert made or row.why, (table.id, row.name)
+
+
+@every_paper
+def test_rows_on_our_data_say_which_and_what_differs(paper, reports) -> None:
+    for table in reports[paper].tables:
+        assert table.theirs, table.id
+        assert table.ours, table.id
+        if any(row.kind is Kind.OURS and None not in pair for row in table.rows for pair in row.values.values()):
+            assert table.differs or table.id in {"2", "efs"}, table.id  # counts of what is there
+
+
+@every_paper
+def test_a_report_is_read_as_it_was_written(paper, reports) -> None:
+    report = reports[paper]
+    assert Report.parse(report.to_json().encode(), source="x") == report
+
+
+def test_what_a_clock_measured_is_not_repeatable(reports) -> None:
+    report = reports["etom"]
+    (table,) = (one for one in report.tables if one.id == "3-latency")
+    slower = dataclasses.replace(
+        table, rows=tuple(dataclasses.replace(row, values={"L1": (None, 9.0)}) for row in table.rows)
+    )
+    other = dataclasses.replace(report, tables=tuple(slower if one is table else one for one in report.tables))
+    assert other.repeatable() == report.repeatable()
+    assert dataclasses.replace(report, seed=1).repeatable() != report.repeatable()
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"[1]", b'{"id": "ehrr", "tables": 3}'])
+def test_a_file_that_is_no_report_is_one_sentence(content) -> None:
+    with pytest.raises(WayfareError, match=r"^ehrr\.json is no report of a paper .*run `make papers` again\.$"):
+        Report.parse(content, source="ehrr.json")
+
+
+@pytest.mark.parametrize(
+    ("column", "theirs", "ours", "same"),
+    [
+        (COST, 1.78, 1.7816, True),
+        (COST, 1.78, 1.786, False),
+        (COST, 51.95, 51.945, True),  # a half
+        (Column("k", "k", AS_IT_IS), 5.0, 5.0, True),
+        (Column("k", "k", AS_IT_IS), 5.0, 5.1, False),
+        (COST, "No", "No", True),
+        (COST, "No", "Yes", False),
+        (COST, 1.78, None, False),
+        (COST, None, 1.0, True),
+    ],
+)
+def test_agreement_is_to_the_digits_that_are_printed(column, theirs, ours, same) -> None:
+    assert agrees(column, theirs, ours) is same
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "share"),
+    [
+        ("a b c", "a b c", 1.0),
+        ("a b", "c d", 0.0),
+        ("a b c d", "b d", 2 * 2 / 6),
+        ("b a", "a b", 2 * 1 / 4),
+        ("", "", 0.0),
+    ],
+)
+def test_rouge_l_by_hand(one, other, share) -> None:
+    assert rouge_l(one, other) == pytest.approx(share)

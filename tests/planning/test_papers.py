@@ -1,0 +1,67 @@
+"""Rows of the papers that need a model: with one its name stands beside the figure, without one they say so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from core.app import App, Settings, build_app
+from core.embedding.cached import CachedEncoder, EncoderSource
+from core.lab.papers.ehrr_ablation import ablation
+from core.lab.papers.report import Kind, Row
+from core.store import Store
+from tests.embedding.toys import Letters
+
+TASKS = 4
+
+
+@contextmanager
+def opened(tmp_path: Path, environment: Mapping[str, str]) -> Iterator[App]:
+    store = Store(None)
+    encoder = CachedEncoder(EncoderSource.of(Letters()), store.vectors)
+    settings = Settings(db=tmp_path / "x.duckdb", cache=tmp_path / "cache", environment=environment)
+    with build_app(store, settings, encoder=encoder) as app:
+        yield app
+
+
+@pytest.fixture
+def environment(endpoint, key: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    monkeypatch.setattr("core.planning.endpoint.WAIT_S", 0.0)
+    return {"WAYFARE_LLM_MODEL": "gpt-4o-mini", "WAYFARE_LLM_BASE_URL": endpoint.url, "WAYFARE_LLM_API_KEY": key}
+
+
+def model_row(app: App) -> Row:
+    """The row of EHRR's ablations whose sub-tasks a model writes, over a few of the tasks."""
+    material = app.papers.material(model_tasks=2)
+    (row,) = (
+        row for row in ablation(material, material.tasks("ehrr_categories")[:TASKS]).rows if row.kind is Kind.MODEL
+    )
+    return row
+
+
+def test_without_a_model_the_row_says_what_it_needs(tmp_path) -> None:
+    with opened(tmp_path, {}) as app:
+        row = model_row(app)
+    assert row.why.startswith("Needs a model: set WAYFARE_LLM_MODEL")
+    assert set(row.values.values()) == {(None, None)}
+
+
+def test_with_a_model_its_name_stands_beside_the_figure_and_as_few_are_asked_as_allowed(
+    tmp_path, endpoint, environment
+) -> None:
+    endpoint.reactions = [endpoint.answer({"question": "convert a table"})]
+    with opened(tmp_path, environment) as app:
+        row = model_row(app)
+    assert (row.model, row.why, len(endpoint.asked)) == ("gpt-4o-mini", f"2 of {TASKS} tasks.", 2)
+    assert all(isinstance(ours, float) for _, ours in row.values.values())
+
+
+def test_a_model_that_does_not_answer_leaves_the_row_empty_and_the_rest_made(tmp_path, endpoint, environment) -> None:
+    endpoint.reactions = [endpoint.fail(401)]
+    with opened(tmp_path, environment) as app:
+        row = model_row(app)
+    assert row.why.startswith("The model did not answer: ")
+    assert set(row.values.values()) == {(None, None)}
