@@ -43,6 +43,7 @@ from core.services.routing import RoutingService
 from core.services.scenarios import ScenarioService
 from core.services.snapshots import SnapshotService
 from core.services.sweeps import SweepService
+from core.services.testbeds import TestbedService
 from core.services.whatif import WhatIfService
 from core.shared.errors import WayfareError
 from core.shared.progress import LatestStep, Report, silent
@@ -85,6 +86,7 @@ class App:
     measuring: MeasuringService
     sweeps: SweepService
     snapshots: SnapshotService
+    testbeds: TestbedService
     replay: ReplayService
     what_if: WhatIfService
     attention: AttentionService
@@ -185,6 +187,7 @@ def build_app(
         record=store.events.append_later,
         now=chosen.now,
     )
+    editor = CatalogEditor(catalogs, vault, pool.get)
     equal_sets = EqualSetsService(store, catalogs, chosen.now)
     lab = LabService(routing, catalogs, calls, equal_sets)
     lab_runs = LabRunService(store, catalogs, lab, chosen.now)
@@ -197,7 +200,7 @@ def build_app(
         store=store,
         vault=vault,
         catalogs=catalogs,
-        catalog_editor=CatalogEditor(catalogs, vault, pool.get),
+        catalog_editor=editor,
         maps=maps,
         lint_reports=lint_reports,
         routing=routing,
@@ -213,9 +216,10 @@ def build_app(
         lab_runs=lab_runs,
         measuring=MeasuringService(store, lab, routing, lab_runs),
         sweeps=SweepService(store, catalogs, routing, lab_runs, chosen.now),
+        testbeds=TestbedService(store, catalogs, editor, lab, feedback),
         snapshots=SnapshotService(store, catalogs, lab_runs, calibrations, networks, chosen.now),
         replay=ReplayService(store, catalogs, routing),
-        what_if=WhatIfService(catalogs),
+        what_if=WhatIfService(catalogs, routing),
         attention=attention,
         agent=AgentService(catalogs, routing, calls, attention, known_planners),
         networks=networks,

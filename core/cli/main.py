@@ -24,6 +24,7 @@ COMMANDS = {  # name: module of core.cli and the command in it; loaded when it i
     "mcp": ("endpoint", "mcp"),
     "virtual": ("virtual", "virtual"),
     "multiply": ("virtual", "multiply"),
+    "testbed": ("testbed", "testbed"),
     "lint": ("linting", "lint"),
     "bench": ("lab", "bench"),
     "sweep": ("sweep", "sweep"),

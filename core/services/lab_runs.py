@@ -24,6 +24,12 @@ from core.store import Store
 
 COMPUTING = ("wayfare", "numpy", "onnxruntime", "bm25s", "ir_measures", "optuna")
 LISTED = 500
+DRAWN = "tasks drawn with the testbed"
+
+
+def drawn_tasks(catalog: str) -> str:
+    """The setting that has the fingerprint of the tasks that were drawn with a catalog."""
+    return f"drawn tasks: {catalog}"
 
 
 class LabRunService:
@@ -104,9 +110,12 @@ class LabRunService:
         return found.tasks_fingerprint == fingerprint(tasks_text(tasks))
 
     def task_sets(self, catalog: str) -> Mapping[str, str]:
-        """The fingerprints of the tasks of stored runs of a catalog that did not come with it, each with where they came from."""
+        """The fingerprints of the tasks that were drawn with a catalog, and of those of its stored runs that did not come with it,
+        each with where they came from."""
         shipped = {_shipped_fingerprint(path) for path in self._lab.task_sets(catalog).values()}
-        return {one: source for one, source in self._store.lab_runs.task_sets(catalog).items() if one not in shipped}
+        drawn = self._store.get_setting(drawn_tasks(catalog))
+        known = ({drawn: DRAWN} if drawn else {}) | self._store.lab_runs.task_sets(catalog)
+        return {one: source for one, source in known.items() if one not in shipped}
 
     def stored_tasks(self, tasks_fingerprint: str, source: str) -> tuple[Task, ...]:
         """Tasks that a run was stored with. Raises UnknownNameError where the store does not have them."""

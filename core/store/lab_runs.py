@@ -45,6 +45,11 @@ class LabRuns:
         """The tasks that are known of a run that is under way, in their order; none where it is not."""
         return self._read(RunPart, "run = ? AND phase = ? ORDER BY number", [run, phase])
 
+    def add_inputs(self, inputs: Mapping[str, tuple[str, str]]) -> None:
+        """Keep shared documents, fingerprint to kind and text, before anything refers to them. Raises StoreError."""
+        with self._database.transaction() as connection:
+            _put_inputs(connection, inputs)
+
     def begin(self, sweep: Sweep, inputs: Mapping[str, tuple[str, str]]) -> dict[int, SweepPoint]:
         """Keep a sweep, or find it again; the points that it has, by number."""
         with self._database.transaction() as connection:

@@ -82,6 +82,13 @@ def actions(app: App, name: str, servers: int) -> None:
     """Import, connect, remove."""
     st.button("Import…", icon=":material/upload_file:", on_click=state.open_dialog, args=("import",), type="primary")
     st.button("Connect a client configuration…", icon=":material/cable:", on_click=state.open_dialog, args=("connect",))
+    st.button(
+        "Testbed…",
+        icon=":material/playlist_add_check:",
+        on_click=state.open_dialog,
+        args=("testbed",),
+        help="Draw a catalog by words, with tasks.",
+    )
     shipped = name in SHIPPED_CATALOGS
     with st.popover(
         "Remove",

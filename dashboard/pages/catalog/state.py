@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.domain.imports import Imported
 
-Dialog = Literal["import", "connect", "multiply"]
+Dialog = Literal["import", "connect", "multiply", "testbed"]
 KNOWN, ORIGINAL = "catalog:import.known", "catalog:multiply.original"
 DIALOG, NOTICE, NEXT, CATALOG, SERVER, VIEW, QUERY = (
     "catalog:dialog",
@@ -74,7 +74,7 @@ def known_servers() -> Known | None:
 def close_dialog() -> None:
     """Close the open dialog and forget everything that was typed, pasted or uploaded in it."""
     st.session_state.pop(DIALOG, None)
-    typed = ("catalog.import.", "catalog:import.", "catalog.multiply.", "catalog:multiply.")
+    typed = ("catalog.import.", "catalog:import.", "catalog.multiply.", "catalog:multiply.", "catalog.testbed.")
     for key in [key for key in st.session_state if str(key).startswith(typed)]:
         del st.session_state[key]
 

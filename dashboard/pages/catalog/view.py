@@ -18,6 +18,7 @@ from dashboard.pages.catalog.equal_sets.body import equal_sets_body
 from dashboard.pages.catalog.imports.dialog import import_dialog
 from dashboard.pages.catalog.lint.body import complete, lint_body
 from dashboard.pages.catalog.multiply import multiply_dialog
+from dashboard.pages.catalog.testbed import testbed_dialog
 from dashboard.session import current_app, first_catalog
 from dashboard.ui.catalog_frames import counts
 from dashboard.ui.text import escaped
@@ -41,6 +42,8 @@ def page() -> None:
         connection_dialog(app)
     elif state.dialog_open("multiply"):
         multiply_dialog(app)
+    elif state.dialog_open("testbed"):
+        testbed_dialog(app, shown["catalog"])
     if shown.get("view") == state.LINT.lower():
         complete(app, shown["catalog"])
 

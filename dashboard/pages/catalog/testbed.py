@@ -1,0 +1,166 @@
+"""The dialog that draws a testbed: servers by words, category and size from catalogs and registry files, multiplied, with tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from core.app import App
+from core.lab.testbed import Selection, Testbed
+from core.services.testbeds import Registry
+from core.shared.errors import WayfareError
+from core.shared.untrusted_text import one_line
+from core.virtual.multiply import HIGHEST_SPREAD, MOST_COPIES
+from dashboard.pages.catalog import state
+from dashboard.pages.catalog.imports.documents import counted
+from dashboard.pages.catalog.imports.name import chosen_name, name_field
+from dashboard.ui.choice_table import ROW_PX, table_height
+from dashboard.ui.text import escaped
+
+FROM, FILES, WORDS, CATEGORIES, SIZE, SERVERS, COPIES, SPREAD, SEED, TASKS, PROBLEM = (
+    f"catalog.testbed.{name}"
+    for name in (
+        "from",
+        "files",
+        "words",
+        "categories",
+        "size",
+        "servers",
+        "copies",
+        "spread",
+        "seed",
+        "tasks",
+        "problem",
+    )
+)
+ROWS_SHOWN, MOST_SERVERS, MOST_TASKS, MOST_SIZE = 6, 1_000, 5_000, 200
+
+
+@st.dialog("Draw a testbed", width="large", icon=":material/playlist_add_check:", on_dismiss=state.close_dialog)
+def testbed_dialog(app: App, catalog: str) -> None:
+    """Draw it; it closes itself once the catalog is stored."""
+    if not state.dialog_open("testbed"):
+        st.rerun()
+    st.caption(
+        "Servers chosen by words from catalogs and registry files, each multiplied if you like, with the labelled tasks that their tools "
+        "can do: a catalog of its own to measure routers on."
+    )
+    names = [info.name for info in app.catalogs.infos()]
+    st.session_state.setdefault(FROM, [catalog] if catalog in names else names[:1])
+    catalogs = st.multiselect("From the catalogs", names, key=FROM)
+    files = st.file_uploader(
+        "and from registry files (server.json, or a list of them)", type="json", accept_multiple_files=True, key=FILES
+    )
+    try:
+        registries = [Registry(file.name, app.catalog_editor.read(file.getvalue(), file.name)) for file in files or ()]
+        testbed = app.testbeds.draw(catalogs, _selection(app, catalogs), registries=registries)
+    except WayfareError as error:
+        st.error(escaped(str(error), 600), icon=":material/error:")
+        return
+    _preview(testbed)
+    words = "-".join(st.session_state.get(WORDS, "").split()[:2]) or "testbed"
+    suggestion = f"{words}-{len(testbed.catalog('x').servers)}"
+    _, agreed = name_field(app, suggestion)
+    st.button(
+        "Keep the catalog", type="primary", icon=":material/check:", key="catalog.testbed.go", disabled=not agreed or not testbed.chosen,
+        on_click=_keep, args=(app, testbed, registries, suggestion),
+    )  # fmt: skip
+    if sentence := st.session_state.get(PROBLEM, ""):
+        st.error(escaped(sentence), icon=":material/error:")
+
+
+def _selection(app: App, catalogs: Sequence[str]) -> Selection:
+    """What is set in the fields."""
+    for key, value in ((SERVERS, 15), (COPIES, 0), (SPREAD, 2.0), (SEED, 0), (TASKS, 100)):
+        st.session_state.setdefault(key, value)
+    known = sorted(
+        {server.category for name in catalogs for server in app.catalogs.catalog(name).servers if server.category}
+    )
+    left, right = st.columns([1.3, 1])
+    words = left.text_input(
+        "Words",
+        key=WORDS,
+        placeholder="search weather maps",
+        help="Servers with any of them, those with more first. Empty: all servers.",
+    )
+    st.session_state[CATEGORIES] = [one for one in st.session_state.get(CATEGORIES, []) if one in known]
+    categories = right.multiselect(
+        "Categories", known, key=CATEGORIES, disabled=not known, format_func=lambda one: one_line(one, 60)
+    )
+    low, high = st.slider(
+        "Tools a server",
+        0,
+        MOST_SIZE,
+        (1, MOST_SIZE),
+        key=SIZE,
+        help="0: also servers that list their tools only once connected.",
+    )
+    row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    return Selection(
+        words=tuple(words.split()),
+        categories=tuple(categories),
+        least_tools=low,
+        most_tools=high if high < MOST_SIZE else 1_000_000,
+        servers=int(row.number_input("At most servers", 1, MOST_SERVERS, key=SERVERS, width=130)),
+        copies=int(
+            row.number_input(
+                "Copies of each",
+                0,
+                MOST_COPIES,
+                key=COPIES,
+                width=125,
+                help="Virtual ones: other words, prices, times.",
+            )
+        ),
+        spread=float(
+            row.number_input(
+                "Spread", 1.0, HIGHEST_SPREAD, key=SPREAD, step=0.5, width=110, help="Of the copies' figures."
+            )
+        ),
+        seed=int(row.number_input("Seed", 0, 2**31, key=SEED, width=110)),
+        tasks=int(row.number_input("At most tasks", 0, MOST_TASKS, key=TASKS, width=125)),
+    )
+
+
+def _preview(testbed: Testbed) -> None:
+    if not testbed.chosen:
+        st.info("No server matches: use fewer or other words, or other sizes.", icon=":material/search_off:")
+        return
+    catalog = testbed.catalog("testbed")
+    possible = sum(bool(task.relevant) for task in testbed.tasks)
+    st.markdown(
+        f"**{counted(len(catalog.servers), 'server')} with {counted(len(catalog.tools), 'tool')}** from {testbed.matching:,} that match; "
+        f"{counted(len(testbed.tasks), 'task')}, {possible:,} of them that something can do."
+    )
+    frame = pd.DataFrame(
+        [
+            {
+                "server": one_line(one.server.name, 80),
+                "from": one_line(one.source, 60),
+                "tools": len(one.server.tools),
+                "copies": len(one.copies),
+                "found": ", ".join(one.found) or "–",
+                "category": one_line(one.server.category, 40) or "–",
+            }
+            for one in testbed.chosen
+        ]
+    )
+    st.dataframe(frame, hide_index=True, row_height=ROW_PX, height=table_height(min(len(frame), ROWS_SHOWN)))
+
+
+def _keep(app: App, testbed: Testbed, registries: Sequence[Registry], suggestion: str) -> None:
+    try:
+        name = chosen_name(app, suggestion)
+        app.testbeds.keep(testbed, name, registries=registries)
+    except WayfareError as error:
+        st.session_state[PROBLEM] = str(error)
+        return
+    made = testbed.catalog(name)
+    state.close_dialog()
+    state.go_to(name)
+    state.say(
+        f"{name} has {counted(len(made.servers), 'server')} with {counted(len(made.tools), 'tool')}. The Lab page offers what was drawn with "
+        f"it: {counted(len(testbed.tasks), 'task')}."
+    )

@@ -1,0 +1,78 @@
+"""Testbeds: servers by words, category and size; copies; names; tasks that fit."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.domain.catalog import Server, Tool
+from core.domain.task import Step, Task
+from core.lab.testbed import Selection, Source, drawn_testbed
+
+
+def server(name: str, description: str, *tools: str, category: str = "") -> Server:
+    return Server(name, description, category=category, tools=tuple(Tool(name, tool, f"To {tool}.") for tool in tools))
+
+
+SOURCE = Source(
+    "one",
+    (
+        server("web", "Searches the web and search engines.", "find_page", category="search"),
+        server("maps", "Maps of towns.", "search_town", "route", category="geo"),
+        server("mail", "Letters.", "send", category="mail"),
+        server("empty", "Searches nothing."),
+    ),
+    (
+        Task("a", "find", relevant=("web::find_page", "mail::send"), grades={"web::find_page": 2.0, "mail::send": 1.0}),
+        Task("b", "go", relevant=("maps::route",), plan=(Step("maps::route"), Step("mail::send", (0,)))),
+        Task("c", "write", relevant=("mail::send",)),
+        Task("d", "fly"),
+    ),
+)
+OTHER = Source(
+    "two", (server("web", "Searches other webs.", "find_page"),), (Task("a", "look", relevant=("web::find_page",)),)
+)
+
+
+@pytest.mark.parametrize(
+    ("selection", "names"),
+    [
+        (Selection(), ["web", "maps", "mail"]),
+        (Selection(words=("search",)), ["web", "maps"]),  # twice, and once in a tool's name
+        (Selection(words=("town", "search")), ["maps", "web"]),  # both words before one
+        (Selection(words=("SEARCH",), least_tools=0), ["web", "maps", "empty"]),
+        (Selection(words=("ail",)), []),  # words begin where a word begins
+        (Selection(categories=("geo", "mail")), ["maps", "mail"]),
+        (Selection(least_tools=2), ["maps"]),
+        (Selection(most_tools=1, servers=1), ["web"]),
+    ],
+)
+def test_servers_are_chosen_by_words_category_and_size(selection: Selection, names: list[str]) -> None:
+    assert [one.server.name for one in drawn_testbed([SOURCE], selection).chosen] == names
+
+
+def test_tasks_have_the_tools_that_are_there_and_their_copies() -> None:
+    bed = drawn_testbed([SOURCE], Selection(words=("search",), copies=2))
+    assert [one.name for one in bed.catalog("bed").servers] == ["web", "web-1", "web-2", "maps", "maps-1", "maps-2"]
+    tasks = {task.id: task for task in bed.tasks}
+    assert list(tasks) == ["a", "d"], "the plan of b is not whole, nothing can do c, and nothing could ever do d"
+    assert tasks["a"].relevant == ("web::find_page", "web-1::find_page", "web-2::find_page")
+    assert tasks["a"].grades == dict.fromkeys(tasks["a"].relevant, 2.0)
+    assert {tool for task in bed.tasks for tool in task.relevant} <= bed.catalog("bed").tool_row.keys()
+
+
+def test_two_of_one_name_are_told_apart_with_their_tasks() -> None:
+    bed = drawn_testbed([SOURCE, OTHER], Selection(words=("searches",)))
+    assert [(one.server.name, one.source) for one in bed.chosen] == [("web", "one"), ("web-2", "two")]
+    assert [(task.id, task.relevant) for task in bed.tasks] == [
+        ("a", ("web::find_page",)),
+        ("a-2", ("web-2::find_page",)),
+    ]
+
+
+def test_the_seed_draws_the_tasks() -> None:
+    many = Source("many", SOURCE.servers, tuple(Task(str(n), "find", relevant=("web::find_page",)) for n in range(50)))
+    drawn = [
+        tuple(task.id for task in drawn_testbed([many], Selection(tasks=5, seed=seed)).tasks) for seed in (1, 1, 2)
+    ]
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert list(drawn[0]) == sorted(drawn[0], key=int)
