@@ -1,0 +1,170 @@
+"""Judgment sets through the app: judged, taken back, settled, measured with, and out and in again with nothing lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import ir_measures
+import pytest
+
+from core.app import App
+from core.domain.judgment import AskedQuery, Judgment
+from core.domain.lab_run import LabRun
+from core.domain.task import Task
+from core.shared.errors import CatalogError, UnknownNameError, WayfareError
+from core.store import Store
+
+READ, WRITE, SEND, ECHO = "files::read", "files::write", "mail::send", "raw::echo"
+ASKED = "read a file"
+WORLD = {"catalog": "world", "set_name": "trip"}
+
+
+def judge(app: App, tool: str, grade: int, *, who: str = "ann", asked: str = ASKED, **more: str) -> Judgment:
+    return app.judgments.judge(asked, tool, grade, judge=who, **(WORLD | more))
+
+
+def measured(app: App, tasks: tuple[Task, ...], source: str, router: str = "rag_mcp") -> LabRun:
+    """A stored run over tasks."""
+    made = app.measuring.measure(
+        tasks, source=source, catalog="world", router=router, preset="balanced",
+        parameters=app.routing.parameters(router, {"n": 10}), hints=True, seed=0, playing=None, resumable=False,
+    )  # fmt: skip
+    found = app.lab_runs.find(app.lab_runs.keep(made.conditions, tasks, made.entry))
+    assert isinstance(found, LabRun)
+    return found
+
+
+def test_a_judgment_is_kept_replaced_and_taken_back(app: App) -> None:
+    first = judge(app, READ, 1, note="  a\x1bn after-thought ")
+    assert first.note == "an after-thought"
+    second = judge(app, READ, 3)
+    bob = judge(app, READ, 0, who="bob")
+    assert app.judgments.judgments("world", "trip") == (second, bob)
+    assert app.judgments.said(AskedQuery(ASKED), judge="ann", **WORLD) == {READ: second}
+    app.judgments.take_back(second)
+    assert app.judgments.judgments("world", "trip") == (bob,)
+    judge(app, SEND, 2, set_name="mail")
+    assert app.judgments.sets("world") == {"mail": 1, "trip": 1}
+    app.judgments.take_back(bob)
+    with pytest.raises(UnknownNameError, match="no judgment set 'trip'; it has: mail"):
+        app.judgments.judgments("world", "trip")
+
+
+def test_they_are_there_after_a_restart(app: App, path: Path) -> None:
+    kept = judge(app, READ, 2)
+    app.store.close()
+    with Store(path) as store:
+        assert store.judgments.history("world") == (kept,)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"tool": "files::fly"}, "no tool 'files::fly'"),
+        ({"grade": 4}, "A grade is 0, 1, 2 or 3, not 4"),
+        ({"note": "x" * 2001}, "The note has 2,001 characters"),
+        ({"judge": " "}, "The judge has no name"),
+        ({"set_name": "x" * 81}, "The name of the set has 81 characters"),
+        ({"subtask": " "}, "sub-task is empty"),
+    ],
+)
+def test_what_cannot_be_judged_is_one_sentence_and_nothing_is_kept(
+    app: App, change: dict[str, object], said: str
+) -> None:
+    values = {"subtask": ASKED, "tool": READ, "grade": 1, "judge": "ann", **WORLD, **change}
+    with pytest.raises(WayfareError, match=said):
+        app.judgments.judge(values.pop("subtask"), values.pop("tool"), values.pop("grade"), **values)  # type: ignore[arg-type]
+    assert app.judgments.sets("world") == {}
+
+
+def two_judges(app: App) -> None:
+    for who, grades in (("ann", (3, 1, 0)), ("bob", (2, 1, 3))):
+        for tool, grade in zip((READ, WRITE, SEND), grades, strict=True):
+            judge(app, tool, grade, who=who, note=f'{who}\'s, "why" of\n{tool}')
+    judge(app, ECHO, 2, asked="echo words", server_hint="voices")
+    judge(app, SEND, 0, asked="fly to the moon")
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_out_and_in_again_nothing_is_lost(app: App, form: str) -> None:
+    two_judges(app)
+    text = app.judgments.export("world", "trip", form, "median")
+    found = app.judgments.import_(text.encode(), source="x", catalog="world", set_name="copy")
+    assert (found.added, found.known, found.not_in_catalog) == (8, 0, 0)
+    assert app.judgments.export("world", "copy", form, "median") == text
+    again = app.judgments.import_(text, source="x", catalog="world", set_name="copy")
+    assert (again.added, again.known) == (0, 8)
+    alone = app.judgments.export("world", "trip", "jsonl", "judge:bob")
+    assert len(alone.splitlines()) == 3
+
+
+def test_qrels_come_back_as_one_judge_under_the_rule_they_went_out_with(app: App) -> None:
+    two_judges(app)
+    text = app.judgments.export("world", "trip", "qrels", "unanimous")
+    app.judgments.import_(text, source="x.qrels", catalog="world", set_name="copy", judge="both")
+    assert app.judgments.settled("world", "copy", "median") == app.judgments.settled("world", "trip", "unanimous")
+    tasks, left_out = app.judgments.tasks("world", "copy", "median")
+    assert [(task.subtask, task.relevant) for task in tasks] == [(ASKED, (WRITE,)), ("echo words", (ECHO,))]
+    assert left_out == 1
+    named = f"mine 0 {READ} 3\n"
+    app.judgments.import_(
+        named, source="x", catalog="world", set_name="named", judge="ann", tasks=[Task("mine", ASKED, "disk")]
+    )
+    assert app.judgments.judgments("world", "named")[0].query == AskedQuery(ASKED, "disk")
+
+
+def test_a_bad_file_takes_nothing_and_changes_nothing(app: App) -> None:
+    two_judges(app)
+    before = app.store.judgments.history("world")
+    bad = app.judgments.export("world", "trip", "jsonl", "median").replace('"grade": 2', '"grade": 9', 1)
+    with pytest.raises(CatalogError, match=r'j\.jsonl: line 4: grade is "9"; give 0, 1, 2 or 3'):
+        app.judgments.import_(bad, source="j.jsonl", catalog="world", set_name="trip")
+    assert app.store.judgments.history("world") == before
+
+
+def test_tools_that_the_catalog_does_not_have_are_kept_and_counted(app: App) -> None:
+    line = '{"subtask": "read", "tool": "gone::read", "grade": 2, "judge": "ann"}'
+    found = app.judgments.import_(line, source="x", **WORLD)
+    assert (found.added, found.not_in_catalog) == (1, 1)
+    assert app.judgments.tasks("world", "trip", "median")[0][0].relevant == ("gone::read",)
+
+
+def test_a_run_over_a_set_is_what_ir_measures_says_of_its_files(app: App) -> None:
+    two_judges(app)
+    tasks, _ = app.judgments.tasks("world", "trip", "median")
+    run = measured(app, tasks, app.judgments.source("trip", "median"))
+    qrels = list(ir_measures.read_trec_qrels(app.judgments.run_qrels(run)))
+    trec = list(ir_measures.read_trec_run(app.judgments.run_file(run)))
+    names = {"mrr": "RR", "hit@1": "Success@1", "recall@3": "R@3", "judged@1": "Judged@1", "judged@3": "Judged@3"}
+    theirs = ir_measures.calc_aggregate([ir_measures.parse_measure(name) for name in names.values()], qrels, trec)
+    assert {str(name): value for name, value in theirs.items()} == pytest.approx(
+        {name: run.result[key] for key, name in names.items()}
+    )
+    assert 0 < run.result["judged@3"] < 1
+    judged = app.judgments.export("world", "trip", "qrels", "median").splitlines()
+    assert set(app.judgments.run_qrels(run).splitlines()) <= set(
+        judged
+    )  # the same ids, without the query that is left out
+
+
+def test_the_pool_has_what_only_one_run_found_and_knows_who_judged(app: App) -> None:
+    two_judges(app)
+    source = app.judgments.source("trip", "median")
+    tasks = app.judgments.tasks("world", "trip", "median")[0]
+    runs = [measured(app, tasks, source, router) for router in ("rag_mcp", "ehrr")]
+    assert {run.id for run in app.judgments.runs_to_pool("world", tasks, source)} == {run.id for run in runs}
+    pool = app.judgments.pool(tasks, runs, 3, judge="ann", **WORLD)
+    wanted = {
+        (AskedQuery(task.subtask, task.server_hint), tool)
+        for task in tasks for run in runs for tool in run.result["tasks"][task.id]["candidates"][:3]
+    }  # fmt: skip
+    assert {(one.query, one.tool) for one in pool} == wanted
+    ann = app.judgments.graded(judge="ann", **WORLD)
+    assert {(one.query, one.tool) for one in pool if one.judged} == wanted & set(ann)
+    judge(
+        app, WRITE, 2, asked="echo words", server_hint="voices"
+    )  # the set is another now, its runs are still to be pooled
+    later = app.judgments.tasks("world", "trip", "median")[0]
+    assert later != tasks
+    assert {run.id for run in app.judgments.runs_to_pool("world", later, source)} == {run.id for run in runs}
+    assert app.judgments.runs_to_pool("world", later, "another file") == ()
