@@ -76,16 +76,18 @@ def masked_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any] | N
     >>> masked_arguments({"pin": "1234", "n": 2}, {"properties": {"pin": {"type": "string", "format": "password"}}})
     '{"pin": "•••", "n": 2}'
     """
-    properties = (
-        cast("Mapping[str, Any]", found) if isinstance(found := (schema or {}).get("properties"), Mapping) else {}
-    )
+    properties = _mapping((schema or {}).get("properties"))
     kept = {name: MASK if _secret(properties.get(name)) else value for name, value in arguments.items()}
     return masked(json.dumps(kept, ensure_ascii=False, default=str))
 
 
 def _secret(schema: object) -> bool:
-    known = cast("Mapping[str, Any]", schema) if isinstance(schema, Mapping) else {}
+    known = _mapping(schema)
     return known.get("format") == "password" or known.get("writeOnly") is True
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 
 
 def hide_leaks(name: str, text: str, cover: Cover) -> str:

@@ -20,6 +20,7 @@ from duckdb import DuckDBPyConnection
 
 from core.domain.events import DecisionEvent, OutcomeEvent, Override, ParameterEvent, StatisticsEvent
 from core.domain.feedback import Calibration, CalibrationSwitch, Label
+from core.domain.governance_events import ApprovalChange, ClientChange, DefinitionChange, PolicyChange
 from core.domain.judgment import Judgment
 from core.shared.errors import StoreError
 from core.store.arrow import Array, Schema, pa
@@ -27,19 +28,9 @@ from core.store.connection import Database, insert_arrow
 from core.store.seals import START, Audit, canonical, chained
 
 Event = DecisionEvent | OutcomeEvent | StatisticsEvent | ParameterEvent
-Record = Event | Override | Label | Judgment | Calibration | CalibrationSwitch
-R = TypeVar(
-    "R",
-    DecisionEvent,
-    OutcomeEvent,
-    StatisticsEvent,
-    ParameterEvent,
-    Override,
-    Label,
-    Judgment,
-    Calibration,
-    CalibrationSwitch,
-)
+Governing = ClientChange | PolicyChange | DefinitionChange | ApprovalChange
+Record = Event | Override | Label | Judgment | Calibration | CalibrationSwitch | Governing
+R = TypeVar("R", bound=Record)
 
 TABLES: Mapping[type[Record], str] = {
     DecisionEvent: "decisions",
@@ -51,6 +42,10 @@ TABLES: Mapping[type[Record], str] = {
     Judgment: "judgments",
     Calibration: "calibrations",
     CalibrationSwitch: "calibration_switches",
+    ClientChange: "client_changes",
+    PolicyChange: "policy_changes",
+    DefinitionChange: "definition_changes",
+    ApprovalChange: "approval_changes",
 }
 ARROW: Mapping[str, Any] = {
     "str": pa.string(),

@@ -16,6 +16,7 @@ from core.store.catalogs import Catalogs
 from core.store.connection import Database
 from core.store.equal_sets import EqualJudgments
 from core.store.events import Events
+from core.store.governance import Governance
 from core.store.history import History
 from core.store.judgments import Judgments
 from core.store.lab_runs import LabRuns
@@ -54,6 +55,7 @@ class Store:
         self.equal_judgments = EqualJudgments(self._database)
         self.labels = Labels(self._database, log)
         self.judgments = Judgments(log)
+        self.governance = Governance(self._database, log)
         self.calibrations = Calibrations(log)
 
     @property

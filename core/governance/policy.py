@@ -1,0 +1,166 @@
+"""The policy: everything that an operator sets about agents, in one value and in one TOML text."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, cast
+
+from core.domain.catalog import Tool
+from core.governance.approvals import ApprovalRules
+from core.governance.breaker import BreakerRules
+from core.governance.budgets import AT_LIMIT, Budget
+from core.governance.definitions import digest
+from core.governance.scope import matches
+from core.shared.errors import WayfareError
+
+WhenTokens = Literal["elsewhere", "always"]
+WHEN_TOKENS: tuple[WhenTokens, ...] = ("elsewhere", "always")
+HEADING = """\
+# Wayfare's policy for agents. Change it here and take it in with `wayfare policy import FILE`, or on the page Govern.
+# tokens: when a client of /mcp needs one: "elsewhere" (whoever does not come from this machine) or "always".
+# unpriced_usd: what a call of a tool without a price counts as. per_minute: requests of a client, 0 is no limit.
+# allow and deny: tools as server::tool, with * and ?; deny goes first, and an empty allow list allows all.
+# changed_definitions: true holds a tool back whose definition is another than the one first used or approved.
+# budgets: of a day (UTC); client and server are a name, "" for all together, or "*" for each by itself;
+#   at_limit is "refuse", "cheaper" (only tools that still fit) or "ask" (a person decides).
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The default lets everything through but tools whose definition changed and servers that keep failing."""
+
+    tokens: WhenTokens = "elsewhere"
+    unpriced_usd: float = 0.001
+    per_minute: float = 0.0
+    changed_definitions: bool = True
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    approvals: ApprovalRules = field(default_factory=ApprovalRules)
+    breaker: BreakerRules = field(default_factory=BreakerRules)
+    budgets: tuple[Budget, ...] = ()
+
+    def refusal(self, tool: Tool) -> str:
+        """Why no client may use a tool; "" where they may.
+
+        >>> Policy(deny=("mail::*",)).refusal(Tool("mail", "send")), Policy(allow=("files::*",)).refusal(Tool("mail", "send"))
+        ('the operator denies it', 'it is not on the list of allowed tools')
+        """
+        if matches(tool.id, self.deny):
+            return "the operator denies it"
+        return "" if not self.allow or matches(tool.id, self.allow) else "it is not on the list of allowed tools"
+
+    @property
+    def digest(self) -> str:
+        """What an approval is bound to."""
+        return digest(to_toml(self))
+
+
+def to_toml(policy: Policy) -> str:
+    """The policy for people to read and change; `from_toml` reads it back.
+
+    >>> from_toml(to_toml(Policy(budgets=(Budget(usd=1.5),)))) == Policy(budgets=(Budget(usd=1.5),))
+    True
+    """
+    lines = [HEADING]
+    for name in ("tokens", "unpriced_usd", "per_minute", "changed_definitions", "allow", "deny"):
+        lines.append(f"{name} = {_value(getattr(policy, name))}")
+    for name in ("approvals", "breaker"):
+        lines += ["", f"[{name}]", *_table(getattr(policy, name))]
+    for budget in policy.budgets:
+        lines += ["", "[[budgets]]", *_table(budget)]
+    return "\n".join(lines) + "\n"
+
+
+def from_toml(text: str) -> Policy:
+    """The policy of a text; what it leaves out is the default. Raises WayfareError, naming the first thing that is wrong."""
+    try:
+        found: Mapping[str, Any] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise WayfareError(f"The policy is not valid TOML: {error}.") from None
+    given = dict(found)
+    approvals = _of(ApprovalRules, given.pop("approvals", {}), "approvals")
+    breaker = _of(BreakerRules, given.pop("breaker", {}), "breaker")
+    listed = given.pop("budgets", [])
+    if not isinstance(listed, list):
+        raise WayfareError("The policy's budgets are tables: write [[budgets]] before each.")
+    budgets = tuple(
+        _of(Budget, table, f"budgets, number {number},")
+        for number, table in enumerate(cast("list[object]", listed), start=1)
+    )
+    for budget in budgets:
+        if budget.usd is budget.calls is budget.tokens is None:
+            raise WayfareError("The policy has a budget without a limit; give usd, calls or tokens.")
+    return _of(Policy, {**given, "approvals": approvals, "breaker": breaker, "budgets": budgets}, "policy")
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What a field may be; `least` is the smallest number."""
+
+    types: tuple[type, ...]
+    words: str
+    choices: Sequence[str] = field(default_factory=tuple[str, ...])
+
+
+_TEXT = _Kind((str,), "a text")
+_FLAG = _Kind((bool,), "true or false")
+_NUMBER = _Kind((int, float), "a number of 0 or more")
+_WHOLE = _Kind((int,), "a whole number of 0 or more")
+_NAMES = _Kind((list,), "a list of texts")
+_KINDS: Mapping[str, _Kind] = {
+    "tokens": _Kind((str,), "", WHEN_TOKENS), "at_limit": _Kind((str,), "", AT_LIMIT), "client": _TEXT, "server": _TEXT,
+    "changed_definitions": _FLAG, "writes": _FLAG, "new": _FLAG, "unpriced_usd": _NUMBER, "per_minute": _NUMBER,
+    "above_usd": _NUMBER, "wait_s": _NUMBER, "valid_s": _NUMBER, "open_s": _NUMBER, "usd": _NUMBER, "failures": _WHOLE,
+    "calls": _WHOLE, "allow": _NAMES, "deny": _NAMES,
+}  # fmt: skip
+
+
+def _of(kind: type[Any], table: object, where: str) -> Any:
+    """A rule's dataclass from a table of TOML."""
+    if not isinstance(table, Mapping):
+        raise WayfareError(f"The policy's {where} must be a table.")
+    given, known = cast("Mapping[str, Any]", table), [one.name for one in fields(kind)]
+    checked: dict[str, Any] = {}
+    for name, value in given.items():
+        if name not in known:
+            raise WayfareError(f"The policy's {where} has no {name!r}; it has {', '.join(known)}.")
+        rule = _WHOLE if (name, kind) == ("tokens", Budget) else _KINDS.get(name)
+        if rule is not None and not _fits(rule, value):
+            words = " or ".join(map(repr, rule.choices)) or rule.words
+            raise WayfareError(f"The policy's {name} is {str(value)[:60]!r}; it must be {words}.")
+        checked[name] = tuple(cast("list[str]", value)) if isinstance(value, list) else value
+    return kind(**checked)
+
+
+def _fits(rule: _Kind, value: object) -> bool:
+    if not isinstance(value, rule.types) or (isinstance(value, bool) and bool not in rule.types):
+        return False
+    if isinstance(value, list):
+        return all(isinstance(one, str) for one in cast("list[object]", value))
+    if isinstance(value, int | float):
+        return 0 <= value < 1e15
+    return not rule.choices or value in rule.choices
+
+
+def _table(rules: object) -> list[str]:
+    pairs = ((one.name, getattr(rules, one.name)) for one in fields(cast(Any, rules)))
+    return [f"{name} = {_value(value)}" for name, value in pairs if value is not None]
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_value, cast('tuple[object, ...]', value)))}]"
+    if isinstance(value, str):
+        return '"' + "".join(_escaped(character) for character in value) + '"'
+    return repr(value)
+
+
+def _escaped(character: str) -> str:
+    if character in '"\\':
+        return f"\\{character}"
+    return character if character.isprintable() else f"\\U{ord(character):08X}"

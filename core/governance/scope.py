@@ -1,0 +1,73 @@
+"""What one client may use: catalogs, servers and tools by name or pattern, and whether it may write."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
+from typing import Self
+
+from core.domain.catalog import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Names or patterns (`*`, `?`); none of a kind means all. `per_minute` is a rate of its own, None that of the policy.
+
+    >>> scope = Scope(servers=("files",), read_only=True)
+    >>> scope.refusal("demo", Tool("mail", "send")), scope.refusal("demo", Tool("files", "write"))
+    ("server 'mail' is outside its scope", 'it may only use tools that say that they only read')
+    """
+
+    catalogs: tuple[str, ...] = ()
+    servers: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    read_only: bool = False
+    per_minute: float | None = None
+
+    def refusal(self, catalog: str, tool: Tool) -> str:
+        """Why a tool is outside the scope; "" where it is inside."""
+        if reason := self.catalog_refusal(catalog):
+            return reason
+        if self.servers and not matches(tool.server, self.servers):
+            return f"server {tool.server!r} is outside its scope"
+        if self.tools and not matches(tool.id, self.tools):
+            return f"tool {tool.id!r} is outside its scope"
+        if self.read_only and tool.hints.read_only is not True:
+            return "it may only use tools that say that they only read"
+        return ""
+
+    def catalog_refusal(self, catalog: str) -> str:
+        """Why a whole catalog is outside the scope; "" where it is inside."""
+        inside = not self.catalogs or matches(catalog, self.catalogs)
+        return "" if inside else f"catalog {catalog!r} is outside its scope"
+
+    @property
+    def limited(self) -> bool:
+        """Whether some tools are outside."""
+        return bool(self.servers or self.tools or self.read_only)
+
+    def to_json(self) -> str:
+        """The scope as it is stored."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The scope of a stored text.
+
+        >>> Scope.from_json(Scope(tools=("a::b",)).to_json())
+        Scope(catalogs=(), servers=(), tools=('a::b',), read_only=False, per_minute=None)
+        """
+        found = json.loads(text)
+        lists = {name: tuple(found[name]) for name in ("catalogs", "servers", "tools")}
+        return cls(**lists, read_only=found["read_only"], per_minute=found["per_minute"])
+
+
+def matches(name: str, patterns: Sequence[str]) -> bool:
+    """Whether a name is one of these, or fits one of these patterns.
+
+    >>> matches("files::read", ["files::*"]), matches("mail::send", ["files::*", "mail"])
+    (True, False)
+    """
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
