@@ -13,7 +13,9 @@ from dashboard.pages.map import view as map
 from dashboard.pages.network import view as network
 from dashboard.pages.papers import view as papers
 from dashboard.pages.route import view as route
+from dashboard.pages.whatif import view as whatif
 from dashboard.ui.navigation import register
+from dashboard.ui.whatif_layer import layer_banner
 
 ASSETS = Path(__file__).parent / "assets"
 MARK = str(ASSETS / "wayfare.png")  # a file of ours: named icons are fetched from elsewhere
@@ -21,9 +23,10 @@ MARK = str(ASSETS / "wayfare.png")  # a file of ours: named icons are fetched fr
 st.set_page_config(page_title="Wayfare", page_icon=MARK, layout="wide")
 st.logo(MARK, size="medium")
 st.html(ASSETS / "page.css")
-st.navigation(
+page = st.navigation(
     register(
         st.Page(route.page, title="Route", icon=":material/alt_route:", url_path="route", default=True),
+        st.Page(whatif.page, title="What if", icon=":material/tune:", url_path="whatif"),
         st.Page(compare.page, title="Compare", icon=":material/compare_arrows:", url_path="compare"),
         st.Page(call.page, title="Call", icon=":material/play_arrow:", url_path="call"),
         st.Page(map.page, title="Map", icon=":material/scatter_plot:", url_path="map"),
@@ -34,4 +37,6 @@ st.navigation(
         st.Page(activity.page, title="Activity", icon=":material/timeline:", url_path="activity"),
     ),
     position="top",
-).run()
+)
+layer_banner()
+page.run()

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from cachetools import LRUCache
 
+from core.domain.decision import Decision
 from core.domain.params import Parameters
+from core.domain.task import Task
 from core.importers.shipped_catalogs import SAMPLE
 from core.planning.rules import RulesPlanner
 from core.routers.base import checked_subtask
@@ -17,20 +21,40 @@ from core.routers.exploration import beliefs
 from core.routers.parameters import LearningParameters
 from core.routers.refusing import refusal
 from core.services.catalogs import CatalogService
+from core.services.routing import RoutingService
+from core.shared.errors import WayfareError
+from core.whatif import tornado
 from core.whatif.case import Case
+from core.whatif.counterfactuals import Counterfactual, Room, counterfactual, room
 from core.whatif.ehrr_strips import strips as ehrr_strips
+from core.whatif.layer import Supposed, layered
+from core.whatif.plane import Plane, plane, values_of
 from core.whatif.strips import Strip
 from core.whatif.value_case import ValueCase
 from core.whatif.value_strips import strips as value_strips
 
 KEPT = 64
+CELLS = 56, 36  # of a plane
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A sub-task and under what it is decided; `supposed` are figures that a visitor puts in the place of those known."""
+
+    subtask: str
+    parameters: Parameters
+    catalog: str = SAMPLE
+    router: str = "ehrr"
+    hint: str = ""
+    supposed: tuple[Supposed, ...] = ()
 
 
 class WhatIfService:
     """Answers what a decision would be under other values. Nothing is recorded. Thread-safe."""
 
-    def __init__(self, catalogs: CatalogService) -> None:
+    def __init__(self, catalogs: CatalogService, routing: RoutingService) -> None:
         self._catalogs = catalogs
+        self._routing = routing
         self._known: LRUCache[object, tuple[RoutingContext, dict[str, Strip]]] = LRUCache(KEPT)
         self._lock = threading.Lock()
 
@@ -47,26 +71,90 @@ class WhatIfService:
 
         Raises WayfareError as the router does.
         """
-        text, hint = checked_subtask(subtask), server_hint.strip()
-        learning = parameters if isinstance(parameters, LearningParameters) else None
-        context = self._catalogs.context(catalog, learning)
-        key = (id(context), router, parameters, text, hint)
+        return self.strips_of(Asked(subtask, parameters, catalog, router, server_hint))
+
+    def strips_of(self, asked: Asked) -> dict[str, Strip]:
+        """The same under what is supposed."""
+        context = self._context(asked)
+        key = (id(context), asked)
         with self._lock:
             known = self._known.get(key)
         if known is not None and known[0] is context:
             return known[1]
-        found = dict[str, Strip]()
-        if context.tool_ids and isinstance(parameters, EhrrParameters):
-            found = ehrr_strips(case_of(context, text, hint, parameters))
-        elif context.tool_ids and isinstance(parameters, ExpectedValueParameters):
-            found = value_strips(value_case_of(context, text, hint, parameters))
+        case, found = self._case(asked), dict[str, Strip]()
+        if isinstance(case, Case):
+            found = ehrr_strips(case)
+        elif case is not None:
+            found = value_strips(case)
         with self._lock:
             self._known[key] = context, found
         return found
 
+    def decision(self, asked: Asked) -> Decision:
+        """The decision under what is supposed; not recorded."""
+        return self._routing.decide(
+            asked.subtask, layered(self._context(asked), asked.supposed), asked.router, asked.parameters,
+            server_hint=asked.hint,
+        )  # fmt: skip
 
-def case_of(context: RoutingContext, text: str, hint: str, parameters: EhrrParameters) -> Case:
-    """The sub-task with its similarities, as the router sees it."""
+    def case(self, asked: Asked) -> Case | None:
+        """The sub-task under EHRR with its similarities; None for another router, or a catalog without tools."""
+        case = self._case(asked)
+        return case if isinstance(case, Case) else None
+
+    def value_case(self, asked: Asked) -> ValueCase:
+        """The sub-task under the router of expected value: with its own parameters, else with the defaults."""
+        context = layered(self._context(asked), asked.supposed)
+        parameters = asked.parameters if isinstance(asked.parameters, ExpectedValueParameters) else None
+        return _value_case(context, checked_subtask(asked.subtask), asked.hint, parameters or ExpectedValueParameters())
+
+    def room(self, asked: Asked) -> Room | None:
+        """How far the winner may worsen; None without a winner, or where the router is not EHRR."""
+        case = self.case(asked)
+        return None if case is None else room(case)
+
+    def counterfactual(self, asked: Asked, tool: str) -> Counterfactual:
+        """What would make this tool win. Raises WayfareError where the catalog does not have it."""
+        case = self.case(asked)
+        if case is None or tool not in case.context.tool_ids:
+            raise WayfareError(f"There is no tool {tool[:80]!r} to make win under this router.")
+        return counterfactual(case, self.strips_of(asked), case.context.tool_ids.index(tool))
+
+    def plane(self, asked: Asked, x: str, y: str) -> Plane | None:
+        """Who wins over two parameters of EHRR, over their whole ranges; None for another router."""
+        case = self.case(asked)
+        if case is None:
+            return None
+        knobs = {knob.name: knob for knob in asked.parameters.knobs()}
+        return plane(case, x, y, values_of(knobs[x], CELLS[0]), values_of(knobs[y], CELLS[1]))
+
+    def tornado(self, asked: Asked, tasks: Sequence[Task]) -> tornado.Tornado:
+        """How many of these labelled tasks change when one knob of EHRR does. Raises WayfareError for another router."""
+        if not isinstance(asked.parameters, EhrrParameters):
+            raise WayfareError("Only EHRR is measured this way; choose it as the router.")
+        context = self._context(asked)
+        matcher, planner = context.matcher, RulesPlanner()
+        possible = [task for task in tasks if task.relevant]
+        queries = [Query(checked_subtask(task.subtask), task.server_hint, matcher, planner) for task in possible]
+        matches = [query.match(asked.parameters) for query in queries]
+        return tornado.measured(context, possible, matches, asked.parameters)
+
+    def _context(self, asked: Asked) -> RoutingContext:
+        learning = asked.parameters if isinstance(asked.parameters, LearningParameters) else None
+        return self._catalogs.context(asked.catalog, learning)
+
+    def _case(self, asked: Asked) -> Case | ValueCase | None:
+        context, text = layered(self._context(asked), asked.supposed), checked_subtask(asked.subtask)
+        if not context.tool_ids:
+            return None
+        if isinstance(asked.parameters, EhrrParameters):
+            return _ehrr_case(context, text, asked.hint.strip(), asked.parameters)
+        if isinstance(asked.parameters, ExpectedValueParameters):
+            return _value_case(context, text, asked.hint.strip(), asked.parameters)
+        return None
+
+
+def _ehrr_case(context: RoutingContext, text: str, hint: str, parameters: EhrrParameters) -> Case:
     query = Query(text, hint, context.matcher, RulesPlanner())
     return Case(
         context,
@@ -77,8 +165,7 @@ def case_of(context: RoutingContext, text: str, hint: str, parameters: EhrrParam
     )
 
 
-def value_case_of(context: RoutingContext, text: str, hint: str, parameters: ExpectedValueParameters) -> ValueCase:
-    """The same for the router of expected value."""
+def _value_case(context: RoutingContext, text: str, hint: str, parameters: ExpectedValueParameters) -> ValueCase:
     query = Query(text, hint, context.matcher, RulesPlanner())
     known = prospects(query.fit().tools, context)
     return ValueCase(context, known, query.likeness, parameters, refusal(query, parameters))

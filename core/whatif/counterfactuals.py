@@ -13,19 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.domain.params import Knob
-from core.domain.trace import Array
 from core.economics.auction import affordable, posted_price
 from core.economics.headroom import Headroom, headroom
-from core.routers.context import Match
 from core.routers.estimates import estimate_servers
-from core.routers.parameters import FIT as BY_FIT
 from core.shared import units
 from core.whatif.case import Case, Outcomes, decide
-from core.whatif.layer import FIT, LATENCY, PRICE, SUCCESS, with_fit
+from core.whatif.fit_search import lowest_fit, winning_fit
+from core.whatif.layer import FIT, LATENCY, PRICE, SUCCESS
 from core.whatif.strips import Strip
 
 NUDGE = 1e-7  # relative: a tie is not yet won
-FIT_POINTS, HALVINGS = 65, 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +87,9 @@ def room(case: Case) -> Room | None:
     if winner < 0:
         return None
     found = _limits(case, now, winner)
-    points = np.linspace(0.0, float(case.match.tools[winner]), FIT_POINTS)
-    wins = _wins_at_fit(case, winner, points)
     return Room(
         case.context.tool_ids[winner], found.price_usd, found.latency_s, found.success,
-        _edge(case, winner, points, wins, downwards=True),
+        lowest_fit(case, winner),
     )  # fmt: skip
 
 
@@ -120,8 +115,9 @@ def counterfactual(case: Case, strips: Mapping[str, Strip], row: int) -> Counter
             continue
         then = min(reached * (1 + NUDGE), 1.0) if name == SUCCESS else reached * (1 - NUDGE)
         changes.append(Change(name, value, then, abs(then - value) / max(value, 1e-9), of_knob=False))
-    if (fit := _own_fit(case, row)) is not None:
-        changes.append(fit)
+    fit, now_fit = winning_fit(case, row), float(case.match.tools[row])
+    if fit is not None:
+        changes.append(Change(FIT, now_fit, fit, (fit - now_fit) / max(now_fit, 1e-9), of_knob=False))
     else:
         blocked[FIT] = block or "even with a fit of 100 % another tool is ahead"
     return Counterfactual(case.context.tool_ids[row], tuple(sorted(changes, key=lambda one: one.size)), blocked)
@@ -219,41 +215,3 @@ def nearest_value(knob: Knob, strip: Strip, place: int, now: float) -> float:
     margin = min((segment.high - segment.low) / 2, 1e-6 * (strip.high - strip.low))
     stepped = round((math.ceil(segment.low / step) if up else math.floor(segment.high / step)) * step, 9)
     return stepped if segment.low < stepped < segment.high else segment.low + margin if up else segment.high - margin
-
-
-def _own_fit(case: Case, row: int) -> Change | None:
-    now = float(case.match.tools[row])
-    points = np.linspace(now, 1.0, FIT_POINTS)
-    wins = _wins_at_fit(case, row, points)
-    if not wins.any():
-        return None
-    then = _edge(case, row, points, wins, downwards=False)
-    return Change(FIT, now, then, (then - now) / max(now, 1e-9), of_knob=False)
-
-
-def _wins_at_fit(case: Case, row: int, values: Array) -> np.ndarray:
-    follow = case.parameters.similarity == BY_FIT
-    found = [
-        with_fit(case.match, {row: float(value)}, case.context.tool_server, servers_follow=follow) for value in values
-    ]
-    match = Match(np.stack([one.servers for one in found]), np.stack([one.tools for one in found]))
-    return decide(case, {}, match).winner == row
-
-
-def _edge(case: Case, row: int, points: Array, wins: np.ndarray, *, downwards: bool) -> float:
-    """The fit nearest to the current one at which winning begins, or down to which it lasts."""
-    if downwards:
-        lost = np.flatnonzero(~wins)
-        if not len(lost):
-            return 0.0
-        bad, good = float(points[lost[-1]]), float(points[min(lost[-1] + 1, len(points) - 1)])
-    else:
-        first = int(np.flatnonzero(wins)[0])
-        bad, good = float(points[max(first - 1, 0)]), float(points[first])
-    for _ in range(HALVINGS):
-        middle = (bad + good) / 2
-        if _wins_at_fit(case, row, np.array([middle]))[0]:
-            good = middle
-        else:
-            bad = middle
-    return good if good > NUDGE else 0.0

@@ -70,14 +70,28 @@ class ValueCase:
     def lead(self, name: str, value: float, winner: int) -> float:
         """How much more the best order is worth in USD, with one parameter at another value, than the best that begins with
         another tool than the winner, or with none."""
+        orders, values = self._orders_at(name, value)
+        begins = orders.orders[:, 0] == winner
+        return float(values[begins].max(initial=0.0) - values[~begins].max())
+
+    def value(self, name: str, value: float) -> float:
+        """The expected value in USD of the best order of at most six tries, with one parameter at another value."""
+        return float(self._orders_at(name, value)[1].max())
+
+    def expected(self, worth_usd: float) -> tuple[float, float]:
+        """Of the best order at V: the chance that it solves the sub-task, and what it is expected to cost in USD."""
+        orders, values = self._orders_at("worth_usd", worth_usd)
+        best = int(values.argmax())
+        solved = float(orders.solved[best])
+        return solved, worth_usd * solved - float(values[best])
+
+    def _orders_at(self, name: str, value: float) -> tuple[OrderLines, Array]:
         z = 1 / value if name == "kappa" else value
         alone = self._alone(name).at(np.array([z]))
         rows = np.argsort(-alone[0], kind="stable")[:POOL]
         orders = self._searched(rows, self.likeness(rows), np.repeat(alone[:, rows], 3, axis=0))
         a, s = self._of(name, orders)
-        begins = orders.orders[:, 0] == winner
-        values = a + s * z
-        return float(values[begins].max(initial=0.0) - values[~begins].max())
+        return orders, a + s * z
 
     @property
     def _most(self) -> int:

@@ -1,0 +1,52 @@
+"""A cost curve: lines, marks and bands over one axis, in the house style."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from core.whatif.utility_curves import Curve, Line
+from dashboard.theme import ACCEPTED, CHOSEN, MUTED, REJECTED, SERIES
+from dashboard.ui.charts.base import figure, label
+
+KINDS = {"chosen": CHOSEN, "accepted": ACCEPTED, "rejected": REJECTED, "muted": MUTED}
+
+
+def curve_chart(curve: Curve, *, height: int = 290) -> go.Figure:
+    """The lines of a curve; the dotted line is the current value."""
+    others = [colour for colour in SERIES if colour != CHOSEN]
+    drawn = [_line(line, others[number % len(others)]) for number, line in enumerate(curve.lines)]
+    shapes: Sequence[dict[str, Any]] = () if curve.current is None else (_dotted(curve.current),)
+    return figure(
+        drawn,
+        title=curve.title,
+        height=height,
+        shapes=list(shapes),
+        xaxis={
+            "title": {"text": curve.x, "font": {"size": 11}},
+            **({"range": [0, curve.longest]} if curve.longest else {}),
+        },
+        yaxis={"title": {"text": curve.y, "font": {"size": 11}}},
+    )
+
+
+def _line(line: Line, otherwise: str) -> dict[str, Any]:
+    colour = KINDS.get(line.kind, otherwise)
+    name = label(line.name, 50)
+    return {
+        "type": "scatter", "mode": "markers" if line.marks else "lines", "name": name, "x": list(line.x), "y": list(line.y),
+        "line": {"color": colour, "width": 3 if line.kind == "chosen" else 1.6, "dash": "dash" if line.dashed else "solid",
+                 "shape": "hv" if line.steps else "linear"},
+        "marker": {"size": 10, "color": colour, "symbol": line.marks or "circle"},
+        **({"fill": "tozeroy", "fillcolor": "rgba(23, 151, 111, 0.12)"} if line.filled else {}),
+        "cliponaxis": not line.marks, "hovertemplate": f"{name}<br>%{{x:.4g}}, %{{y:.4g}}<extra></extra>",
+    }  # fmt: skip
+
+
+def _dotted(x: float) -> dict[str, Any]:
+    return {
+        "type": "line", "x0": x, "x1": x, "yref": "paper", "y0": 0, "y1": 1,
+        "line": {"color": MUTED, "dash": "dot", "width": 2},
+    }  # fmt: skip

@@ -1,0 +1,72 @@
+"""Who wins over two parameters: a colour for each winner, paler where the lead is smaller, and the current point."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from core.domain.params import Knob
+from core.whatif.plane import Plane
+from dashboard.theme import LOOKED_AT
+from dashboard.ui.charts.base import figure, label
+
+WIDE = 0.1  # a lead in utility from which on a colour is full
+
+
+def plane_chart(
+    plane: Plane, x: Knob, y: Knob, at: tuple[float, float], colours: Mapping[str | None, str], *, height: int = 460
+) -> go.Figure:
+    """A cell for each pair of values, its customdata `x|y`; boundaries are where colours meet."""
+    found = sorted({int(row) for row in plane.winner.ravel()})
+    names = {row: plane.tools[row] if row >= 0 else None for row in found}
+    share = np.clip(plane.margin / WIDE, 0.0, 1.0)
+    cells = [
+        {
+            "type": "heatmap", "x": plane.x.tolist(), "y": plane.y.tolist(),
+            "z": [[0.35 + 0.65 * float(s) if int(w) == row else None for w, s in zip(ws, ss, strict=True)]
+                  for ws, ss in zip(plane.winner, share, strict=True)],
+            "colorscale": [[0, "rgba(255,255,255,0)"], [1, colours[names[row]]]], "zmin": 0, "zmax": 1, "showscale": False,
+            "customdata": _pairs(plane), "hovertext": _texts(plane, names, row, x, y), "hoverinfo": "text", "hoverongaps": False,
+        }
+        for row in found
+    ]  # fmt: skip
+    point = {
+        "type": "scatter", "mode": "markers", "x": [at[0]], "y": [at[1]], "cliponaxis": False, "hoverinfo": "skip",
+        "marker": {"symbol": "cross-thin", "size": 18, "line": {"width": 3, "color": LOOKED_AT}},
+    }  # fmt: skip
+    boundaries = {
+        "type": "contour", "x": plane.x.tolist(), "y": plane.y.tolist(),
+        "z": np.searchsorted(found, plane.winner).tolist(), "showscale": False, "hoverinfo": "skip",
+        "contours": {"coloring": "none", "start": 0.5, "end": len(found) - 0.5, "size": 1}, "line": {"width": 1.5, "color": "#444B5E"},
+    }  # fmt: skip
+    return figure(
+        [*cells, *([boundaries] if len(found) == 2 else []), point],
+        title=f"Who wins over {x.symbol} and {y.symbol}",
+        height=height,
+        xaxis=_axis(x),
+        yaxis=_axis(y),
+    )
+
+
+def _axis(knob: Knob) -> dict[str, object]:
+    unit = f" ({knob.unit})" if knob.unit else ""
+    return {"title": {"text": f"{knob.symbol} {knob.label.lower()}{unit}", "font": {"size": 11}}}
+
+
+def _pairs(plane: Plane) -> list[list[str]]:
+    return [[f"{x!r}|{y!r}" for x in plane.x.tolist()] for y in plane.y.tolist()]
+
+
+def _texts(plane: Plane, names: Mapping[int, str | None], row: int, x: Knob, y: Knob) -> Sequence[Sequence[str]]:
+    name = names[row]
+    who = "nobody wins" if name is None else f"{label(name, 60)} wins"
+    return [
+        [
+            f"{x.symbol} {at_x:.3g}, {y.symbol} {at_y:.3g}<br>{who}"
+            + ("" if name is None or not np.isfinite(lead) else f", {lead:.3g} ahead")
+            for at_x, lead in zip(plane.x.tolist(), leads.tolist(), strict=True)
+        ]
+        for at_y, leads in zip(plane.y.tolist(), plane.margin, strict=True)
+    ]

@@ -1,0 +1,73 @@
+"""Two knobs: who wins over the plane of any two parameters; a click sets both."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import streamlit as st
+
+from core.app import App
+from core.domain.params import Knob
+from core.services.whatif import Asked
+from dashboard.pages.whatif.charts.colours import winner_colours
+from dashboard.pages.whatif.charts.plane import plane_chart
+from dashboard.pages.whatif.winners import legend
+from dashboard.ui.chart import chart
+from dashboard.ui.knobs import knob_title
+from dashboard.ui.url_state import UrlState
+
+AXES = ("alpha_t", "kappa", "alpha_s", "p_bs", "p_ofs", "l0_s", "l_route_s", "eps", "budget_usd", "k", "n")
+
+
+def plane_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
+    """The choice of both parameters, and the map."""
+    knobs = {knob.name: knob for knob in asked.parameters.knobs() if knob.name in AXES}
+    x, y = (_axis(state, name, other, knobs) for name, other in (("x", "alpha_t"), ("y", "p_ofs")))
+    if x == y:
+        st.info("Choose two different knobs.", icon=":material/tune:")
+        return
+    plane = app.what_if.plane(asked, x, y)
+    if plane is None:
+        return
+    winners = [plane.tools[row] if row >= 0 else None for row in sorted(set(plane.winner.ravel().tolist()))]
+    today = app.what_if.decision(asked).winner
+    colours = winner_colours(None if today is None else today.tool, winners)
+    at = (_number(asked, knobs[x]), _number(asked, knobs[y]))
+    chart(
+        plane_chart(plane, knobs[x], knobs[y], at, colours), key=f"whatif:plane:{x}:{y}",
+        choose=partial(_set_both, prefix=prefix, x=knobs[x], y=knobs[y]),
+    )  # fmt: skip
+    legend({name: colours[name] for name in winners})
+    st.caption(
+        "Full colour: the winner leads by 0.1 in utility or more, paler: by less. The cross is where the knobs are; a click sets both."
+    )
+
+
+def _axis(state: UrlState, name: str, otherwise: str, knobs: dict[str, Knob]) -> str:
+    key = state.key(name)
+    if st.session_state.get(key) not in knobs:
+        st.session_state[key] = otherwise
+    return st.selectbox(
+        "Across" if name == "x" else "Up",
+        list(knobs),
+        key=key,
+        format_func=lambda one: knob_title(knobs[one]),
+        width=320,
+    )
+
+
+def _number(asked: Asked, knob: Knob) -> float:
+    value = getattr(asked.parameters, knob.name)
+    return float(knob.high or 1.0) if value is None else float(value)
+
+
+def _set_both(name: str, *, prefix: str, x: Knob, y: Knob) -> None:
+    first, _, second = name.partition("|")
+    try:
+        values = float(first), float(second)
+    except ValueError:
+        return
+    for knob, value in zip((x, y), values, strict=True):
+        if math.isfinite(value) and knob.low is not None and knob.high is not None and knob.low <= value <= knob.high:
+            st.session_state[f"{prefix}.{knob.name}"] = knob.kind(value)

@@ -1,0 +1,93 @@
+"""Over tasks: how many labelled tasks change when one knob is turned, which of them are fragile, and the tasks of one bar."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pandas as pd
+import streamlit as st
+
+from core.app import App
+from core.services.whatif import Asked
+from core.whatif.tornado import Bar, Tornado
+from dashboard.pages.whatif.charts.tornado import tornado_chart
+from dashboard.ui.chart import chart
+from dashboard.ui.choice_table import table_height
+from dashboard.ui.text import escaped
+from dashboard.ui.url_state import UrlState
+
+FRAGILE = 0.1
+BAR = "whatif:bar"
+
+
+def tasks_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:  # noqa: ARG001
+    """The tasks that come with the catalog; the sub-task above plays no part."""
+    sets = app.lab.task_sets(asked.catalog)
+    if not sets:
+        st.info("No labelled tasks come with this catalog; the Lab page measures your own.", icon=":material/science:")
+        return
+    key = state.key("tasks")
+    if st.session_state.get(key) not in sets:
+        st.session_state[key] = next(iter(sets))
+    name = st.selectbox("Tasks", list(sets), key=key, width=320)
+    with st.spinner("Deciding on every task under every turn of every knob."):
+        found = app.what_if.tornado(asked, app.lab.read_tasks(sets[name]))
+    st.markdown(
+        f"**{len(found.tasks):,}** tasks that something can do; the winner can do **{100 * found.success:.1f} %** of them and costs "
+        f"**{1e3 * found.usd:.3g} m\\$** in the mean (declared prices, nothing is called)."
+    )
+    knobs = {knob.name: knob for knob in asked.parameters.knobs()}
+    chart(tornado_chart(found, knobs), key="whatif:tornado", choose=partial(_choose, state=state))
+    _effects(found, {name: knob.symbol for name, knob in knobs.items()})
+    _tasks_of(found, st.session_state.get(state.key("bar"), ""))
+    _fragile(found, {name: knob.symbol for name, knob in knobs.items()})
+
+
+def _choose(name: str, *, state: UrlState) -> None:
+    st.session_state[state.key("bar")] = name
+
+
+def _effects(found: Tornado, symbols: dict[str, str]) -> None:
+    rows = [
+        {
+            "knob": symbols[bar.name], "turned": f"{bar.turn:+.0%}", "from": bar.now, "to": bar.value,
+            "another winner, %": 100 * bar.share, "success, points": 100 * bar.success, "money, m$ per task": 1e3 * bar.usd,
+        }
+        for bar in sorted(found.bars, key=lambda bar: -bar.share)
+    ]  # fmt: skip
+    with st.expander("All bars as numbers", icon=":material/table:"):
+        st.dataframe(
+            pd.DataFrame(rows), hide_index=True, height=table_height(len(rows)), row_height=32,
+            column_config={name: st.column_config.NumberColumn(format="%.4g") for name in ("from", "to", "another winner, %", "success, points", "money, m$ per task")},
+        )  # fmt: skip
+
+
+def _tasks_of(found: Tornado, name: str) -> None:
+    """The tasks of the bar that was clicked."""
+    knob, _, turn = name.partition("|")
+    bar = next((one for one in found.bars if one.name == knob and f"{one.turn:g}" == turn), None)
+    if bar is None:
+        st.caption("Click a bar for its tasks.")
+        return
+    st.markdown(f"##### {len(bar.changed)} tasks with another winner at {escaped(knob)} {bar.turn:+.0%}")
+    _table(found, [(place, "") for place in bar.changed])
+
+
+def _fragile(found: Tornado, symbols: dict[str, str]) -> None:
+    fragile = found.fragile(within=FRAGILE)
+    st.markdown(f"##### {len(fragile)} fragile tasks: another winner at ±10 % of a single knob")
+    if fragile:
+        _table(found, [(place, ", ".join(_turn(bar, symbols) for bar in bars)) for place, bars in fragile])
+
+
+def _turn(bar: Bar, symbols: dict[str, str]) -> str:
+    return f"{symbols[bar.name]} {bar.turn:+.0%}"
+
+
+def _table(found: Tornado, places: list[tuple[int, str]]) -> None:
+    rows = [
+        {"task": found.tasks[place].subtask, "winner today": found.winners[place] or "nobody",
+         "right": "yes" if found.winners[place] in found.tasks[place].relevant else "no", **({"changes at": why} if why else {})}
+        for place, why in places
+    ]  # fmt: skip
+    st.dataframe(pd.DataFrame(rows), hide_index=True, height=table_height(len(rows)), row_height=32)

@@ -1,0 +1,168 @@
+"""Winners: the strips of all knobs, how far the winner may worsen, and what would make another tool win."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import partial
+
+import pandas as pd
+import streamlit as st
+
+from core.app import App
+from core.domain.decision import Decision
+from core.domain.params import Knob
+from core.services.whatif import Asked
+from core.shared import units
+from core.whatif.counterfactuals import Change, Counterfactual, Room, nearest_value
+from core.whatif.layer import FIGURES, Supposed
+from core.whatif.strips import Strip
+from dashboard.pages.whatif.charts.colours import winner_colours
+from dashboard.pages.whatif.charts.strips import strips_chart
+from dashboard.ui.chart import chart
+from dashboard.ui.charts.base import label
+from dashboard.ui.choice_table import table_height
+from dashboard.ui.text import escaped
+from dashboard.ui.url_state import UrlState
+from dashboard.ui.whatif_layer import SHOWN, suppose
+
+COMPARED = 8
+
+
+def winners_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
+    """The whole view; a click on a strip turns the knob to the nearest value of that segment."""
+    decision, strips = app.what_if.decision(asked), app.what_if.strips_of(asked)
+    winner = decision.winner.tool if decision.winner else None
+    st.markdown(
+        f":violet[★] **{escaped(winner, 90)}** wins." if winner else f"Nobody wins: {escaped(decision.reason, 300)}"
+    )
+    if not strips:
+        st.info("Strips are computed for EHRR and Expected value; choose one of them.", icon=":material/alt_route:")
+        return
+    if (room := app.what_if.room(asked)) is not None:
+        st.markdown(_room(room))
+    knobs = {knob.name: knob for knob in asked.parameters.knobs()}
+    shown = [strip for strip in strips.values() if len(strip.segments) > 1]
+    still = [knobs[name].symbol for name, strip in strips.items() if len(strip.segments) == 1]
+    colours = winner_colours(winner, (one.winner for strip in shown for one in strip.segments))
+    values = asked.parameters.values()
+    chart(
+        strips_chart(shown, knobs, values, colours), key="whatif:strips",
+        choose=partial(_turn, prefix=prefix, knobs=knobs, strips=strips, values=values),
+    )  # fmt: skip
+    legend(colours)
+    st.caption(
+        "Rows are stretched towards low values (cube root). Hover says who wins and why; a click turns the knob there."
+        + (
+            f" Whatever {', '.join(still)} {'is' if len(still) == 1 else 'are'}, the decision stays the same."
+            if still
+            else ""
+        )
+    )
+    if app.what_if.case(asked) is not None:
+        _make_win(app, state, asked, decision, prefix)
+
+
+def _turn(
+    name: str, *, prefix: str, knobs: dict[str, Knob], strips: dict[str, Strip], values: Mapping[str, object]
+) -> None:
+    parameter, _, place = name.partition("|")
+    if parameter not in strips or not place.isdigit() or int(place) >= len(strips[parameter].segments):
+        return
+    value = values[parameter]
+    now = float(value) if isinstance(value, int | float) else math.inf
+    _set(prefix, knobs[parameter], nearest_value(knobs[parameter], strips[parameter], int(place), now))
+
+
+def _set(prefix: str, knob: Knob, value: float) -> None:
+    st.session_state[f"{prefix}.{knob.name}"] = None if math.isinf(value) else knob.kind(value)
+
+
+def legend(colours: dict[str | None, str]) -> None:
+    """Who has which colour."""
+    parts = [
+        f'<span style="color:{colour}">■</span> {"nobody" if name is None else label(name, 50)}'
+        for name, colour in colours.items()
+    ]
+    st.html(f'<div style="font-size:0.85rem;line-height:1.6">{" &nbsp; ".join(parts)}</div>')
+
+
+def _room(room: Room) -> str:
+    limits = [
+        "at any price" if room.price_usd is None else f"up to a price of **{units.price(room.price_usd)}**",
+        "at any latency" if room.latency_s is None else f"up to a latency of **{units.seconds(room.latency_s)}**",
+        "with any success" if not room.success else f"down to a success of **{units.share(room.success)}**",
+        "with any fit" if not room.fit else f"down to a fit of **{units.share(room.fit)}**",
+    ]
+    return f"It still wins {', '.join(limits)}, each alone and all else as it is.".replace("$", "\\$")
+
+
+def _make_win(app: App, state: UrlState, asked: Asked, decision: Decision, prefix: str) -> None:
+    """A tool is chosen, and what would make it win is said, each change with a button that tries it."""
+    winner = decision.candidates[0] if decision.candidates else -1
+    by_fit = sorted(range(len(decision.tools.ids)), key=lambda row: -decision.tools.similarity[row])
+    likely = [decision.tools.ids[row] for row in by_fit if row != winner]
+    if not likely:
+        return
+    key = state.key("tool")
+    if st.session_state.get(key) not in likely:
+        st.session_state[key] = likely[0]
+    st.markdown("##### What would make another tool win?")
+    tool = st.selectbox("Tool", likely, key=key, help="Best fitting first; type to search all tools of the catalog.")
+    found = app.what_if.counterfactual(asked, tool)
+    st.info(_sentence(found, asked).replace("$", "\\$"), icon=":material/help:")
+    _changes(found, asked, prefix)
+    _compared(app, asked, likely[:COMPARED])
+
+
+def _sentence(found: Counterfactual, asked: Asked) -> str:
+    if not found.changes:
+        return escaped(found.sentence, 500)
+    return f"{escaped(found.tool, 90)} wins with {_words(found.changes[0], asked)}: the smallest single change."
+
+
+def _words(change: Change, asked: Asked) -> str:
+    knobs = {knob.name: knob for knob in asked.parameters.knobs()}
+    if not change.of_knob:
+        show = SHOWN[change.name]
+        return f"its {change.name} at **{escaped(show(change.then))}** instead of {escaped(show(change.now))}"
+    knob = knobs[change.name]
+    now = "off" if math.isinf(change.now) else f"{change.now:.4g}"
+    return f"{escaped(knob.symbol)} at **{change.then:.4g}** {escaped(knob.unit)} instead of {now}"
+
+
+def _changes(found: Counterfactual, asked: Asked, prefix: str) -> None:
+    """One line a change with its button; what is blocked is said with the stage."""
+    knobs = {knob.name: knob for knob in asked.parameters.knobs()}
+    grid = st.grid(2, min_column_width=380, gap="xxsmall")
+    for change in found.changes:
+        with grid.cell(), st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            arguments = (
+                {"on_click": _set, "args": (prefix, knobs[change.name], change.then)}
+                if change.of_knob
+                else {"on_click": suppose, "args": (asked.catalog, Supposed(found.tool, change.name, change.then))}
+            )
+            st.button("Try it", key=f"whatif:try:{change.name}", **arguments)
+            st.markdown(f":small[{_words(change, asked)}]".replace("$", "\\$"))
+    for name, why in found.blocked.items():
+        st.markdown(f":small[:gray[No {name} of its own makes it win:] {escaped(why, 300)}.]")
+
+
+def _compared(app: App, asked: Asked, tools: list[str]) -> None:
+    """The best fitting losers, with the smallest change of each kind."""
+    rows = []
+    knobs = {knob.name: knob for knob in asked.parameters.knobs()}
+    for tool in tools:
+        found = app.what_if.counterfactual(asked, tool)
+        of_knob = next((change for change in found.changes if change.of_knob), None)
+        figures = {change.name: SHOWN[change.name](change.then) for change in found.changes if not change.of_knob}
+        rows.append(
+            {"tool": tool, "a knob": "none" if of_knob is None else f"{knobs[of_knob.name].symbol} {of_knob.then:.4g}"}
+            | {name: figures.get(name, "–") for name in FIGURES}
+            | {"blocked": "; ".join(dict.fromkeys(found.blocked.values()))}
+        )
+    st.markdown(":small[:gray[The best fitting tools that do not win: the value of one figure with which each would.]]")
+    st.dataframe(
+        pd.DataFrame(rows), hide_index=True, height=table_height(len(rows)), row_height=32,
+        column_config={"tool": st.column_config.TextColumn(width="medium"), "blocked": st.column_config.TextColumn(width="large")},
+    )  # fmt: skip

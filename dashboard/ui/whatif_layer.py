@@ -1,0 +1,58 @@
+"""The what-if layer of a visitor: figures of tools as somebody supposes them, kept in the session alone.
+
+The What if page decides with it; every page says that it is there, and one click drops it. Catalog and store are untouched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from core.shared import units
+from core.whatif.layer import FIT, LATENCY, PRICE, SUCCESS, Supposed
+from dashboard.ui.text import escaped
+
+LAYER = "layer:supposed"
+SHOWN = {PRICE: units.price, LATENCY: units.seconds, SUCCESS: units.share, FIT: units.share}
+Layers = Mapping[str, tuple[Supposed, ...]]
+
+
+def supposed(catalog: str) -> tuple[Supposed, ...]:
+    """What the visitor supposes of tools of this catalog."""
+    return _layers().get(catalog, ())
+
+
+def suppose(catalog: str, one: Supposed) -> None:
+    """Add to the layer, in the place of what was supposed of the same figure before; for `on_click`."""
+    others = [known for known in supposed(catalog) if (known.tool, known.figure) != (one.tool, one.figure)]
+    st.session_state[LAYER] = {**_layers(), catalog: (*others, one)}
+
+
+def drop_layer() -> None:
+    """All figures are those of the catalog again; for `on_click`."""
+    st.session_state.pop(LAYER, None)
+
+
+def layer_banner() -> None:
+    """A line with what is supposed and the button that drops it; nothing where nothing is."""
+    layers = [(catalog, one) for catalog, known in _layers().items() for one in known]
+    if not layers:
+        return
+    words = [f"{_figure(one)} of **{escaped(one.tool, 60)}**" for _, one in layers[:4]]
+    more = f" and {len(layers) - 4} more" if len(layers) > 4 else ""
+    with st.container(horizontal=True, vertical_alignment="center", border=True, key="layer:banner"):
+        st.markdown(
+            f":violet-badge[what if] Supposed, not known: {', '.join(words)}{more}. The What if page decides with it; all other "
+            "pages, and calls, with the catalog as it is.",
+        )
+        st.button("Drop", icon=":material/layers_clear:", key="layer:drop", on_click=drop_layer)
+
+
+def _figure(one: Supposed) -> str:
+    return f"{one.figure} {escaped(SHOWN[one.figure](one.value))}"
+
+
+def _layers() -> Layers:
+    found: Layers = st.session_state.get(LAYER, {})
+    return found
