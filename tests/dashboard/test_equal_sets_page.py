@@ -36,7 +36,7 @@ def test_pairs_are_judged_one_after_the_other(app: App) -> None:
     page = press(page, "catalog.equal.equal")
     assert app.equal_sets.sets("twins") == (("a::read", "b::read", "c::read"),)
     assert "Do these two do the same?" not in text_of(page), "the third follows from the first two"
-    assert next(list(frame.value.columns) for frame in page.dataframe) == ["tools", "set"]
+    assert next(list(frame.value.columns) for frame in page.dataframe) == ["set", "tools"]
 
 
 def test_a_file_is_taken_in(app: App) -> None:

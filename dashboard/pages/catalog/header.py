@@ -82,13 +82,6 @@ def actions(app: App, name: str, servers: int) -> None:
     """Import, connect, remove."""
     st.button("Import…", icon=":material/upload_file:", on_click=state.open_dialog, args=("import",), type="primary")
     st.button("Connect a client configuration…", icon=":material/cable:", on_click=state.open_dialog, args=("connect",))
-    st.button(
-        "Testbed…",
-        icon=":material/playlist_add_check:",
-        on_click=state.open_dialog,
-        args=("testbed",),
-        help="Draw a catalog by words, with tasks.",
-    )
     shipped = name in SHIPPED_CATALOGS
     with st.popover(
         "Remove",
@@ -108,6 +101,14 @@ def actions(app: App, name: str, servers: int) -> None:
             on_click=_remove,
             args=(app, name),
         )
+
+
+def testbed_button() -> None:
+    """The way to the dialog that draws a testbed."""
+    st.button(
+        "Testbed…", icon=":material/playlist_add_check:", on_click=state.open_dialog, args=("testbed",),
+        help="Draw a catalog of servers by words, with tasks.",
+    )  # fmt: skip
 
 
 def notice() -> None:

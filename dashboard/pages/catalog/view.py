@@ -76,6 +76,8 @@ def _body(app: App, catalog: Catalog, statistics: Statistics, linked: Texts) -> 
             query = header.search_box(query)
         if view == state.TOOLS:  # a link to a tool shows it among the tools of its server
             server = header.server_filter(catalog, server or tool.partition("::")[0])
+        st.space("stretch")
+        header.testbed_button()
     if view == state.LINT:
         return {"view": "lint", "q": query, **lint_body(app, catalog, query, linked)}
     if view == state.CONNECTIONS:

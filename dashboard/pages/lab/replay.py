@@ -11,6 +11,7 @@ import streamlit as st
 from core.app import App
 from core.domain.params import Parameters
 from core.lab.replay import Chosen, Replayed, ReplayTotals
+from core.services.lab import RANKED
 from core.shared import units
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.charts.replay_change import replay_change
@@ -46,6 +47,8 @@ def replays(
         row.number_input("The newest", 1, MOST, key=state.key("last"), width=120, help="How many recorded decisions.")
     )
     settings = {RECORDED: {}, KNOBS: parameters.changed(), ROUTER: parameters.values()}[how]
+    if str(settings.get("n")) == RANKED:  # the lab looks deeper than a decision does; tokens follow from it
+        settings = {name: value for name, value in settings.items() if name != "n"}
     chosen = router if how == ROUTER else ""
     about = (catalog, chosen, repr(settings), last)
     row.button(

@@ -15,6 +15,7 @@ from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.equal_sets.pair import pair_cards
+from dashboard.pages.catalog.imports.documents import counted
 from dashboard.ui.choice_table import ROW_PX, table_height
 from dashboard.ui.index_progress import show_preparing
 from dashboard.ui.text import escaped, file_name
@@ -59,7 +60,8 @@ def _progress(known: EqualSets) -> None:
     follows = sum(one.follows for one in known.proposals)
     more = f", {follows:,} of them follow from others" if follows else ""
     st.progress(
-        known.judged / total, f"{known.judged:,} of {total:,} proposed pairs judged{more}; {len(known.sets):,} sets"
+        known.judged / total,
+        f"{known.judged:,} of {total:,} proposed pairs judged{more}; {counted(len(known.sets), 'set')}",
     )
     for one, other in known.contradictions[:5]:
         st.warning(
@@ -114,7 +116,7 @@ def _sets(known: EqualSets) -> None:
         return
     st.markdown("**Equal function sets**")
     frame = pd.DataFrame(
-        [{"tools": len(tools), "set": ", ".join(one_line(tool, 100) for tool in tools)} for tools in known.sets]
+        [{"set": ", ".join(one_line(tool, 100) for tool in tools), "tools": len(tools)} for tools in known.sets]
     )
     st.dataframe(frame, hide_index=True, key="catalog.equal.sets", height=table_height(len(frame)), row_height=ROW_PX)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from core.lab.replay import Replayed
-from dashboard.theme import CHOSEN, MONEY, MUTED, TIME
+from dashboard.theme import CHOSEN, GRID, MONEY, MUTED, TIME
 from dashboard.ui.charts.base import figure, label
 
 PANELS = (
@@ -49,11 +49,11 @@ def replay_change(rows: Sequence[Replayed]) -> go.Figure:
         )  # fmt: skip
         start = number * (width + GAP)
         layout[f"xaxis{suffix}"] = {
-            "domain": [start, start + width], "anchor": f"y{suffix}", "range": [0, most],
+            "domain": [start, start + width], "anchor": f"y{suffix}", "gridcolor": GRID, "zerolinecolor": MUTED, "range": [0, most],
             "title": {"text": f"{words}, then", "font": {"size": 11}}, "nticks": 4,
         }  # fmt: skip
         layout[f"yaxis{suffix}"] = {
-            "anchor": f"x{suffix}", "range": [0, most], "title": {"text": "now", "font": {"size": 11}}, "nticks": 5, "automargin": True,
+            "anchor": f"x{suffix}", "gridcolor": GRID, "zerolinecolor": MUTED, "range": [0, most], "title": {"text": "now", "font": {"size": 11}}, "nticks": 5, "automargin": True,
         }  # fmt: skip
     return figure(traces, title="Then and now: below the line is less now; ◆ another winner", height=300, **layout)
 

@@ -91,7 +91,7 @@ def slices(points: Points, axes: Sequence[Axis], objective: str, chosen: int, *,
         )  # fmt: skip
         layout[f"xaxis{suffix}"] = {
             "domain": [number * width + (0.02 if number else 0), (number + 1) * width - 0.02],
-            "title": {"text": label(axis.name), "font": {"size": 11}}, "gridcolor": GRID, "nticks": 4,
+            "title": {"text": label(axis.name), "font": {"size": 11}}, "gridcolor": GRID, "zerolinecolor": GRID, "nticks": 4,
             **({} if numeric else {"type": "category"}),
         }  # fmt: skip
     return figure(traces, title=f"Slices: {label(name, 60)} over each knob; ★ chosen", height=280, **layout)
