@@ -11,7 +11,7 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, cast
 
 import anyio.to_thread
@@ -35,14 +35,14 @@ UNKNOWN = "This page is not known here any more; reload it."
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """What one visitor's page can ask for, by name. One answer at a time."""
+    """What one visitor's page can ask for, by name. One answer of each kind at a time."""
 
     answers: Mapping[str, Answer]
-    turn: threading.Lock = field(default_factory=threading.Lock)
+    turns: Mapping[str, threading.Lock]
 
     def answer(self, kind: str, values: Values) -> bytes:
         """JSON. Raises WayfareError, KeyError where there is no answer of that kind."""
-        with self.turn:
+        with self.turns[kind]:
             return json.dumps(self.answers[kind](values), allow_nan=False).encode()
 
 
@@ -64,7 +64,7 @@ class FastLanes:
     def open(self, token: str, answers: Mapping[str, Answer]) -> None:
         """Let the page with this token ask; what it could ask before is replaced."""
         with self._guard:
-            self._lanes[token] = Lane(answers)
+            self._lanes[token] = Lane(answers, {kind: threading.Lock() for kind in answers})
 
     async def serve(self, request: Request, other_names: frozenset[str] = frozenset()) -> Response:
         """The parts of the page under the values in the body, `{"token", "kind", "values"}`; or one sentence."""

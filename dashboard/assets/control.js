@@ -14,8 +14,10 @@ function control(spec, panel) {
   const kind = { slider, optional: limit, switch: toggle, choice, text }[spec.kind];
   const made = kind(spec, panel, id, head, row);
   row.append(fault);
+  if (row.querySelector(".wayfare-track")) strips.hover(row, spec);
   return {
     row,
+    spec,
     readOut() {},
     ...made,
     mark: (differs) => (dot.hidden = !differs),

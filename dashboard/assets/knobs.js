@@ -21,6 +21,7 @@ class Panel {
     this.count = 0; // of what was sent
     this.held = false; // a key or the pointer is down
     this.lane = new Lane(this);
+    document.addEventListener("wayfare-shown", ({ detail }) => detail === this.data.shows && strips.refresh(this));
   }
 
   // What the page host says: the knobs that there are, their values, and how many messages it has heard.
@@ -71,6 +72,8 @@ class Panel {
     if (!this.turned.size) this.lane.lost = false;
     this.turned.set(name, value);
     this.latest = name;
+    this.host.classList.add("wayfare-stale");
+    for (const [each, { row }] of this.controls) row.classList.toggle("wayfare-turned", each === name);
     this.mark();
     if (this.lane.open) {
       ahead(true, this.data.waits);

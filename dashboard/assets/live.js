@@ -5,6 +5,7 @@ export default function ({ data, parentElement }) {
   if (!box.dataset.part) box.addEventListener("wayfare-part", (event) => show(box, event.detail));
   box.dataset.part = data.part;
   show(box, data.html);
+  document.dispatchEvent(new CustomEvent("wayfare-shown", { detail: data.part }));
 }
 
 function show(box, html) {

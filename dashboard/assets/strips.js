@@ -1,7 +1,75 @@
-// Winner strips: the track of a knob is coloured by who wins at which value. They come by the fast lane, after the decision.
+// Winner strips: the track of a knob is coloured by who wins at which value. They come by the fast lane when all else is
+// drawn; until then, those of the values before are faint. Colours and words are the console's.
+
+const LATER_MS = 150;
 
 const strips = {
-  // The needle of a knob without a slider; a slider's thumb is its own needle.
-  point() {},
-  refresh() {},
+  known: new WeakMap(), // by row of a knob: what its strip says
+
+  // Ask for those of the values as they stand, once all is quiet.
+  refresh(panel) {
+    clearTimeout(panel.stripsTimer);
+    panel.stripsTimer = setTimeout(() => strips.load(panel), LATER_MS);
+  },
+
+  async load(panel) {
+    if (!panel.host.isConnected || !panel.lane.open || panel.turned.size || panel.sent.size) return;
+    if (document.querySelector(".wayfare-chart[data-due]") || panel.lane.inFlight) return strips.refresh(panel);
+    const epoch = panel.lane.epoch;
+    try {
+      const found = await panel.lane.fetched("strips");
+      if (epoch !== panel.lane.epoch || panel.turned.size || found.error) return;
+      for (const [name, { row, spec }] of panel.controls) strips.draw(row, spec, found[name]);
+      panel.host.classList.remove("wayfare-stale");
+    } catch (error) {
+      console.info("The winner strips could not be had.", error);
+    }
+  },
+
+  draw(row, spec, strip) {
+    const track = row.querySelector(".wayfare-strip");
+    if (!track) return;
+    const range = row.querySelector("input[type=range]");
+    strips.known.set(row, strip);
+    if (!strip) {
+      track.style.background = "";
+      track.querySelectorAll("i").forEach((tick) => tick.remove());
+      return;
+    }
+    const share = (value) => (100 * (value - spec.low)) / (spec.high - spec.low);
+    const stops = strip.bands.map(([from, to, colour]) => `${colour || "var(--wayfare-nobody)"} ${share(from)}% ${share(to)}%`);
+    track.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
+    const winners = new Set(strip.bands.map(([from]) => from));
+    const ticks = strip.ticks.map((at) => {
+      const tick = element("i", { className: winners.has(at) ? "wayfare-break" : "wayfare-tick" });
+      tick.style.left = `${share(at)}%`;
+      return tick;
+    });
+    track.replaceChildren(...ticks, ...track.querySelectorAll("b"));
+    range?.setAttribute("aria-description", strip.about);
+  },
+
+  // The needle of a knob without a slider; a slider's thumb is its own.
+  point(row, spec, value) {
+    if (spec.kind !== "optional") return;
+    const track = row.querySelector(".wayfare-strip");
+    const needle = track.querySelector("b") ?? track.appendChild(element("b", { className: "wayfare-needle" }));
+    needle.hidden = value === null;
+    needle.style.left = `${(100 * (value - spec.low)) / (spec.high - spec.low)}%`;
+  },
+
+  // Where the mouse is on a track: who would win there, by how much, and what decides it.
+  hover(row, spec) {
+    const track = row.querySelector(".wayfare-track");
+    track.addEventListener("mousemove", (event) => {
+      const strip = strips.known.get(row);
+      if (!strip) return;
+      const box = track.querySelector(".wayfare-strip").getBoundingClientRect();
+      const share = Math.min(1, Math.max(0, (event.clientX - box.left) / box.width));
+      const value = spec.low + share * (spec.high - spec.low);
+      const segment = strip.segments.findLast(([from]) => from <= value) ?? strip.segments[0];
+      showTip(tip, segment[2], track.getBoundingClientRect(), track);
+    });
+    track.addEventListener("mouseleave", () => (tip.hidden = true));
+  },
 };

@@ -17,7 +17,7 @@ import plotly.offline
 import streamlit as st
 from streamlit.components.v2 import component
 
-from dashboard.ui.charts.base import CONFIG
+from dashboard.ui.charts.base import CONFIG, figure_json, title_of
 
 PLOTLY_URL = f"/plotly-{plotly.__version__}.min.js"
 
@@ -49,11 +49,6 @@ def read_out(title: str) -> str:
     return html.unescape(re.sub(r"<[^>]*>", "", title))
 
 
-def figure_json(figure: go.Figure) -> str:
-    """A figure as the browser is given it."""
-    return str(figure.to_json(validate=False))
-
-
 def chart(
     figure: go.Figure,
     *,
@@ -72,7 +67,7 @@ def chart(
         data={
             "figure": figure_json(figure),
             "part": key,
-            "about": about or read_out(str(figure.layout.title.text)),
+            "about": about or read_out(title_of(figure)),
             "config": dict(config),
             "clicks": st.session_state.get(f"{key}.clicks", 0),  # after one, the same figure is to be drawn again
         },

@@ -12,6 +12,7 @@ from core.app import App
 from core.shared.errors import ParameterError
 from dashboard.lane import LIMIT_BYTES, PATH, lanes
 from dashboard.pages.route.view import TOKEN
+from dashboard.theme import CHOSEN
 from tests.dashboard.harness import app_with, charts, knob_panel_of, live_of, open_page, turn
 
 OWN = {"host": "127.0.0.1:8501", "origin": "http://127.0.0.1:8501", "content-type": "application/json"}
@@ -101,8 +102,27 @@ def test_it_draws_what_the_page_draws_and_stores_only_what_is_settled_on(app: Ap
     drawn = [json.loads(answer["parts"][f"route:{name}"]) for name in ("servers", "auction", "tools")]
     assert drawn == charts(settled)[:3]
     assert answer["winner"] == "files::read"
-    assert "&lt;b&gt;send" in json.dumps(answer)
-    assert "<b>send" not in json.dumps(answer)
+
+
+def test_winner_strips_have_a_colour_for_each_winner_and_say_who_wins_where(app: App) -> None:
+    panel = knob_panel_of(visit())
+    status, strips = asked({"token": panel["token"], "kind": "strips", "values": panel["values"]})
+    assert status == 200
+    assert {"alpha_t", "kappa", "k"} <= set(strips)
+    strip, found = strips["alpha_t"], app.what_if.strips(
+        "read a file", catalog="small", parameters=app.routing.parameters("ehrr")
+    )["alpha_t"]  # fmt: skip
+    assert [band[:2] for band in strip["bands"]] == [[band.low, band.high] for band in found.winners()]
+    assert strip["bands"][0][2] == CHOSEN
+    assert strip["bands"][-1][2] == ""  # nothing wins there
+    assert strip["ticks"] == list(found.breakpoints())
+    low, high, said = strip["segments"][0]
+    assert (low, high) == (0.0, found.segments[0].high)
+    assert said.startswith(f"αt 0 to {high:.4g} 1/s (now): files::read wins")
+    assert "αt" in strip["about"]
+    assert "nothing wins" in strip["about"]
+    app.store.events.flush()
+    assert app.store.activity.decision_count() == 1
 
 
 def test_every_visitor_has_a_token_of_his_own_and_keeps_it() -> None:

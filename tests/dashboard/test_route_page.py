@@ -112,7 +112,7 @@ def test_each_card_shows_utility_price_time_success_and_tokens(app: App) -> None
         assert tool.tool.split("::")[1] in said
         assert f"U \n{tool.utility:.3f}" in said
         figures = (units.price(tool.price_usd), units.seconds(tool.time_cost_s), units.share(tool.success))
-        assert " · ".join((*figures, f"{tool.tokens} tokens")) in said
+        assert " · ".join((*figures, f"{tool.tokens} tokens")) == words_of(live_of(page)[f"route:card:{place}:numbers"])
 
 
 def chooser(page: AppTest) -> Selectbox:

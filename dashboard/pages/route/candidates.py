@@ -36,6 +36,7 @@ def candidate_cards(known: Labelling, html: Mapping[str, str], linked: Mapping[s
                     live(html[card_key(place)], key=card_key(place))
                 with button, st.container(key=f"{ACTIONS}:call:{place}"):
                     _call(decision, decision.tool_at(row))
+                live(html[numbers_key(place)], key=numbers_key(place))
                 with st.container(gap="xxsmall", key=f"{ACTIONS}:{place}"):
                     _judge(known, decision.tool_at(row))
 
@@ -45,20 +46,29 @@ def card_key(place: int) -> str:
     return f"route:card:{place}"
 
 
+def numbers_key(place: int) -> str:
+    """The key of what that candidate costs."""
+    return f"route:card:{place}:numbers"
+
+
 def card(decision: Decision, row: int) -> str:
-    """HTML: what a candidate is, and what it costs."""
+    """HTML: which tool a candidate is, and how good."""
     tool = decision.tool_at(row)
     server, name = tool.tool.split("::", 1)
     star = '<span class="wayfare-star">★</span> ' if tool.rank == 1 else ""
     score = "U" if decision.economic else as_html(decision.score)
-    numbers = (
-        units.price(tool.price_usd), units.seconds(tool.time_cost_s), units.share(tool.success), f"{tool.tokens:,} tokens",
-    )  # fmt: skip
     return (
         f'{star}<strong>{as_html(name, 40)}</strong> <small class="wayfare-faint">{as_html(server, 40)}</small><br>'
-        f"<small>{score} <strong>{tool.utility:.3f}</strong>{_fit(decision, tool)}</small><br>"
-        f"<small>{' · '.join(as_html(number) for number in numbers)}</small>"
+        f"<small>{score} <strong>{tool.utility:.3f}</strong>{_fit(decision, tool)}</small>"
     )
+
+
+def numbers(tool: ToolRow) -> str:
+    """HTML: price, expected time, success and tokens of a candidate."""
+    figures = (
+        units.price(tool.price_usd), units.seconds(tool.time_cost_s), units.share(tool.success), f"{tool.tokens:,} tokens",
+    )  # fmt: skip
+    return f"<small>{' · '.join(as_html(figure) for figure in figures)}</small>"
 
 
 def _links(texts: dict[str, str]) -> None:

@@ -13,14 +13,15 @@ from core.app import App
 from core.domain.decision import Decision
 from core.domain.params import Parameters
 from dashboard.lane import Answer, Values
-from dashboard.pages.route.candidates import card, card_key
+from dashboard.pages.route.candidates import card, card_key, numbers, numbers_key
 from dashboard.pages.route.charts.auction import auction
 from dashboard.pages.route.charts.server_ranking import server_ranking
 from dashboard.pages.route.charts.tool_breakdown import tool_breakdown
 from dashboard.pages.route.charts.tool_scores import tool_scores
 from dashboard.pages.route.headline import headline
 from dashboard.pages.route.tries import order_of_tries
-from dashboard.ui.chart import figure_json
+from dashboard.pages.route.winner_strips import strips_json
+from dashboard.ui.charts.base import figure_json
 from dashboard.ui.charts.stages import stages
 from dashboard.ui.query_form import QueryForm
 
@@ -53,6 +54,7 @@ def texts(decision: Decision) -> dict[str, str]:
         HEADLINE: headline(decision),
         **({} if decision.tries is None else {TRIES: order_of_tries(decision.tries)}),
         **{card_key(place): card(decision, row) for place, row in enumerate(decision.candidates)},
+        **{numbers_key(place): numbers(decision.tool_at(row)) for place, row in enumerate(decision.candidates)},
     }
 
 
@@ -70,4 +72,11 @@ def lane_answers(app: App, query: QueryForm, parameters: Parameters) -> Mapping[
         drawn = {key: figure_json(figure) for key, figure in figures(made).items()}
         return {"parts": {**texts(made), **drawn}, "winner": made.winner.tool if made.winner else ""}
 
-    return {"decision": decision}
+    def strips(values: Values) -> Mapping[str, object]:
+        chosen = parameters.replaced(values)
+        asked = {"catalog": query.catalog, "router": query.router, "parameters": chosen, "server_hint": query.hint}
+        winner = app.routing.preview(query.subtask, **asked).winner
+        found = app.what_if.strips(query.subtask, **asked)
+        return strips_json(found, chosen.knobs(), chosen.values(), winner.tool if winner else None)
+
+    return {"decision": decision, "strips": strips}

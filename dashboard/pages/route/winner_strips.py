@@ -1,0 +1,67 @@
+"""Winner strips: the track of a knob is coloured by who wins at which value, as JSON for the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import cycle
+from math import isinf
+from typing import Any
+
+from core.domain.params import Knob, Value
+from core.shared.untrusted_text import one_line
+from core.whatif.strips import Segment, Strip
+from dashboard.theme import CHOSEN, SERIES
+
+NAME = 60
+NOBODY = ""  # the page's own colour of an empty track
+
+
+def strips_json(
+    strips: Mapping[str, Strip], knobs: Iterable[Knob], values: Mapping[str, Value], winner: str | None
+) -> dict[str, Any]:
+    """By knob: `bands` of one winner each with its colour, `ticks` where anything of the decision changes, and for each segment
+    between them what is said of it. The present winner has the colour of what is chosen, another one the same in all strips."""
+    infos = {info.name: info for info in knobs}
+    others = list(
+        dict.fromkeys(
+            segment.winner
+            for strip in strips.values()
+            for segment in strip.segments
+            if segment.winner not in {None, winner}
+        )
+    )
+    colours = dict(zip(others, cycle(colour for colour in SERIES if colour != CHOSEN), strict=False))
+    colours |= {winner: CHOSEN, None: NOBODY}
+    return {
+        name: {
+            "bands": [[band.low, band.high, colours[band.winner]] for band in strip.winners()],
+            "ticks": list(strip.breakpoints()),
+            "segments": [
+                [segment.low, segment.high, _said(segment, infos[name], here=segment is _current(strip, values[name]))]
+                for segment in strip.segments
+            ],
+            "about": "; ".join(_band(band, infos[name]) for band in strip.winners()),
+        }
+        for name, strip in strips.items()
+        if name in infos
+    }
+
+
+def _current(strip: Strip, value: Value) -> Segment | None:
+    return strip.at(float(value)) if isinstance(value, int | float) else None
+
+
+def _said(segment: Segment, info: Knob, *, here: bool) -> str:
+    """Who wins, by how much, and what decides it."""
+    lead = f"{segment.winner} wins" if segment.winner else "nothing wins"
+    if segment.winner:
+        lead += " without a rival" if isinf(segment.margin) else f" by {segment.margin:.3f}"
+    return f"{_span(segment, info)}{' (now)' if here else ''}: {one_line(lead, 90)}.\nDecided at: {segment.stage}. {one_line(segment.reason, 300)}."
+
+
+def _band(segment: Segment, info: Knob) -> str:
+    return f"{_span(segment, info)} {one_line(segment.winner, NAME) if segment.winner else 'nothing'} wins"
+
+
+def _span(segment: Segment, info: Knob) -> str:
+    return f"{info.symbol} {segment.low:.4g} to {segment.high:.4g} {info.unit}".strip()
