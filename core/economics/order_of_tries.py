@@ -36,6 +36,7 @@ from core.economics.time_to_success import Array
 LARGEST_SEARCH = 6
 POOL, POOL_OF_LONG_ORDERS = 12, 8  # tools that are searched over, by their value alone; fewer beyond three tries
 NEXT_LOOKED_AT = 32
+EQUAL = 1e-12  # values that differ by less differ by rounding: then the cost decides
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,15 +148,15 @@ class _Search:
         self, rows: tuple[int, ...], survival: float, failed: dict[int, float], score: tuple[float, float]
     ) -> None:
         """Try every further tool after `rows`. A score is (value, 0), or (success, minus cost) where V is infinite."""
-        ranked = round(score[0], 12), score[1]  # equal but for rounding is equal: then the cost decides
-        if ranked > self._best:
-            self.best, self._best = rows, ranked
+        ahead = score[0] - self._best[0]
+        if ahead > EQUAL or (ahead > -EQUAL and score[1] > self._best[1]):
+            self.best, self._best = rows, (max(score[0], self._best[0]), score[1])
         if len(rows) == self._most:
             return
         left = [row for row in self._pool if row not in rows]
         room = math.fsum(self._gain[row] for row in left[: self._most - len(rows)])
         bound = score[0] + survival * room
-        if bound < self._best[0] - 1e-12:
+        if bound < self._best[0] - EQUAL:
             return
         for row in left:
             p, failed_after = _try(self._tries, self._fits, failed, row)

@@ -34,7 +34,7 @@ DATA = Path(__file__).parent / "data"
 TEXTS = DATA / "examples.jsonl"
 QUESTIONS = 8  # of each kind
 KINDS, TEMPERATURE = 5, 0.05
-LOOKED_AT = 48  # kinds whose examples are compared one by one: those whose mean question is nearest
+LOOKED_AT = 16  # kinds whose examples are compared one by one: those whose mean question is nearest
 FAR, NEAR = 0.30, 0.65
 SHARE = 0.5
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import json
 
 import numpy as np
 
+import sample_catalog
+from core.app import open_app
 from core.domain.catalog import Catalog, Server, Tool
 from core.embedding.base import MemoryVectorStore, Vectors, unit_rows
 from core.embedding.cached import CachedEncoder, EncoderSource
 from core.embedding.onnx import onnx_source
+from core.importers.shipped_catalogs import SAMPLE
 from core.index.catalog_index import CatalogIndex
 from core.relevance.index import RelevanceIndex
 from core.relevance.matcher import FitMatcher
@@ -68,7 +72,22 @@ def embedding() -> None:
 
 
 def decisions() -> None:
-    """EHRR at two sizes."""
+    """EHRR on the sample with all that is shipped, another question each time, and at two sizes with made-up texts."""
+    with open_app(Settings.from_environment(db=":memory:")) as app:
+        lines = (sample_catalog.TASKS_DIR / "everyday.jsonl").read_text("utf-8").splitlines()
+        texts = [json.loads(line)["subtask"] for line in lines]
+        parameters = app.routing.parameters("ehrr")
+        context = app.catalogs.context(SAMPLE, parameters)
+        for text in texts:  # their vectors are computed once
+            app.routing.decide(text, context, "ehrr", parameters)
+        asked = itertools.cycle(texts)
+        times = timed(lambda: app.routing.decide(next(asked), context, "ehrr", parameters), 3 * len(texts))
+        report(
+            f"decide on the sample, {len(context.server_names)} servers, {len(context.tool_ids)} tools (vector given)",
+            {"p50": percentile(times, 0.5) * 1e3, "p90": percentile(times, 0.9) * 1e3},
+            "ms",
+            "1 ms",
+        )
     for servers, each, reach in ((81, 10, "1 ms"), (1000, 10, "5 ms")):
         encoder = CachedEncoder(EncoderSource.of(RandomEncoder()), MemoryVectorStore())
         made = catalog(servers, each)
