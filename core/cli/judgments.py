@@ -22,6 +22,7 @@ from core.cli.options import (
 from core.domain.judgment import FIRST_SET
 from core.domain.lab_run import LabRun
 from core.lab.agreement import RULE_WORDS, RULES, Agreement, judged_tasks
+from core.lab.run_files import run_file, run_qrels
 from core.services.judgments import Format
 from core.shared.errors import WayfareError
 
@@ -99,7 +100,7 @@ def _run(app: App, run_id: str, form: Format) -> str:
     run = app.lab_runs.find(run_id)
     if not isinstance(run, LabRun):
         raise WayfareError(f"{run_id} is a sweep; name a run, which `wayfare runs` lists.")
-    return app.judgments.run_qrels(run) if form == "qrels" else app.judgments.run_file(run)
+    return run_qrels(app.lab_runs.tasks(run)) if form == "qrels" else run_file(run)
 
 
 def _list(app: App, catalog: str, _set_name: str, as_json: bool) -> None:

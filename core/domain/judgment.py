@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -59,9 +60,30 @@ class Judgment:
 
 
 def last_said(entries: Iterable[Judgment]) -> tuple[Judgment, ...]:
-    """The judgments that count, in order of their first entry; `entries` in order of commit. Of each set, query, tool and judge
-    it is the last one, and nothing where that takes back."""
+    """The judgments that count; `entries` and these in order of commit. Of each set, query, tool and judge it is the last one, and
+    nothing where that takes back."""
     last: dict[tuple[str, AskedQuery, str, str], Judgment] = {}
     for one in entries:
-        last[one.set_name, one.query, one.tool, one.judge] = one
+        key = one.set_name, one.query, one.tool, one.judge
+        last.pop(key, None)
+        last[key] = one
     return tuple(one for one in last.values() if one.grade is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgmentSets:
+    """The judgments of a catalog that count, in order of commit; its sets with how many each has, the newest first; and by set and
+    judge what that one says of a tool for a query."""
+
+    judgments: tuple[Judgment, ...]
+    sets: Mapping[str, int]
+    graded: Mapping[tuple[str, str], Mapping[tuple[AskedQuery, str], Judgment]]
+
+    @classmethod
+    def of(cls, entries: Iterable[Judgment]) -> JudgmentSets:
+        """From entries in order of commit."""
+        judgments = last_said(entries)
+        graded: dict[tuple[str, str], dict[tuple[AskedQuery, str], Judgment]] = {}
+        for one in judgments:
+            graded.setdefault((one.set_name, one.judge), {})[one.query, one.tool] = one
+        return cls(judgments, Counter(one.set_name for one in reversed(judgments)), graded)

@@ -14,16 +14,15 @@ from core.domain.judgment import (
     MOST_NOTE_CHARACTERS,
     AskedQuery,
     Judgment,
-    last_said,
+    JudgmentSets,
 )
 from core.domain.lab_run import LabRun
 from core.domain.task import Task
 from core.importers import tasks_text
 from core.importers.checks import clean_text, line_fault
 from core.importers.judgments import csv_text, json_lines_text, read_judgments
-from core.importers.trec import qrels_text, run_text
+from core.importers.trec import qrels_text
 from core.lab.agreement import JUDGE, Agreement, Settled, agreement, judged_tasks, settled
-from core.lab.benchmark import grades
 from core.lab.pooling import Pooled, pooled
 from core.routers.base import checked_subtask
 from core.services.catalogs import CatalogService
@@ -62,7 +61,7 @@ class JudgmentService:
         self._runs = runs
         self._now = now
         self._lock = threading.RLock()
-        self._known: dict[str, tuple[Judgment, ...]] = {}
+        self._known: dict[str, JudgmentSets] = {}
 
     def judge(
         self,
@@ -117,29 +116,19 @@ class JudgmentService:
 
     def sets(self, catalog: str) -> Mapping[str, int]:
         """The judgment sets of a catalog with the number of their judgments, the one judged last first."""
-        found: dict[str, int] = {}
-        for one in sorted(self._of(catalog), key=lambda one: one.at, reverse=True):
-            found[one.set_name] = found.get(one.set_name, 0) + 1
-        return found
+        return self._of(catalog).sets
 
     def judgments(self, catalog: str, set_name: str) -> tuple[Judgment, ...]:
         """What counts in a set, in order of the first word on each. Raises UnknownNameError where there is no such set."""
-        found = tuple(one for one in self._of(catalog) if one.set_name == set_name)
+        found = tuple(one for one in self._of(catalog).judgments if one.set_name == set_name)
         if not found:
             names = ", ".join(self.sets(catalog)) or "none"
             raise UnknownNameError(f"Catalog {catalog!r} has no judgment set {set_name!r}; it has: {names}.")
         return found
 
-    def said(self, query: AskedQuery, *, catalog: str, set_name: str, judge: str) -> Mapping[str, Judgment]:
-        """What a judge says of the tools for a query in a set, by tool."""
-        asked = set_name, query, judge
-        return {one.tool: one for one in self._of(catalog) if (one.set_name, one.query, one.judge) == asked}
-
     def graded(self, *, catalog: str, set_name: str, judge: str) -> Mapping[tuple[AskedQuery, str], Judgment]:
         """What a judge says in a set, by query and tool."""
-        return {
-            (one.query, one.tool): one for one in self._of(catalog) if (one.set_name, one.judge) == (set_name, judge)
-        }
+        return self._of(catalog).graded.get((set_name, judge), {})
 
     def settled(self, catalog: str, set_name: str, rule: str) -> Settled:
         """One grade for each judged tool, by a rule of `core.lab.agreement`. Raises UnknownNameError, ParameterError."""
@@ -190,15 +179,6 @@ class JudgmentService:
             found = tuple(one for one in found if one.judge == rule.removeprefix(JUDGE))
         return csv_text(found) if form == "csv" else json_lines_text(found)
 
-    def run_file(self, run: LabRun) -> str:
-        """What a stored run ranked, as a TREC run file; the query ids are those of its tasks."""
-        ranked = {name: entry["candidates"] for name, entry in run.result["tasks"].items()}
-        return run_text(ranked, f"{run.router}-{run.id[:8]}")
-
-    def run_qrels(self, run: LabRun) -> str:
-        """The labels of a stored run's tasks as qrels, to score its run file with. Raises UnknownNameError."""
-        return qrels_text({task.id: grades(task) for task in self._runs.tasks(run)})
-
     def import_(
         self,
         text: str | bytes,
@@ -216,7 +196,7 @@ class JudgmentService:
         that were judged in this catalog. Raises CatalogError that names file and line, WayfareError.
         """
         name, whose = _name(set_name, "set"), _name(judge, "judge") if judge.strip() else ""
-        queries = {one.query.id: one.query for one in self._of(catalog)}
+        queries = {one.query.id: one.query for one in self._of(catalog).judgments}
         for task in tasks:
             query = AskedQuery(task.subtask.strip(), task.server_hint.strip())
             queries |= {query.id: query, task.id: query}
@@ -225,7 +205,9 @@ class JudgmentService:
             raise WayfareError(f"{source} has {len(read):,} judgments; give at most {MOST_AT_ONCE:,} in one file.")
         now, tool_row = self._now(), self._catalogs.catalog(catalog).tool_row
         known = {
-            (one.query, one.tool, one.judge): (one.grade, one.note) for one in self._of(catalog) if one.set_name == name
+            (one.query, one.tool, one.judge): (one.grade, one.note)
+            for one in self._of(catalog).judgments
+            if one.set_name == name
         }
         fresh = [one for one in read if known.get((one.query, one.tool, one.judge)) != (one.grade, one.note)]
         self._keep(
@@ -237,16 +219,17 @@ class JudgmentService:
         )
         return ImportedJudgments(len(fresh), len(read) - len(fresh), sum(one.tool not in tool_row for one in read))
 
-    def _of(self, catalog: str) -> tuple[Judgment, ...]:
+    def _of(self, catalog: str) -> JudgmentSets:
         with self._lock:
             if catalog not in self._known:
-                self._known[catalog] = last_said(self._store.judgments.history(catalog))
+                self._known[catalog] = JudgmentSets.of(self._store.judgments.history(catalog))
             return self._known[catalog]
 
     def _keep(self, catalog: str, *judgments: Judgment) -> None:
         with self._lock:
+            known = self._of(catalog)
             self._store.judgments.append(*judgments)
-            self._known.pop(catalog, None)
+            self._known[catalog] = JudgmentSets.of((*known.judgments, *judgments))
 
 
 def _name(text: str, what: str) -> str:

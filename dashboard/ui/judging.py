@@ -62,8 +62,8 @@ def judge_popover(
 ) -> None:
     """A small button; behind it set, judge, grade and note for a tool, or for one of several. Filled only while it is open."""
     key = f"judging:{place}:open"
-    said = app.judgments.said(query, catalog=catalog, set_name=chosen_set(app, catalog), judge=chosen_judge())
-    known = said.get(tools[0]) if len(tools) == 1 else None
+    said = app.judgments.graded(catalog=catalog, set_name=chosen_set(app, catalog), judge=chosen_judge())
+    known = said.get((query, tools[0])) if len(tools) == 1 else None
     with st.popover(
         "grade…" if known is None else f"**grade {known.grade}**",
         type="tertiary", key=key, on_change="rerun", icon=":material/grading:",
@@ -87,7 +87,7 @@ def _form(
             "Tool", tools, key=f"judging:{place}:tool", format_func=lambda name: one_line(name, 120), width=400
         )
     set_name, judge = set_and_judge(st.container(horizontal=True, gap="small"), app, catalog, place)
-    known = app.judgments.said(query, catalog=catalog, set_name=set_name, judge=judge).get(tool)
+    known = app.judgments.graded(catalog=catalog, set_name=set_name, judge=judge).get((query, tool))
     own = f"judging:{place}:{query.id}:{set_name}:{judge}:{tool}"
     grade = grade_field(f"{own}:grade", None if known is None else known.grade)
     note = st.text_area(

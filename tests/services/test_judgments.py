@@ -11,6 +11,7 @@ from core.app import App
 from core.domain.judgment import AskedQuery, Judgment
 from core.domain.lab_run import LabRun
 from core.domain.task import Task
+from core.lab.run_files import run_file, run_qrels
 from core.shared.errors import CatalogError, UnknownNameError, WayfareError
 from core.store import Store
 
@@ -40,7 +41,7 @@ def test_a_judgment_is_kept_replaced_and_taken_back(app: App) -> None:
     second = judge(app, READ, 3)
     bob = judge(app, READ, 0, who="bob")
     assert app.judgments.judgments("world", "trip") == (second, bob)
-    assert app.judgments.said(AskedQuery(ASKED), judge="ann", **WORLD) == {READ: second}
+    assert app.judgments.graded(judge="ann", **WORLD) == {(AskedQuery(ASKED), READ): second}
     app.judgments.take_back(second)
     assert app.judgments.judgments("world", "trip") == (bob,)
     judge(app, SEND, 2, set_name="mail")
@@ -133,8 +134,8 @@ def test_a_run_over_a_set_is_what_ir_measures_says_of_its_files(app: App) -> Non
     two_judges(app)
     tasks, _ = app.judgments.tasks("world", "trip", "median")
     run = measured(app, tasks, app.judgments.source("trip", "median"))
-    qrels = list(ir_measures.read_trec_qrels(app.judgments.run_qrels(run)))
-    trec = list(ir_measures.read_trec_run(app.judgments.run_file(run)))
+    qrels = list(ir_measures.read_trec_qrels(run_qrels(tasks)))
+    trec = list(ir_measures.read_trec_run(run_file(run)))
     names = {"mrr": "RR", "hit@1": "Success@1", "recall@3": "R@3", "judged@1": "Judged@1", "judged@3": "Judged@3"}
     theirs = ir_measures.calc_aggregate([ir_measures.parse_measure(name) for name in names.values()], qrels, trec)
     assert {str(name): value for name, value in theirs.items()} == pytest.approx(
@@ -142,9 +143,7 @@ def test_a_run_over_a_set_is_what_ir_measures_says_of_its_files(app: App) -> Non
     )
     assert 0 < run.result["judged@3"] < 1
     judged = app.judgments.export("world", "trip", "qrels", "median").splitlines()
-    assert set(app.judgments.run_qrels(run).splitlines()) <= set(
-        judged
-    )  # the same ids, without the query that is left out
+    assert set(run_qrels(tasks).splitlines()) <= set(judged)  # the same ids, without the query that is left out
 
 
 def test_the_pool_has_what_only_one_run_found_and_knows_who_judged(app: App) -> None:

@@ -35,7 +35,7 @@ def test_all_or_none(store: Store, make: SimpleNamespace) -> None:
 def test_of_a_judge_the_last_word_on_a_tool_counts_and_none_takes_back(make: SimpleNamespace) -> None:
     first, second = make.judgment(grade=1), make.judgment(grade=3)
     others = [make.judgment(judge="bob"), make.judgment(tool="files::write"), make.judgment(server_hint="disk")]
-    assert last_said([first, *others, second]) == (second, *others)
+    assert last_said([first, *others, second]) == (*others, second)
     assert last_said([first, *others, second, make.judgment(grade=None)]) == tuple(others)
     assert last_said([first, make.judgment(grade=None), second]) == (second,)
 

@@ -10,6 +10,7 @@ import streamlit as st
 from core.app import App
 from core.domain.lab_run import LabRun
 from core.lab.agreement import JUDGE, RULE_WORDS, RULES, Agreement, judged_tasks
+from core.lab.run_files import run_file
 from core.services.judgments import Format
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line
@@ -150,6 +151,6 @@ def _export(app: App, catalog: str, set_name: str, runs: Sequence[LabRun]) -> No
         names = run_names(app, runs)
         run = st.selectbox("A run as a TREC run file", runs, key="lab:trec-run", format_func=lambda one: names[one.id])
         st.download_button(
-            "Download run", app.judgments.run_file(run), file_name=f"{run.router}-{run.id[:8]}.run", mime="text/plain",
+            "Download run", run_file(run), file_name=f"{run.router}-{run.id[:8]}.run", mime="text/plain",
             key="lab:trec-save", on_click="ignore", icon=":material/download:",
         )  # fmt: skip
