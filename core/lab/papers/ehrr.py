@@ -155,8 +155,8 @@ def _shares() -> Table:
     )  # fmt: skip
     return Table(
         "VIII-shares", "Table VIII · what EHRR saves", "One less the quotient of the totals that the table prints.", OWN,
-        "the same numbers", (Column("rag", "under RAG-MCP", 1, "%"), Column("base", "under Baseline", 1, "%")), rows,
-        differs="Differences of 0.1 are in how the paper cut its digits: 51.96 is printed as 51.9.",
+        "the same numbers", (Column("rag", "under RAG-MCP", 1, "%", slack=0.06), Column("base", "under Baseline", 1, "%", slack=0.01)), rows,
+        differs="51.96 is printed as 51.9: what the rounding of 7.48 and 15.57 allows.",
     )  # fmt: skip
 
 

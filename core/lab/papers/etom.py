@@ -135,7 +135,7 @@ def _ablation(material: Material, tasks: Sequence[Task]) -> Table:
     tasks, rows = tasks[::EVERY], list[Row]()
     for (k, expansions, reranked), printed in ABLATION.items():
         material.say(f"ETOM: ToolShed, k = {k}, {expansions} expansions, {reranked} reranked")
-        settings: dict[str, float | bool | str] = {"k": k, "variations": expansions, "rerank_top_k": reranked}
+        settings: dict[str, bool | int | float | str] = {"k": k, "variations": expansions, "rerank_top_k": reranked}
         found = {
             run.level: 100 * run.scores["f1" if run.level == "L4" else "em"]
             for run in levels(material, "toolshed", tasks, settings)

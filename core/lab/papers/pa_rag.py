@@ -25,6 +25,7 @@ VARIANTS: Mapping[str, tuple[str, Mapping[str, object]]] = {
     "B3 adaptive RAG": ("adaptive_rag", {}),
 }
 MEASURES = {"p": node_set_precision, "r": node_set_recall, "f": node_set_f1}
+ABOUT = (28, 42)  # percent that the paper's "approximately 30 to 40" may mean
 SETS = {"s": "simple", "c": "complex"}
 COLUMNS = tuple(
     Column(of + key, f"{name} {title}", 1, "%")
@@ -127,7 +128,7 @@ def _others() -> Table:
 
 def _both_sets() -> Table:
     """Means over 40 + 40 questions are the mean of both sets' means: what the comprehensive columns have to be."""
-    columns = (Column("p", "P", 1, "%"), Column("r", "R", 1, "%"), Column("f", "F1", 1, "%"))
+    columns = tuple(Column(key, title, 1, "%", slack=0.05) for key, title in {"p": "P", "r": "R", "f": "F1"}.items())
     rows: list[Row] = []
     for backbone, variants in PUBLISHED.items():
         for name, (simple, complex_, both) in variants.items():
@@ -136,20 +137,22 @@ def _both_sets() -> Table:
     return Table(
         "1-both", "Tables 1 and 3 · comprehensive set", "The comprehensive set is the simple and the complex one, 40 questions each: a mean over its "
         "questions is the mean of both.", "the paper's comprehensive columns", "the mean of its simple and complex columns", columns, tuple(rows),
-        differs="Rounding explains 0.1. Where more is missing, the three columns do not come from one run over the same 80 questions.",
+        differs="Rounding explains 0.1, and counts as agreeing. Where more is missing, the three columns do not come from one run over the same 80 questions.",
     )  # fmt: skip
 
 
 def _quicker() -> Table:
-    rows = tuple(
-        Row(backbone, Kind.EXACT, {"less": pair("30 to 40", 100 * (1 - variants["PA-RAG"][2][3] / variants["B2 agentic RAG"][2][3]))},
-            why="" if variants["PA-RAG"][2][3] < variants["B2 agentic RAG"][2][3] else "Here PA-RAG takes longer; the sentence leaves it out.")
-        for backbone, variants in PUBLISHED.items()
-    )  # fmt: skip
+    least, most = ABOUT
+    rows: list[Row] = []
+    for backbone, variants in PUBLISHED.items():
+        less = 100 * (1 - variants["PA-RAG"][2][3] / variants["B2 agentic RAG"][2][3])
+        why = "" if less > 0 else "Here PA-RAG takes longer."
+        values = {"less": pair(None, less), "ok": pair("Yes", "Yes" if least <= less <= most else "No")}
+        rows.append(Row(backbone, Kind.EXACT, values, why=why))
     return Table(
-        "latency", "Section 5.2 · time saved against agentic RAG", "One less the quotient of the latencies on the comprehensive set, in percent.",
-        "the sentence “approximately 30%-40%”", "its Table 1", (Column("less", "less time", 1, "%"),), rows,
-        differs="A sentence has no digits to agree with; three of the four models bear it out.",
+        "latency", "Section 5.2 · time saved against agentic RAG", "One less the quotient of the latencies on the comprehensive set.",
+        "the sentence “approximately 30%- 40%”", "its Table 1", (Column("less", "Less time", 1, "%"), Column("ok", f"{least} to {most} %")), tuple(rows),
+        differs="True of three of the four models; “approximately” is read as two points.",
     )  # fmt: skip
 
 

@@ -33,13 +33,15 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A measure. `digits` are those that the paper prints; `clocked` ones are measured times, which a second run does not repeat."""
+    """A measure. `digits` are those that the paper prints; `slack` is what the rounding of the figures that it is computed from may
+    add; `clocked` ones are measured times, which a second run does not repeat."""
 
     key: str
     title: str
     digits: int = 1
     unit: str = ""
     clocked: bool = False
+    slack: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class Link:
     query: Mapping[str, str] = field(default_factory=dict[str, str])
     router: str = ""
     preset: str = "balanced"
-    settings: Mapping[str, float | bool | str] = field(default_factory=dict[str, float | bool | str])
+    settings: Mapping[str, bool | int | float | str] = field(default_factory=dict[str, bool | int | float | str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +157,7 @@ def agrees(column: Column, theirs: Value, ours: Value) -> bool:
     if theirs is None:
         return True
     if isinstance(theirs, float | int) and isinstance(ours, float | int):
-        return abs(theirs - ours) <= (0.5 * 10.0**-column.digits if column.digits >= 0 else 0.0) + 1e-9
+        return abs(theirs - ours) <= (0.5 * 10.0**-column.digits if column.digits >= 0 else 0.0) + column.slack + 1e-9
     return theirs == ours
 
 

@@ -54,6 +54,7 @@ AUDITS = {  # its Table 1: tokens a turn, share of a context of 200,000 in perce
     "Filesystem": (1_500, 0.75), "Git": (3_000, 1.50), "Database": (2_500, 1.25), "Web Search": (1_200, 0.60), "Slack": (2_000, 1.00),
     "GitHub (full)": (55_000, 27.5), "Enterprise DB": (54_600, 27.3),
 }  # fmt: skip
+INFERRED = "By (3); the tokens of task and system are inferred."
 SHOWS_ALL = {"full_catalog", "static_pruning", "cli_lazy"}  # of the tools that they let through, beyond the candidates
 TOTAL = 47_312
 THEIRS = "120 made-up tools of six servers, 500 made-up tasks; tokens counted with cl100k_base"
@@ -137,7 +138,9 @@ def _tokens(rows: Sequence[tuple[Variant, float, float]], everything: int) -> Ta
             "shown": pair(None, reached),
         }, link=Link(TRY.page, TRY.query, router=variant.router, settings=_said(variant))))  # fmt: skip
         if variant.rho is not None:
-            found.append(Row(f"{variant.name}: ρ of their tokens", Kind.EXACT, {"rho": pair(variant.rho, rho)}))
+            found.append(
+                Row(f"{variant.name}: ρ of their tokens", Kind.EXACT, {"rho": pair(variant.rho, rho)}, why=INFERRED)
+            )
     columns = (
         Column("t", "Tokens a turn", 0),
         Column("saved", "Saved", 1, "%"),
@@ -151,7 +154,7 @@ def _tokens(rows: Sequence[tuple[Variant, float, float]], everything: int) -> Ta
     )  # fmt: skip
 
 
-def _said(variant: Variant) -> dict[str, float | bool | str]:
+def _said(variant: Variant) -> dict[str, bool | int | float | str]:
     return {name: value for name, value in variant.settings.items() if isinstance(value, bool | float | int | str)}
 
 
