@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -30,6 +31,7 @@ from core.services.catalogs import CatalogService
 from core.services.decision_log import DecisionLog
 from core.services.equal_sets import EqualSetsService
 from core.services.feedback import FeedbackService
+from core.services.governance import GovernanceService
 from core.services.judgments import JudgmentService
 from core.services.lab import LabService
 from core.services.lab_runs import LabRunService
@@ -78,6 +80,7 @@ class App:
     refusals: RefusalService
     calibrations: CalibrationService
     calls: CallService
+    governance: GovernanceService
     scenarios: ScenarioService
     papers: PaperService
     equal_sets: EqualSetsService
@@ -209,6 +212,7 @@ def build_app(
         refusals=RefusalService(catalogs, feedback),
         calibrations=calibrations,
         calls=calls,
+        governance=GovernanceService(store, catalogs, now=chosen.now, clock=time.monotonic),
         scenarios=scenarios,
         papers=PaperService(catalogs, routing, scenarios, lab, known_planners),
         equal_sets=equal_sets,

@@ -37,12 +37,14 @@ async def no_progress(progress: float, total: float | None = None, message: str 
 
 @dataclass(frozen=True)
 class Request:
-    """One tools/call: what is asked, by whom (the name that the client gives itself), and with which options."""
+    """One tools/call: what is asked, by whom, and with which options. `client` is the name that the client gives itself, or
+    where its token was `known` the name that the token was made for."""
 
     tool: str
     arguments: Mapping[str, Any]
     options: EndpointOptions = field(default_factory=EndpointOptions)
     client: str = ""
+    known: bool = False
     progress: ProgressFnT = no_progress
 
 

@@ -9,6 +9,7 @@ import mcp_types
 
 from core.endpoint.base import AgentTool, Answer, Request, Services, answer, definition
 from core.endpoint.naming import LONGEST_NAME, find
+from core.governance.refusals import tool_not_allowed
 from core.shared.untrusted_text import visible
 from core.virtual.document import hint_names
 
@@ -24,7 +25,11 @@ async def describe_tool(services: Services, request: Request) -> Answer:
 def _described(services: Services, request: Request) -> list[dict[str, Any]]:
     app, name = services.app, request.options.catalog
     catalog = app.catalogs.catalog(name)
-    wanted = [find(catalog, tool)[1].id for tool in dict.fromkeys(request.arguments["tools"])]
+    named = [find(catalog, tool)[1] for tool in dict.fromkeys(request.arguments["tools"])]
+    for tool in named:
+        if reason := app.governance.refusal(request.client, name, tool):
+            raise tool_not_allowed(tool.id, reason)
+    wanted = [tool.id for tool in named]
     return [
         {
             "tool": loaded.tool.id,

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from core.endpoint.base import Answer, Refusal, Request, Services
 from core.endpoint.tools import TOOLS
+from core.governance.base import NotAllowedError
 from core.shared.errors import WayfareError
 from core.shared.json_schema import argument_problems
 from core.shared.untrusted_text import one_line, visible
@@ -29,6 +30,8 @@ class Endpoint:
             return await self._run(request)
         except Refusal as refusal:
             return refusal.answer()
+        except NotAllowedError as error:
+            return Refusal(error.error, visible(error.why), visible(error.advice)).answer()
         except WayfareError as error:
             return Refusal(
                 "not_possible", visible(str(error)), "Change what the sentence names and call again."
@@ -39,6 +42,7 @@ class Endpoint:
             return failure.answer()
 
     async def _run(self, request: Request) -> Answer:
+        self._services.app.governance.enter(request.client, request.options.catalog, known=request.known)
         tool = _TOOLS.get(request.tool)
         if tool is None:
             raise Refusal(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import anyio.to_thread
 import mcp_types
@@ -17,11 +17,13 @@ from core.domain.catalog import Tool
 from core.domain.outcome import Outcome, OutcomeKind, ToolCall
 from core.endpoint.base import AgentTool, Answer, Refusal, Request, Services, definition
 from core.endpoint.naming import LONGEST_NAME, find
-from core.endpoint.passing_on import is_empty, passed_on
+from core.endpoint.passing_on import given_tokens, is_empty, passed_on
 from core.endpoint.routes import Route, route_of
 from core.endpoint.signatures import signature
 from core.execution.base import Progress
+from core.services.calls import CallHandle, CallReport
 from core.services.decision_log import AGENT
+from core.services.governance import Permit, Wanted
 from core.shared import units
 from core.shared.json_schema import argument_problems
 from core.shared.untrusted_text import visible
@@ -43,32 +45,35 @@ ERRORS = {
     OutcomeKind.CANCELLED: ("cancelled", "The operator closed the connection; ask before you call it again"),
 }
 
+Listener = Callable[[Progress], None]
+
 
 @dataclass(frozen=True, slots=True)
-class _Prepared:
-    """A call that may be made: its tool as the catalog has it, and the search that it belongs to."""
+class _Begun:
+    """A call under way: its tool as the catalog has it, the search that it belongs to, and what was reserved for it."""
 
-    call: ToolCall
     tool: Tool
     route: Route | None
+    permit: Permit
+    handle: CallHandle
 
 
 async def execute_tool(services: Services, request: Request, *, read_only: bool) -> Answer:
-    """Make one call. Raises Refusal."""
-    prepared = await anyio.to_thread.run_sync(_prepared, services, request, read_only)
-    outcome = await _outcome(services, request, prepared.call)
+    """Make one call. Raises Refusal, NotAllowedError."""
+    begun, outcome = await _outcome(services, request, read_only)
     if outcome.kind is not OutcomeKind.OK:
-        raise _failed(services, outcome, prepared)
-    if prepared.tool.hints.read_only is True and is_empty(outcome):
+        raise _failed(services, outcome, begun)
+    if begun.tool.hints.read_only is True and is_empty(outcome):
         raise Refusal(
             "empty_result",
-            f"{prepared.tool.id} ended well and found nothing.",
-            f"Ask for something wider or spelled otherwise{_others(prepared)}.",
+            f"{begun.tool.id} ended well and found nothing.",
+            f"Ask for something wider or spelled otherwise{_others(begun)}.",
         )
-    return await anyio.to_thread.run_sync(passed_on, services, outcome)
+    return await anyio.to_thread.run_sync(passed_on, services, outcome, begun.permit.tokens)
 
 
-def _prepared(services: Services, request: Request, read_only: bool) -> _Prepared:
+def _begin(services: Services, request: Request, read_only: bool, listener: Listener, begun: list[_Begun]) -> None:
+    """Check a call, have it admitted, and start it."""
     given, catalog = request.arguments, services.app.catalogs.catalog(request.options.catalog)
     server, tool = find(catalog, given["tool"])
     if read_only and tool.hints.read_only is not True:
@@ -100,12 +105,23 @@ def _prepared(services: Services, request: Request, read_only: bool) -> _Prepare
         catalog=catalog.name,
         decision_id=None if route is None else route.id,
     )
-    return _Prepared(call, tool, route)
+    others = () if route is None else route.offered
+    permit = services.app.governance.before(Wanted(request.client, call, tool, services.result_tokens, others))
+    try:
+        handle = services.app.calls.start(call, origin=AGENT, client=request.client, listener=listener)
+        if handle.future is None:
+            raise RuntimeError("the call was not started")
+    except BaseException:
+        services.app.governance.after(permit, OutcomeKind.CANCELLED, 0)
+        raise
+    begun.append(_Begun(tool, route, permit, handle))
+    handle.future.add_done_callback(partial(_settle, services, permit))
 
 
-async def _outcome(services: Services, request: Request, call: ToolCall) -> Outcome:
-    """Wait for the call: progress goes to the client meanwhile, and a client that goes away cancels it."""
-    loop, sent = asyncio.get_running_loop(), list[Future[None]]()
+async def _outcome(services: Services, request: Request, read_only: bool) -> tuple[_Begun, Outcome]:
+    """Wait for the call: progress goes to the client meanwhile, and a client that goes away cancels it. However it ends, what
+    was reserved for it is settled when it has."""
+    loop, sent, begun = asyncio.get_running_loop(), list[Future[None]](), list[_Begun]()
 
     def forward(progress: Progress) -> None:
         told: Coroutine[Any, Any, None] = request.progress(  # pyright: ignore[reportAssignmentType]
@@ -113,12 +129,11 @@ async def _outcome(services: Services, request: Request, call: ToolCall) -> Outc
         )
         sent.append(asyncio.run_coroutine_threadsafe(told, loop))
 
-    handle = services.app.calls.start(call, origin=AGENT, client=request.client, listener=forward)
-    if handle.future is None:
-        raise RuntimeError("the call was not started")
-    future = asyncio.wrap_future(handle.future)
     try:
+        await anyio.to_thread.run_sync(_begin, services, request, read_only, forward, begun)
+        call, started = begun[0].handle.call, begun[0].handle.future
         limit_s = call.timeout_s + WAIT_S
+        future = asyncio.wrap_future(cast("Future[CallReport]", started))
         done, _ = await asyncio.wait({future}, timeout=limit_s)
         if not done:
             raise Refusal(
@@ -127,28 +142,41 @@ async def _outcome(services: Services, request: Request, call: ToolCall) -> Outc
                 "Many calls are under way; try again later, or another tool.",
             )
         await asyncio.gather(*map(asyncio.wrap_future, sent), return_exceptions=True)
-        return future.result().outcome
+        return begun[0], future.result().outcome
     finally:
-        if not future.done():
-            handle.cancel()
+        for one in begun:
+            if not one.handle.done:
+                one.handle.cancel()
 
 
-def _failed(services: Services, outcome: Outcome, prepared: _Prepared) -> Refusal:
+def _settle(services: Services, permit: Permit, done: Future[CallReport]) -> None:
+    """Settle a call that has ended; where it never began, or how it ended is not known, no tool answered for all we know."""
+    governance = services.app.governance
+    if done.cancelled():
+        governance.after(permit, OutcomeKind.CANCELLED, 0)
+    elif done.exception() is not None:
+        governance.after(permit, None, 0)
+    else:
+        outcome = done.result().outcome
+        governance.after(permit, outcome.kind, given_tokens(outcome, permit.tokens))
+
+
+def _failed(services: Services, outcome: Outcome, begun: _Begun) -> Refusal:
     """What to tell the agent of a call that did not end well."""
     why = visible(outcome.error)[:WHY_CHARS] or "The tool reported an error without a text."
     if outcome.kind is OutcomeKind.NOT_CONNECTED:
-        waits = (state.retry_s for state in services.app.pool.states() if state.server == prepared.call.server)
+        waits = (state.retry_s for state in services.app.pool.states() if state.server == begun.handle.call.server)
         wait_s = max(waits, default=0.0)
         when = f"in {units.seconds(wait_s)}" if wait_s > 0 else "at once; where that fails, later"
-        return Refusal("server_down", why, f"It may be tried again {when}{_others(prepared)}.")
+        return Refusal("server_down", why, f"It may be tried again {when}{_others(begun)}.")
     error, advice = ERRORS[outcome.kind]
-    return Refusal(error, why, f"{advice}{_others(prepared)}.")
+    return Refusal(error, why, f"{advice}{_others(begun)}.")
 
 
-def _others(prepared: _Prepared) -> str:
+def _others(begun: _Begun) -> str:
     """The other candidates of the search, in words."""
-    offered = prepared.route.offered if prepared.route is not None else ()
-    others = [name for name in offered if name != prepared.tool.id][:3]
+    offered = begun.route.offered if begun.route is not None else ()
+    others = [name for name in offered if name != begun.tool.id][:3]
     return f", or try {' or '.join(others)}" if others else ", or search for another tool"
 
 

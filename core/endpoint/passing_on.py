@@ -9,6 +9,7 @@ import mcp_types
 from core.domain.outcome import SIMULATED_MARK, Outcome
 from core.endpoint.base import Answer, Services, answer, compact, text_block
 from core.endpoint.results import fits, piece
+from core.shared.tokens import count_tokens
 
 MOST_BINARY_CHARS = 8 * 1024 * 1024
 EMPTY_VALUES: tuple[Any, ...] = (None, "", [], {})
@@ -27,17 +28,24 @@ def is_empty(outcome: Outcome) -> bool:
     return all(value in EMPTY_VALUES for value in values)
 
 
-def passed_on(services: Services, outcome: Outcome) -> Answer:
-    """The answer to a call that ended well: the server's own content, with what Wayfare knows of the call beside it."""
-    limit = services.result_tokens
+def given_tokens(outcome: Outcome, limit: int) -> int:
+    """The tokens that a client is given of a result, at most the limit: those of its text, or of its structured form."""
     content, result = _parts(outcome)
-    text = "\n".join(block.text for block in content if isinstance(block, mcp_types.TextContent))
+    document = _text(content) or ("" if result is None else compact(result))
+    return count_tokens(document) if fits(document, limit) else limit
+
+
+def passed_on(services: Services, outcome: Outcome, limit: int) -> Answer:
+    """The answer to a call that ended well: the server's own content, with what Wayfare knows of the call beside it. `limit` is
+    how many tokens of its text are given at once."""
+    content, result = _parts(outcome)
+    text = _text(content)
     blocks = [block if isinstance(block, mcp_types.TextContent) else _bounded(block) for block in content]
     is_text = result is None or result == {"result": text}  # as the SDKs wrap a text
     document = text if is_text else compact(result)
-    cut: dict[str, Any] | None = None if fits(document, limit) else _cut(services, document)
+    cut: dict[str, Any] | None = None if fits(document, limit) else _cut(services, document, limit)
     if not fits(text, limit):
-        part = cut if cut is not None and is_text else _cut(services, text)
+        part = cut if cut is not None and is_text else _cut(services, text, limit)
         blocks = [block for block in blocks if not isinstance(block, mcp_types.TextContent)]
         blocks += [text_block(part["text"]), text_block(_read_on(part))]
     given = {
@@ -60,9 +68,13 @@ def _parts(outcome: Outcome) -> tuple[list[Block], Any]:
     return list(original.content), original.structured_content
 
 
-def _cut(services: Services, text: str) -> dict[str, Any]:
+def _text(content: list[Block]) -> str:
+    return "\n".join(block.text for block in content if isinstance(block, mcp_types.TextContent))
+
+
+def _cut(services: Services, text: str, limit: int) -> dict[str, Any]:
     """The first part of a long text, and the handle for the rest."""
-    first = piece(text, 0, services.result_tokens)
+    first = piece(text, 0, limit)
     return {
         "cut": True,
         "text": first,

@@ -62,20 +62,28 @@ async def search_tools(services: Services, request: Request) -> Answer:
 def _search(app: App, request: Request) -> dict[str, Any]:
     given, options = request.arguments, request.options
     n: int | None = given.get("n")
+    limited = app.governance.limited(request.client)
     decision = app.routing.route(
         masked(given["task"]),
         catalog=options.catalog,
         router=options.router,
-        parameters=options.parameters(n),
+        parameters=options.parameters(MOST_CANDIDATES if limited else n),
         server_hint=masked(given.get("server_hint", "")),
         origin=AGENT,
         visitor=request.client,
         anew=True,
     )
-    rows = decision.candidates[: n or MOST_CANDIDATES]
+    catalog = app.catalogs.catalog(decision.catalog)
+    tools = {row: catalog.tools[catalog.tool_row[decision.tools.ids[row]]] for row in decision.candidates}
+    allowed = [row for row, tool in tools.items() if not app.governance.refusal(request.client, catalog.name, tool)]
+    rows = allowed[: n or MOST_CANDIDATES]
     found = [_candidate(app, decision, row) for row in rows]
     kept = found if n is not None else _fitting(found, MOST_TOKENS - LEFT_OUT_TOKENS)
-    return {"route_id": decision.id, "candidates": kept, "left_out": _left_out(decision, len(found), len(kept))}
+    return {
+        "route_id": decision.id,
+        "candidates": kept,
+        "left_out": _left_out(decision, len(found), len(kept), len(tools) - len(allowed)),
+    }
 
 
 def _candidate(app: App, decision: Decision, row: int) -> dict[str, Any]:
@@ -103,13 +111,15 @@ def _fitting(found: Sequence[dict[str, Any]], limit_tokens: int) -> list[dict[st
     return kept
 
 
-def _left_out(decision: Decision, found: int, kept: int) -> str:
+def _left_out(decision: Decision, found: int, kept: int, not_allowed: int) -> str:
     """One line: how many tools there are, at which stage the others were dropped, and how to see more."""
     codes = [int(code) for code in np.unique(decision.tools.dropped) if code >= 0]
     counts = [(int(np.count_nonzero(decision.tools.dropped == code)), DROP_WORDS[DROPS[code]]) for code in codes]
     dropped = ", ".join(f"{count} {words}" for count, words in sorted(counts, reverse=True))
     parts = [f"{kept} of {len(decision.tools.ids)} tools{f'; left out: {dropped}' if dropped else ''}."]
-    if not found:
+    if not_allowed:
+        parts.append(f"{not_allowed} candidates are not shown: this client may not use them.")
+    if not found and decision.reason:
         parts.append(one_line(decision.reason, WHY_CHARS))
     if found > kept:
         parts.append(f"{found - kept} more candidates were too long for one answer: ask with n.")

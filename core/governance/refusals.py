@@ -1,0 +1,120 @@
+"""Every reason why a call is not made, as an agent is told: what is wrong, what is awaited, and how to go on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from core.governance.base import NotAllowedError
+from core.governance.budgets import Short, next_day
+from core.shared import units
+
+
+def not_authorized(client: str) -> NotAllowedError:
+    """A stranger gave itself the name of a client with a token."""
+    return NotAllowedError(
+        "not_authorized",
+        f"The name {client!r} belongs to a client with a token, and the request has none.",
+        "Send the token as Authorization: Bearer, or use another name.",
+    )
+
+
+def catalog_not_allowed(client: str, reason: str) -> NotAllowedError:
+    """The catalog is outside the client's scope."""
+    return NotAllowedError(
+        "not_allowed", f"The client {client!r} may not: {reason}.", "Use a catalog inside its scope."
+    )
+
+
+def tool_not_allowed(tool: str, reason: str) -> NotAllowedError:
+    """The tool is outside the client's scope, or denied to all."""
+    return NotAllowedError(
+        "not_allowed", f"{tool} may not be used: {reason}.", "Search again for another tool, or ask the operator."
+    )
+
+
+def rate_limited(client: str, per_minute: float, wait_s: float, now: datetime) -> NotAllowedError:
+    """The client makes more requests than it may."""
+    return NotAllowedError(
+        "rate_limited",
+        f"The client {client!r} may make {per_minute:g} requests a minute.",
+        f"Go on in {units.seconds(wait_s)}, at {_time(now, wait_s)}.",
+    )
+
+
+def definition_changed(tool: str, *, denied: bool) -> NotAllowedError:
+    """The tool's definition is not the one that is known."""
+    said = "and a person denied it" if denied else "and nobody has approved it yet"
+    return NotAllowedError(
+        "definition_changed",
+        f"The definition of {tool} is not the one that was approved, {said}: it is held back.",
+        "The operator sees what changed on the page Govern. Use another tool, or call again when it is approved.",
+    )
+
+
+def approval_needed(tool: str, reasons: str, number: str, expires_at: datetime) -> NotAllowedError:
+    """The call waits for a person."""
+    return NotAllowedError(
+        "approval_needed",
+        f"This call of {tool} waits for a person, because {reasons}. Its number is {number}.",
+        f"Ask the operator to approve {number} on Wayfare's page Govern, then call again with exactly the same arguments. It "
+        f"waits until {expires_at:%H:%M:%S} UTC.",
+    )
+
+
+def approval_denied(tool: str, expires_at: datetime) -> NotAllowedError:
+    """A person said no to exactly this call."""
+    return NotAllowedError(
+        "approval_denied",
+        f"A person denied this call of {tool}.",
+        f"Do not repeat it as it is before {expires_at:%H:%M:%S} UTC; find another way, or ask the user.",
+    )
+
+
+def too_many_waiting(waiting: int) -> NotAllowedError:
+    """A person has enough to decide."""
+    return NotAllowedError(
+        "too_many_waiting",
+        f"{waiting} calls of this client wait for a person already.",
+        "Wait until some of them are decided; each says when it expires.",
+    )
+
+
+def budget_spent(tool: str, short: Short, cheaper: Sequence[str], now: datetime) -> NotAllowedError:
+    """A budget of the day has no room; `cheaper` are tools of the same search that it has room for."""
+    advice = f"It begins anew at {next_day(now):%Y-%m-%d %H:%M} UTC."
+    if short.budget.at_limit == "cheaper" and short.unit == "usd":
+        named = f": {', '.join(cheaper)}" if cheaper else ""
+        advice = f"Tools of at most ${short.left:.6g} a call still go{named}. {advice}"
+    return NotAllowedError(
+        "budget_spent", f"The budget of the day has no room for {tool}: {left_words(short)}.", advice
+    )
+
+
+def server_paused(server: str, failures: int, wait_s: float, now: datetime) -> NotAllowedError:
+    """The server's breaker is open."""
+    tried = (
+        f"in {units.seconds(wait_s)}, at {_time(now, wait_s)}" if wait_s else "when the call that tries it has ended"
+    )
+    return NotAllowedError(
+        "server_paused",
+        f"The last {failures} calls to {server} were lost, so it is left alone for a while.",
+        f"It may be tried again {tried}; use a tool of another server meanwhile.",
+    )
+
+
+def left_words(short: Short) -> str:
+    """What is left of a limit.
+
+    >>> from core.governance.budgets import Budget
+    >>> left_words(Short(Budget(usd=2.0), "usd", 0.25)), left_words(Short(Budget(calls=5), "calls", 0))
+    ('$0.25 of $2 are left', '0 of 5 calls are left')
+    """
+    limit = short.budget.limit(short.unit) or 0
+    if short.unit == "usd":
+        return f"${short.left:.6g} of ${limit:g} are left"
+    return f"{short.left:,.0f} of {limit:,.0f} {short.unit} are left"
+
+
+def _time(now: datetime, wait_s: float) -> str:
+    return f"{now + timedelta(seconds=wait_s):%H:%M:%S} UTC"

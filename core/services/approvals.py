@@ -1,0 +1,144 @@
+"""Calls that wait for a person: what each is bound to, how it was decided, and until when that counts."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Literal
+
+from core.domain.catalog import Tool
+from core.domain.governance_events import ApprovalChange
+from core.domain.outcome import ToolCall
+from core.governance import refusals
+from core.governance.approvals import ApprovalRules, Binding
+from core.shared.errors import UnknownNameError, WayfareError
+from core.shared.leaks import masked_arguments
+from core.store import Store
+
+WAITING, APPROVED, DENIED, USED = "waiting", "approved", "denied", "used"
+MOST_WAITING = 50
+MOST_ARGUMENT_CHARS = 4_000
+REASONS = "; "
+State = Literal["waiting", "approved", "denied", "used", "expired"]
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """One call that waits, or waited; `change` is the last thing that happened to it."""
+
+    change: ApprovalChange
+    state: State
+
+    @property
+    def binding(self) -> Binding:
+        """What it is for."""
+        change = self.change
+        return Binding(
+            change.client, change.catalog, change.server, change.tool, change.arguments_digest, change.definition_digest, change.policy_digest
+        )  # fmt: skip
+
+
+class ApprovalQueue:
+    """Every approval since the store was made. Thread-safe. Each step is one sealed record."""
+
+    def __init__(self, store: Store, now: Callable[[], datetime]) -> None:
+        self._store = store
+        self._now = now
+        self._lock = threading.RLock()
+        self._last: dict[str, ApprovalChange] = {}
+        self._by_key: dict[str, str] = {}
+        for change in store.governance.approvals():
+            self._take(change)
+
+    def waiting(self, policy_digest: str) -> tuple[Approval, ...]:
+        """What a person can decide now, oldest first: an earlier policy's are not for this one."""
+        found = (self._shown(change) for change in tuple(self._last.values()))
+        return tuple(one for one in found if one.state == WAITING and one.change.policy_digest == policy_digest)
+
+    def recent(self, limit: int = 50) -> tuple[Approval, ...]:
+        """What was decided or has expired, newest first."""
+        found = [self._shown(change) for change in tuple(self._last.values())]
+        decided = [one for one in found if one.state != WAITING]
+        return tuple(sorted(decided, key=lambda one: one.change.at, reverse=True)[:limit])
+
+    def state(self, binding: Binding) -> Approval | None:
+        """How it stands with exactly this call; None where it never waited."""
+        id_ = self._by_key.get(binding.key)
+        return None if id_ is None else self._shown(self._last[id_])
+
+    def wait_for(
+        self,
+        binding: Binding,
+        call: ToolCall,
+        tool: Tool,
+        reasons: Sequence[str],
+        *,
+        price_usd: float | None,
+        rules: ApprovalRules,
+    ) -> Approval:
+        """Have a call wait, where it does not already. Raises NotAllowedError where too many calls of the client do."""
+        with self._lock:
+            known = self.state(binding)
+            if known is not None and known.state == WAITING:
+                return known
+            waiting = sum(one.change.client == binding.client for one in self.waiting(binding.policy_digest))
+            if waiting >= MOST_WAITING:
+                raise refusals.too_many_waiting(waiting)
+            now = self._now()
+            change = ApprovalChange(
+                at=now,
+                id=secrets.token_hex(4),
+                action=WAITING,
+                client=binding.client,
+                catalog=binding.catalog,
+                server=binding.server,
+                tool=binding.tool,
+                arguments_digest=binding.arguments_digest,
+                definition_digest=binding.definition_digest,
+                policy_digest=binding.policy_digest,
+                arguments_json=masked_arguments(call.arguments, tool.input_schema)[:MOST_ARGUMENT_CHARS],
+                reasons=REASONS.join(reasons),
+                price_usd=price_usd,
+                expires_at=now + timedelta(seconds=rules.wait_s),
+                origin="endpoint",
+            )
+            self._write(change)
+            return self._shown(change)
+
+    def decide(self, id_: str, *, approve: bool, rules: ApprovalRules, policy_digest: str, origin: str) -> None:
+        """Approve or deny a call that waits; either counts for `valid_s`. Raises UnknownNameError, WayfareError."""
+        with self._lock:
+            change = self._last.get(id_)
+            if change is None:
+                raise UnknownNameError(f"There is no call {id_[:60]!r} that waits; `wayfare approvals` lists them.")
+            if self._shown(change).state != WAITING:
+                raise WayfareError(f"The call {id_} does not wait any more: it is {self._shown(change).state}.")
+            if change.policy_digest != policy_digest:
+                raise WayfareError(
+                    f"The policy changed since the call {id_} began to wait; the agent has to call again."
+                )
+            now = self._now()
+            action = APPROVED if approve else DENIED
+            valid = now + timedelta(seconds=rules.valid_s)
+            self._write(replace(change, at=now, action=action, expires_at=valid, origin=origin))
+
+    def use(self, approval: Approval) -> None:
+        """The call that was approved is made: the approval is for one."""
+        with self._lock:
+            self._write(replace(approval.change, at=self._now(), action=USED, origin="endpoint"))
+
+    def _shown(self, change: ApprovalChange) -> Approval:
+        state: State = change.action  # pyright: ignore[reportAssignmentType]
+        expired = state != USED and change.expires_at <= self._now()
+        return Approval(change, "expired" if expired else state)
+
+    def _write(self, change: ApprovalChange) -> None:
+        self._store.governance.append(change)
+        self._take(change)
+
+    def _take(self, change: ApprovalChange) -> None:
+        self._last[change.id] = change
+        self._by_key[Approval(change, WAITING).binding.key] = change.id
