@@ -199,15 +199,24 @@ class LabService:
         return call
 
     def levels(
-        self, tasks: Sequence[Task], *, catalog: str, router: str, parameters: Parameters
+        self,
+        tasks: Sequence[Task],
+        *,
+        catalog: str,
+        router: str,
+        parameters: Parameters,
+        progress: Callable[[int], None] = lambda _done: None,
     ) -> tuple[LevelRun, ...]:
         """ETOM's scores by level, for the tasks that have one; each is asked as a person would, without a hint. What an equal function
         set of the catalog says is equal to a right tool is right, too."""
-        return run_levels(
-            router,
-            self._equal_sets.widened(catalog, tasks),
-            lambda text: self._routing.route(text, catalog=catalog, router=router, parameters=parameters, record=False),
-        )
+        routed = count(1)
+
+        def route(text: str) -> Decision:
+            decision = self._routing.route(text, catalog=catalog, router=router, parameters=parameters, record=False)
+            progress(next(routed))
+            return decision
+
+        return run_levels(router, self._equal_sets.widened(catalog, tasks), route)
 
     def fit_threshold(self, tasks: Sequence[Task], *, catalog: str, parameters: ToolAttentionParameters) -> Calibration:
         """The threshold of Tool Attention that fits labelled tasks best. Raises WayfareError where none is labelled."""

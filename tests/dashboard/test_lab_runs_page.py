@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 
 from core.app import App
+from core.domain.lab_run import LabRun
 from tests.dashboard.harness import app_with, charts, checked, open_page, press, text_of, titles
 from tests.dashboard.test_lab_page import CATALOG, TASKS, finished, given, stored, table
 
@@ -24,7 +25,9 @@ def test_runs_are_shown_in_parts_and_against_what_they_take(app: App) -> None:
     page = visit(tasks=tasks_of(app, good), measure="hit@1", runs=f"{good},{bad}", cost="tokens_per_solved")
     assert any(title.startswith("Solved, %, against tokens") for title in titles(page))
     drawn = next(chart for chart in charts(page) if "against tokens" in chart["layout"]["title"]["text"])
-    tokens = app.lab_runs.find(good).result["tokens_per_solved"]
+    run = app.lab_runs.find(good)
+    assert isinstance(run, LabRun)
+    tokens = run.result["tokens_per_solved"]
     assert [trace["x"] for trace in drawn["data"]] == [[tokens], [tokens]], (
         "the front, and the one that solved anything"
     )
@@ -65,3 +68,18 @@ def test_a_run_that_was_stopped_says_what_is_kept_and_goes_on(app: App) -> None:
     assert "3 decisions are kept of runs that were ended: Run goes on from there" in text_of(page)
     page = checked(finished(press(page, "lab:run")).run())
     assert "decisions are kept" not in text_of(page)
+
+
+def test_etoms_levels_count_what_the_catalog_says_is_equal(app: App) -> None:
+    text = '{"id": "l2", "subtask": "write a file", "relevant": ["files::read"], "level": "L2"}'
+    tasks = app.lab.parse_tasks(text.encode(), source="levels.jsonl")
+    made = app.measuring.measure(
+        tasks, source="levels.jsonl", catalog="small", router="rag_mcp", preset="balanced",
+        parameters=app.routing.parameters("rag_mcp", {"n": 10}),
+    )  # fmt: skip
+    link = f"stored:{app.lab_runs.find(app.lab_runs.keep(made.conditions, tasks, made.entry)).tasks_fingerprint}"
+    page = finished(press(visit(tasks=link), "lab:levels"))
+    assert table(page, "exact match")["exact match"].tolist() == ["0.000"]
+    app.equal_sets.judge("small", "files::read", "files::write", "equal")
+    page = finished(press(visit(tasks=link), "lab:levels"))
+    assert table(page, "exact match")["exact match"].tolist() == ["1.000"]

@@ -67,7 +67,7 @@ def leaderboard(
     compared_runs = [run for run in ordered if run.id in chosen]
     texts = _compare(state, linked, compared_runs, results, names, tasks, measure)
     texts |= breakdown(state, linked, compared_runs, names, tasks, measure)
-    return texts | {"runs": ",".join(chosen), "measure": measure} | one_run(app, state, linked, ordered, names)
+    return texts | {"runs": ",".join(chosen), "measure": measure} | one_run(app, state, linked, ordered, names, tasks)
 
 
 def _compare(
@@ -107,6 +107,10 @@ def _compare(
             st.caption(
                 "Outcomes are drawn from declared figures; ◆ no other run solves as much for as little. Bars: 95 % over seeds."
             )
+    else:
+        st.caption(
+            "None of these runs was played out: with *Play the tasks out* a run says what solving took of money, time and tokens."
+        )
     if len(runs) > 1:
         _tests(runs, results, names, tasks, measure)
     return texts

@@ -9,10 +9,12 @@ import streamlit as st
 
 from core.app import App
 from core.domain.lab_run import LabRun
+from core.domain.task import Task
 from core.services.measuring import Repeated
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.fields import select
 from dashboard.pages.lab.job import Job, begin, busy, result
+from dashboard.pages.lab.levels import levels
 from dashboard.ui.choice_table import table_height
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
@@ -38,7 +40,12 @@ WORDS = {
 
 
 def one_run(
-    app: App, state: UrlState, linked: Mapping[str, str], runs: Sequence[LabRun], names: Mapping[str, str]
+    app: App,
+    state: UrlState,
+    linked: Mapping[str, str],
+    runs: Sequence[LabRun],
+    names: Mapping[str, str],
+    tasks: Sequence[Task],
 ) -> dict[str, str]:
     """All of it; what it puts into the URL."""
     st.markdown("**One run: what it follows from, and the same again**")
@@ -58,6 +65,7 @@ def one_run(
         st.dataframe(
             pd.DataFrame(rows), hide_index=True, key="lab:conditions", height=table_height(len(rows)), row_height=32
         )
+    levels(app, run, tasks)
     return {"run": id_ if id_ != runs[0].id else ""}
 
 
