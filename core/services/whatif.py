@@ -120,13 +120,17 @@ class WhatIfService:
             raise WayfareError(f"There is no tool {tool[:80]!r} to make win under this router.")
         return counterfactual(case, self.strips_of(asked), case.context.tool_ids.index(tool))
 
-    def plane(self, asked: Asked, x: str, y: str) -> Plane | None:
-        """Who wins over two parameters of EHRR, over their whole ranges; None for another router."""
+    def plane(self, asked: Asked, x: str, y: str, *, near: bool = False) -> Plane | None:
+        """Who wins over two parameters of EHRR, over their whole ranges or `near` their current values; None for another router."""
         case = self.case(asked)
         if case is None:
             return None
         knobs = {knob.name: knob for knob in asked.parameters.knobs()}
-        return plane(case, x, y, values_of(knobs[x], CELLS[0]), values_of(knobs[y], CELLS[1]))
+        across, up = (
+            values_of(knobs[name], count, getattr(asked.parameters, name) if near else None)
+            for name, count in zip((x, y), CELLS, strict=True)
+        )
+        return plane(case, x, y, across, up)
 
     def tornado(self, asked: Asked, tasks: Sequence[Task]) -> tornado.Tornado:
         """How many of these labelled tasks change when one knob of EHRR does. Raises WayfareError for another router."""

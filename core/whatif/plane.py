@@ -12,6 +12,7 @@ from core.domain.trace import Array
 from core.whatif.case import Case, decide
 
 ROWS_AT_ONCE = 8
+REACH = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +26,17 @@ class Plane:
     tools: tuple[str, ...]
 
 
-def values_of(knob: Knob, count: int, span: tuple[float, float] | None = None) -> Array:
-    """At most `count` values over a knob's range or a part of it; whole numbers where needed."""
-    low, high = (float(knob.low or 0.0), float(knob.high or 1.0)) if span is None else span
+def values_of(knob: Knob, count: int, near: float | None = None) -> Array:
+    """At most `count` values over a knob's range, or up to five times a value `near` which they are to be; whole numbers where
+    needed.
+
+    >>> knob = Knob("k", int, 5, "k", "", 1, 100, 1, "", "")
+    >>> len(values_of(knob, 200)), values_of(knob, 200, 1).tolist()
+    (100, [1.0, 2.0, 3.0, 4.0, 5.0])
+    """
+    low, high = float(knob.low or 0.0), float(knob.high or 1.0)
+    if near:
+        high = min(high, REACH * near)
     values = np.linspace(low, high, count)
     return np.unique(values.round()) if knob.kind is int else values
 

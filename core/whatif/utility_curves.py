@@ -49,8 +49,8 @@ def utilities(case: Case, strips: Mapping[str, Strip], name: str) -> Curve:
     p, now, terms = case.parameters, decide(case, {}), Terms.of(case)
     value = float(getattr(p, name))
     strip, knob = strips[name], next(one for one in p.knobs() if one.name == name)
-    points = [one for one in strip.breakpoints() if one < strip.high]
-    longest = min(strip.high, max([4 * value, *(1.25 * one for one in points[:4]), strip.high / 50]))
+    beyond = [one.low for one in strip.winners()[1:] if one.low > value]  # as far as the first other winner
+    longest = min(strip.high, max([4 * value, *(1.5 * one for one in beyond[:1]), strip.high / 50]))
     xs = np.unique([0.0, value, longest])
     servers = name == "alpha_s"
     lines = terms.servers(name) if servers else terms.tools(name)

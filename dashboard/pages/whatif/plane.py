@@ -23,11 +23,13 @@ AXES = ("alpha_t", "kappa", "alpha_s", "p_bs", "p_ofs", "l0_s", "l_route_s", "ep
 def plane_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
     """The choice of both parameters, and the map."""
     knobs = {knob.name: knob for knob in asked.parameters.knobs() if knob.name in AXES}
-    x, y = (_axis(state, name, other, knobs) for name, other in (("x", "alpha_t"), ("y", "p_ofs")))
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        x, y = (_axis(state, name, other, knobs) for name, other in (("x", "alpha_t"), ("y", "kappa")))
+        whole = st.toggle("Whole ranges", key="whatif.whole", help="Off: up to five times the current values.")
     if x == y:
         st.info("Choose two different knobs.", icon=":material/tune:")
         return
-    plane = app.what_if.plane(asked, x, y)
+    plane = app.what_if.plane(asked, x, y, near=not whole)
     if plane is None:
         return
     winners = [plane.tools[row] if row >= 0 else None for row in sorted(set(plane.winner.ravel().tolist()))]
@@ -36,7 +38,7 @@ def plane_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
     at = (_number(asked, knobs[x]), _number(asked, knobs[y]))
     chart(
         plane_chart(plane, knobs[x], knobs[y], at, colours), key=f"whatif:plane:{x}:{y}",
-        choose=partial(_set_both, prefix=prefix, x=knobs[x], y=knobs[y]),
+        choose=partial(set_both, prefix=prefix, x=knobs[x], y=knobs[y]),
     )  # fmt: skip
     legend({name: colours[name] for name in winners})
     st.caption(
@@ -62,7 +64,8 @@ def _number(asked: Asked, knob: Knob) -> float:
     return float(knob.high or 1.0) if value is None else float(value)
 
 
-def _set_both(name: str, *, prefix: str, x: Knob, y: Knob) -> None:
+def set_both(name: str, *, prefix: str, x: Knob, y: Knob) -> None:
+    """Turn both knobs to the cell that was clicked, `x|y`; what the browser sends may be anything."""
     first, _, second = name.partition("|")
     try:
         values = float(first), float(second)

@@ -37,7 +37,12 @@ def tasks_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:  #
         f"**{1e3 * found.usd:.3g} m\\$** in the mean (declared prices, nothing is called)."
     )
     knobs = {knob.name: knob for knob in asked.parameters.knobs()}
-    chart(tornado_chart(found, knobs), key="whatif:tornado", choose=partial(_choose, state=state))
+    moving = {bar.name for bar in found.bars if bar.changed}
+    if moving:
+        chart(tornado_chart(found, knobs), key="whatif:tornado", choose=partial(_choose, state=state))
+    still = [knobs[name].symbol for name in dict.fromkeys(bar.name for bar in found.bars) if name not in moving]
+    if still:
+        st.caption(f"Turned by up to 50 %, {', '.join(still)} {'change' if len(still) > 1 else 'changes'} no winner.")
     _effects(found, {name: knob.symbol for name, knob in knobs.items()})
     _tasks_of(found, st.session_state.get(state.key("bar"), ""))
     _fragile(found, {name: knob.symbol for name, knob in knobs.items()})

@@ -48,7 +48,7 @@ def winners_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
     values = asked.parameters.values()
     chart(
         strips_chart(shown, knobs, values, colours), key="whatif:strips",
-        choose=partial(_turn, prefix=prefix, knobs=knobs, strips=strips, values=values),
+        choose=partial(turn, prefix=prefix, knobs=knobs, strips=strips, values=values),
     )  # fmt: skip
     legend(colours)
     st.caption(
@@ -63,9 +63,10 @@ def winners_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
         _make_win(app, state, asked, decision, prefix)
 
 
-def _turn(
+def turn(
     name: str, *, prefix: str, knobs: dict[str, Knob], strips: dict[str, Strip], values: Mapping[str, object]
 ) -> None:
+    """Turn a knob into the segment that was clicked, `parameter|place`; what the browser sends may be anything."""
     parameter, _, place = name.partition("|")
     if parameter not in strips or not place.isdigit() or int(place) >= len(strips[parameter].segments):
         return
@@ -110,7 +111,7 @@ def _make_win(app: App, state: UrlState, asked: Asked, decision: Decision, prefi
     st.markdown("##### What would make another tool win?")
     tool = st.selectbox("Tool", likely, key=key, help="Best fitting first; type to search all tools of the catalog.")
     found = app.what_if.counterfactual(asked, tool)
-    st.info(_sentence(found, asked).replace("$", "\\$"), icon=":material/help:")
+    st.info(_sentence(found, asked), icon=":material/help:")
     _changes(found, asked, prefix)
     _compared(app, asked, likely[:COMPARED])
 
@@ -143,7 +144,7 @@ def _changes(found: Counterfactual, asked: Asked, prefix: str) -> None:
                 else {"on_click": suppose, "args": (asked.catalog, Supposed(found.tool, change.name, change.then))}
             )
             st.button("Try it", key=f"whatif:try:{change.name}", **arguments)
-            st.markdown(f":small[{_words(change, asked)}]".replace("$", "\\$"))
+            st.markdown(f":small[{_words(change, asked)}]")
     for name, why in found.blocked.items():
         st.markdown(f":small[:gray[No {name} of its own makes it win:] {escaped(why, 300)}.]")
 

@@ -11,19 +11,23 @@ from core.whatif.utility_curves import Curve, Line
 from dashboard.theme import ACCEPTED, CHOSEN, MUTED, REJECTED, SERIES
 from dashboard.ui.charts.base import figure, label
 
+NAMED = 4  # lines that a legend names; of more, hover tells
 KINDS = {"chosen": CHOSEN, "accepted": ACCEPTED, "rejected": REJECTED, "muted": MUTED}
 
 
-def curve_chart(curve: Curve, *, height: int = 290) -> go.Figure:
+def curve_chart(curve: Curve, *, height: int = 300) -> go.Figure:
     """The lines of a curve; the dotted line is the current value."""
     others = [colour for colour in SERIES if colour != CHOSEN]
     drawn = [_line(line, others[number % len(others)]) for number, line in enumerate(curve.lines)]
+    named = 1 < sum(not line.marks for line in curve.lines) <= NAMED
     shapes: Sequence[dict[str, Any]] = () if curve.current is None else (_dotted(curve.current),)
     return figure(
         drawn,
         title=curve.title,
         height=height,
         shapes=list(shapes),
+        showlegend=named,
+        legend={"orientation": "h", "y": -0.28, "yanchor": "top", "x": 0, "font": {"size": 10}},
         xaxis={
             "title": {"text": curve.x, "font": {"size": 11}},
             **({"range": [0, curve.longest]} if curve.longest else {}),
@@ -36,7 +40,7 @@ def _line(line: Line, otherwise: str) -> dict[str, Any]:
     colour = KINDS.get(line.kind, otherwise)
     name = label(line.name, 50)
     return {
-        "type": "scatter", "mode": "markers" if line.marks else "lines", "name": name, "x": list(line.x), "y": list(line.y),
+        "type": "scatter", "mode": "markers" if line.marks else "lines", "name": name, "showlegend": not line.marks, "x": list(line.x), "y": list(line.y),
         "line": {"color": colour, "width": 3 if line.kind == "chosen" else 1.6, "dash": "dash" if line.dashed else "solid",
                  "shape": "hv" if line.steps else "linear"},
         "marker": {"size": 10, "color": colour, "symbol": line.marks or "circle"},

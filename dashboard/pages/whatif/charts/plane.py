@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from core.domain.params import Knob
 from core.whatif.plane import Plane
-from dashboard.theme import LOOKED_AT
+from dashboard.theme import LOOKED_AT, MUTED
 from dashboard.ui.charts.base import figure, label
 
 WIDE = 0.1  # a lead in utility from which on a colour is full
@@ -22,6 +22,7 @@ def plane_chart(
     found = sorted({int(row) for row in plane.winner.ravel()})
     names = {row: plane.tools[row] if row >= 0 else None for row in found}
     share = np.clip(plane.margin / WIDE, 0.0, 1.0)
+    lead = np.clip(plane.margin, WIDE / 1e3, WIDE)  # of the one who wins, negative for the others: 0 where they meet
     cells = [
         {
             "type": "heatmap", "x": plane.x.tolist(), "y": plane.y.tolist(),
@@ -36,23 +37,30 @@ def plane_chart(
         "type": "scatter", "mode": "markers", "x": [at[0]], "y": [at[1]], "cliponaxis": False, "hoverinfo": "skip",
         "marker": {"symbol": "cross-thin", "size": 18, "line": {"width": 3, "color": LOOKED_AT}},
     }  # fmt: skip
-    boundaries = {
-        "type": "contour", "x": plane.x.tolist(), "y": plane.y.tolist(),
-        "z": np.searchsorted(found, plane.winner).tolist(), "showscale": False, "hoverinfo": "skip",
-        "contours": {"coloring": "none", "start": 0.5, "end": len(found) - 0.5, "size": 1}, "line": {"width": 1.5, "color": "#444B5E"},
-    }  # fmt: skip
+    boundaries = [
+        {
+            "type": "contour", "x": plane.x.tolist(), "y": plane.y.tolist(), "z": np.where(plane.winner == row, lead, -lead).tolist(),
+            "showscale": False, "hoverinfo": "skip", "line": {"width": 1.5, "color": MUTED},
+            "contours": {"coloring": "none", "start": 0, "end": 0, "size": 1},
+        }
+        for row in found[1:]
+    ]  # fmt: skip
     return figure(
-        [*cells, *([boundaries] if len(found) == 2 else []), point],
+        [*cells, *boundaries, point],
         title=f"Who wins over {x.symbol} and {y.symbol}",
         height=height,
-        xaxis=_axis(x),
-        yaxis=_axis(y),
+        xaxis=_axis(x, plane.x),
+        yaxis=_axis(y, plane.y),
     )
 
 
-def _axis(knob: Knob) -> dict[str, object]:
+def _axis(knob: Knob, values: np.ndarray) -> dict[str, object]:
     unit = f" ({knob.unit})" if knob.unit else ""
-    return {"title": {"text": f"{knob.symbol} {knob.label.lower()}{unit}", "font": {"size": 11}}}
+    half = (values[-1] - values[0]) / max(len(values) - 1, 1) / 2
+    return {
+        "range": [values[0] - half, values[-1] + half], "zeroline": False, "showgrid": False,
+        "title": {"text": f"{knob.symbol} {knob.label.lower()}{unit}", "font": {"size": 11}},
+    }  # fmt: skip
 
 
 def _pairs(plane: Plane) -> list[list[str]]:

@@ -13,6 +13,7 @@ from dashboard.theme import GRID, LOOKED_AT
 from dashboard.ui.charts.base import EDGES, figure, label, row_texts, rows_axis
 
 ROW_PX = 44
+TOLD_APART = 24
 STRETCH = 1 / 3  # low values get more room: most of what happens, happens there
 
 
@@ -21,11 +22,7 @@ def strips_chart(
 ) -> go.Figure:
     """One row a parameter; a needle at the current value, a gap at each breakpoint. A segment's customdata is `parameter|place`."""
     rows = list(reversed(strips))
-    bars = [
-        (place, strip, number, segment)
-        for place, strip in enumerate(rows)
-        for number, segment in enumerate(strip.segments)
-    ]
+    bars = [(place, strip, number, segment) for place, strip in enumerate(rows) for number, segment in _drawn(strip)]
     spans = [(_at(strip, segment.low), _at(strip, segment.high)) for _, strip, _, segment in bars]
     track = {
         "type": "bar", "orientation": "h", "y": [place for place, *_ in bars], "base": [low for low, _ in spans],
@@ -58,6 +55,15 @@ def strips_chart(
         xaxis2=EDGES,
         yaxis=rows_axis(len(rows), shown=len(rows)),
     )
+
+
+def _drawn(strip: Strip) -> list[tuple[int, Segment]]:
+    """The segments with their places; only changes of the winner where there are too many to be told apart, as with k, each step of
+    which is another short-list."""
+    if len(strip.segments) <= TOLD_APART:
+        return list(enumerate(strip.segments))
+    starts = [segment.low for segment in strip.segments]
+    return [(starts.index(segment.low), segment) for segment in strip.winners()]
 
 
 def _at(strip: Strip, value: float) -> float:

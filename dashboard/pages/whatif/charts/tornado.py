@@ -17,7 +17,8 @@ SHADES = {0.5: 0.4, 0.25: 0.65, 0.1: 1.0}
 def tornado_chart(tornado: Tornado, knobs: Mapping[str, Knob]) -> go.Figure:
     """Turned down to the left, up to the right; the largest reach on top. A bar's customdata is `knob|turn`."""
     names = sorted(
-        {bar.name for bar in tornado.bars}, key=lambda name: max(b.share for b in tornado.bars if b.name == name)
+        {bar.name for bar in tornado.bars if bar.changed},
+        key=lambda name: max(b.share for b in tornado.bars if b.name == name),
     )
     place = {name: number for number, name in enumerate(names)}
     drawn = [_bars(tornado, place, knobs, turn, up) for turn in SHADES for up in (False, True)]
@@ -37,7 +38,7 @@ def tornado_chart(tornado: Tornado, knobs: Mapping[str, Knob]) -> go.Figure:
 def _bars(
     tornado: Tornado, place: Mapping[str, int], knobs: Mapping[str, Knob], turn: float, up: bool
 ) -> dict[str, object]:
-    bars = [bar for bar in tornado.bars if abs(bar.turn) == turn and (bar.turn > 0) is up]
+    bars = [bar for bar in tornado.bars if bar.name in place and abs(bar.turn) == turn and (bar.turn > 0) is up]
     return {
         "type": "bar", "orientation": "h", "y": [place[bar.name] for bar in bars],
         "x": [(100 if up else -100) * bar.share for bar in bars], "width": 0.36,

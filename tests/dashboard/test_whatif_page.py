@@ -1,0 +1,199 @@
+"""The What if page: its views, a click on a strip and on the map, the layer and its banner, and the equations with their numbers."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+import pytest
+
+from core.app import App
+from core.services.whatif import Asked
+from core.whatif import curves
+from core.whatif.layer import Supposed
+from core.whatif.utility_curves import utilities
+from dashboard.pages.whatif import winners
+from dashboard.pages.whatif.charts.colours import winner_colours
+from dashboard.pages.whatif.charts.strips import strips_chart
+from dashboard.pages.whatif.plane import set_both
+from dashboard.ui.whatif_layer import LAYER, suppose
+from tests.dashboard.harness import app_with, checked, open_page, press, text_of
+
+CATALOG = {
+    "servers": [
+        {
+            "name": "quick",
+            "description": "Converts units of measure at once.",
+            "ask_usd": 0.001, "conn_s": 0.1, "call_s": 0.2, "success": 0.95,
+            "tools": [
+                {"name": "convert_length", "description": "Converts a length.", "price_usd": 0.02, "latency_s": 0.2, "success": 0.95},
+                {"name": "list_units", "description": "Lists every unit.", "price_usd": 0.001, "latency_s": 0.1},
+            ],
+        },
+        {
+            "name": "slow",
+            "description": "Converts miles to kilometres.",
+            "ask_usd": 0.001, "conn_s": 0.5, "call_s": 4.0, "success": 0.8,
+            "tools": [{"name": "convert_miles", "description": "Converts miles to kilometres.", "price_usd": 0.001, "latency_s": 4.0}],
+        },
+    ]
+}  # fmt: skip
+ASKED = {"q": "convert miles to kilometres", "catalog": "small"}
+
+app = app_with({"small": CATALOG}, scope="module")
+visit = partial(open_page, "whatif")
+
+
+def asked(app: App, *supposed: Supposed, router: str = "ehrr", **values: object) -> Asked:
+    return Asked(ASKED["q"], app.routing.parameters(router, values), "small", router, supposed=supposed)
+
+
+@pytest.mark.parametrize("view", ["Winners", "Two knobs", "Cost curves", "Auction"])
+def test_every_view_is_drawn_and_nothing_is_recorded(app: App, view: str) -> None:
+    page = visit(**ASKED, view=view)
+    assert not page.error
+    app.store.events.flush()
+    assert app.store.activity.decision_count() == 0
+
+
+def test_the_link_carries_query_knobs_and_view() -> None:
+    page = visit(**ASKED, view="Auction", alpha_t="0.5")
+    assert dict(page.query_params.items()).keys() >= {"q", "catalog", "view", "alpha_t"}
+
+
+def test_another_router_is_told_what_it_can_see() -> None:
+    assert "choose one of them" in text_of(visit(**ASKED, router="rag_mcp"))
+    assert "of EHRR" in text_of(visit(**ASKED, router="expected_value", view="Auction"))
+    assert "wins" in text_of(visit(**ASKED, router="expected_value"))
+
+
+def test_a_tried_change_of_a_knob_makes_the_tool_win(app: App) -> None:
+    names = [f"{server['name']}::{tool['name']}" for server in CATALOG["servers"] for tool in server["tools"]]
+    winner = app.what_if.decision(asked(app)).winner
+    possible = [app.what_if.counterfactual(asked(app), name) for name in names if winner and name != winner.tool]
+    tool, change = next((one.tool, change) for one in possible for change in one.changes if change.of_knob)
+    page = press(visit(**ASKED, tool=tool), f"whatif:try:{change.name}")
+    assert f"**{tool}** wins" in text_of(page)
+
+
+def test_a_supposed_figure_makes_the_tool_win_and_is_dropped_with_one_click(app: App) -> None:
+    page = visit(**ASKED)
+    tool = page.selectbox(key="whatif.tool").value
+    change = next(one for one in app.what_if.counterfactual(asked(app), tool).changes if not one.of_knob)
+    page = press(page, f"whatif:try:{change.name}")
+    assert f"**{tool}** wins" in text_of(page)
+    assert page.session_state[LAYER]["small"] == (Supposed(tool, change.name, change.then),)
+    assert app.what_if.decision(asked(app)).winner.tool != tool  # another visitor has no layer
+
+
+def _with_banner() -> None:
+    from dashboard.ui.whatif_layer import layer_banner
+
+    layer_banner()
+
+
+def test_the_banner_names_what_is_supposed_until_it_is_dropped() -> None:
+    from streamlit.testing.v1 import AppTest
+
+    page = AppTest.from_function(_with_banner)
+    assert not checked(page.run()).markdown
+    page.session_state[LAYER] = {"small": (Supposed("a::b", "price", 0.0123),)}
+    page = checked(page.run())
+    assert "price 12.3 m" in text_of(page)
+    assert "a::b" in text_of(page)
+    assert not press(page, "layer:drop").markdown
+
+
+def test_what_is_supposed_of_one_figure_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    state: dict[str, object] = {}
+    monkeypatch.setattr("streamlit.session_state", state)
+    suppose("small", Supposed("a::b", "price", 0.1))
+    suppose("small", Supposed("a::b", "fit", 0.5))
+    suppose("small", Supposed("a::b", "price", 0.2))
+    assert state[LAYER] == {"small": (Supposed("a::b", "fit", 0.5), Supposed("a::b", "price", 0.2))}
+
+
+def test_a_click_on_a_strip_turns_the_knob_into_that_segment(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    state: dict[str, object] = {}
+    monkeypatch.setattr("streamlit.session_state", state)
+    now = asked(app)
+    strips = app.what_if.strips_of(now)
+    knobs = {knob.name: knob for knob in now.parameters.knobs()}
+    turn = partial(winners.turn, prefix="p", knobs=knobs, strips=strips, values=now.parameters.values())
+    last = len(strips["alpha_t"].segments) - 1
+    turn(f"alpha_t|{last}")
+    assert strips["alpha_t"].at(state["p.alpha_t"]) == strips["alpha_t"].segments[last]
+    for nonsense in ("alpha_t|99", "nothing|0", "alpha_t", "alpha_t|-1"):
+        turn(nonsense)
+    assert list(state) == ["p.alpha_t"]
+
+
+def test_a_click_on_the_map_sets_both_knobs_within_their_ranges(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    state: dict[str, object] = {}
+    monkeypatch.setattr("streamlit.session_state", state)
+    knobs = {knob.name: knob for knob in asked(app).parameters.knobs()}
+    set_both("0.5|7.0", prefix="p", x=knobs["alpha_t"], y=knobs["k"])
+    assert state == {"p.alpha_t": 0.5, "p.k": 7}
+    for nonsense in ("9e9|1e9", "x|y", "nan|inf", ""):
+        set_both(nonsense, prefix="p", x=knobs["alpha_t"], y=knobs["k"])
+    assert state == {"p.alpha_t": 0.5, "p.k": 7}
+
+
+def test_a_strip_has_a_bar_for_each_segment_and_a_needle_at_the_current_value(app: App) -> None:
+    now = asked(app)
+    strip = app.what_if.strips_of(now)["alpha_t"]
+    knobs = {knob.name: knob for knob in now.parameters.knobs()}
+    colours = winner_colours(strip.at(0.02).winner, (one.winner for one in strip.segments))
+    track, needle, *_ = strips_chart([strip], knobs, now.parameters.values(), colours).data
+    assert len(track.x) == len(strip.segments)
+    assert sum(track.x) == pytest.approx(1.0)
+    assert list(track.marker.color) == [colours[one.winner] for one in strip.segments]
+    place = next(at for at, one in enumerate(strip.segments) if one == strip.at(0.02))
+    assert track.base[place] <= needle.x[0] <= track.base[place] + track.x[place]
+
+
+def computed(filled: str) -> tuple[float, float]:
+    """Both sides of an equation with numbers in it."""
+    left, right = filled.split("; ", maxsplit=1)[0].replace("−", "-").rsplit(" = ", 1)
+    text = re.sub(r"\b(s|s/\$|m\$)(?=[ )/*+-]|$)|\$(/s)?", "", left.replace("·", "*").replace("s/$", "").split(":")[-1])
+    if "," in text and "max(" not in text:
+        text = text.rsplit(",", 1)[1]
+    names = {"ln": __import__("math").log, "max": max, "__builtins__": {}}
+    return float(eval(text, names)), float(re.sub(r"[^0-9.e+-]", "", right.split(",")[0]))
+
+
+def test_the_numbers_satisfy_the_equations_beside_the_curves(app: App) -> None:
+    now = asked(app, budget_usd=0.05)
+    case, strips = app.what_if.case(now), app.what_if.strips_of(now)
+    assert case is not None
+    found = [utilities(case, strips, name) for name in ("alpha_t", "kappa", "alpha_s")]
+    found += [
+        curves.time_against_success(case),
+        curves.conservatism(case),
+        curves.value_against_worth(app.what_if.value_case(now)),
+    ]
+    found += curves.money_against_cap(case, strips["budget_usd"])[1:]
+    for curve in found:
+        left, right = computed(curve.filled)
+        assert left == pytest.approx(right, rel=2e-3, abs=2e-4), curve.filled
+
+
+def test_the_curves_agree_with_the_decision(app: App) -> None:
+    now = asked(app)
+    case, strips, decision = app.what_if.case(now), app.what_if.strips_of(now), app.what_if.decision(now)
+    assert case is not None
+    assert decision.winner is not None
+    lines = {line.name: line for line in utilities(case, strips, "alpha_t").lines}
+    won = lines[decision.winner.tool]
+    at = won.x.index(now.parameters.alpha_t)
+    assert won.y[at] == pytest.approx(decision.winner.utility)
+    server = next(line for line in curves.posted(case).lines if line.kind == "chosen")
+    assert server.name.startswith(f"posted to {decision.winner.server}")
+    plane = app.what_if.plane(now, "alpha_t", "k")
+    assert plane is not None
+    assert plane.winner.shape == (len(plane.y), len(plane.x))
+    for column in (0, 20, 55):
+        values = {"alpha_t": float(plane.x[column]), "k": int(plane.y[3])}
+        there = app.what_if.decision(asked(app, **values)).winner
+        row = int(plane.winner[3, column])
+        assert (plane.tools[row] if row >= 0 else None) == (there.tool if there else None)
