@@ -41,6 +41,12 @@ def chosen_judge() -> str:
     return st.session_state.get(JUDGE) or labeller().visitor or OPERATOR
 
 
+def choose_set(set_name: str, place: str) -> None:
+    """Have judgments go into this set from now on; before the fields of this place are drawn."""
+    st.session_state[SET] = set_name
+    st.session_state.pop(f"judging:{place}:set", None)
+
+
 def set_and_judge(where: DeltaGenerator, app: App, catalog: str, place: str) -> tuple[str, str]:
     """The fields for both, and what they say."""
     set_name, judge = chosen_set(app, catalog), chosen_judge()

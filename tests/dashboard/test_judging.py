@@ -164,8 +164,9 @@ def test_a_set_of_two_judges_is_settled_and_measured_with(app: App) -> None:
     assert "1 judged sub-task has no tool above grade 0 and is left out" in text_of(checked(page.run()))
     page = open_page(
         "lab", catalog="small", view="Judge", tasks="judgments: trip",
-        remembered={SET: "trip", JUDGE: "ann", "lab:judgments-judges": True},
+        remembered={SET: "another", JUDGE: "ann", "lab:judgments-judges": True},
     )  # fmt: skip
+    assert page.selectbox(key="judging:lab:set").value == "trip"
     assert {metric.label: metric.value for metric in page.metric}["All say the same"] == "1 of 2"
     rules = next(frame.value for frame in page.dataframe if "settled" in frame.value.columns)
     assert rules["left out"].tolist() == [0, 1, 1]

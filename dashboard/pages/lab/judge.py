@@ -19,11 +19,12 @@ from dashboard.pages.lab.judgment_sets import judgment_set
 from dashboard.pages.lab.names import run_names
 from dashboard.pages.lab.pooled_tool import pooled_tool
 from dashboard.pages.lab.run import Chosen
-from dashboard.ui.judging import set_and_judge
+from dashboard.pages.lab.tasks import JUDGED
+from dashboard.ui.judging import choose_set, set_and_judge
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 
-POOL, AT, NOTE, ERROR = "lab:pool", "lab:pool-at", "lab:pool-note", "lab:pool-error"
+POOL, AT, NOTE, ERROR, TASKS = "lab:pool", "lab:pool-at", "lab:pool-note", "lab:pool-error", "lab:pool-tasks"
 FIRST_RUNS, FIRST_DEPTH, MOST_DEPTH = 6, 5, 100
 Made = tuple[object, tuple[Pooled, ...]]
 
@@ -31,6 +32,11 @@ Made = tuple[object, tuple[Pooled, ...]]
 def judge_view(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen) -> dict[str, str]:
     """All of it; what it puts into the URL."""
     tasks = chosen.tasks
+    if (
+        tasks.rule and st.session_state.get(TASKS) != tasks.option
+    ):  # a judgment set as tasks is the one that is judged into
+        choose_set(tasks.option.removeprefix(JUDGED), "lab")
+    st.session_state[TASKS] = tasks.option
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     set_name, judge = set_and_judge(row, app, chosen.catalog, "lab")
     runs = app.judgments.runs_to_pool(chosen.catalog, tasks.tasks, tasks.source)
