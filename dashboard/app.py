@@ -18,7 +18,7 @@ from streamlit.runtime.pages_manager import PagesManager
 
 from core.cli.door import PATH as DOOR_PATH
 from core.cli.door import CommandDoor
-from core.endpoint.http_app import PATH, EndpointApp
+from core.endpoint.http_app import METADATA_PATH, PATH, EndpointApp
 from dashboard import session
 from dashboard.lane import PATH as LANE_PATH
 from dashboard.lane import lanes
@@ -91,6 +91,7 @@ app = st.App(
     routes=[
         Route("/healthz", healthz),
         Route(PATH, endpoint),
+        Route(METADATA_PATH + "{path:path}", endpoint.metadata),
         Route(LANE_PATH, turned, methods=["POST"]),
         Route(DOOR_PATH, door.serve, methods=["POST"]),
         Route(PLOTLY_URL, plotly),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import signal
 import socket
@@ -14,6 +15,7 @@ import click
 from core.cli.options import db_option
 from core.cli.progress import TerminalProgress
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
+from core.services.clients import ClientRegister
 from core.shared.errors import UnknownNameError, WayfareError
 from core.shared.settings import Settings
 from core.store import Store
@@ -42,7 +44,7 @@ def up(host: str, port: int, catalog: str, mcp_hosts: tuple[str, ...], db: Path 
     """
     settings = Settings.from_environment(db=db, catalog=catalog)
     _check_free(host, port)
-    _check_store(settings)
+    _check_store(settings, host)
     import uvicorn
 
     url = f"http://{'[' + host + ']' if ':' in host else host}:{port}"
@@ -57,12 +59,27 @@ def up(host: str, port: int, catalog: str, mcp_hosts: tuple[str, ...], db: Path 
     )
 
 
-def _check_store(settings: Settings) -> None:
-    """Report a locked or broken store and an unknown catalog here, not on a page. Raises WayfareError."""
+def _check_store(settings: Settings, host: str) -> None:
+    """Report a locked or broken store, an unknown catalog, and an endpoint open to others without a token here, not on a page.
+
+    Raises WayfareError.
+    """
     name = settings.catalog
     with Store(settings.db) as store:
         if name not in SHIPPED_CATALOGS and name not in (row.name for row in store.catalogs.list_catalogs()):
             raise UnknownNameError(f"There is no catalog {name!r}; `wayfare catalogs` lists those there are.")
+        if not _is_loopback(host) and not ClientRegister(store, settings.now).any_in_force:
+            raise WayfareError(
+                f"Bound to {host}, /mcp is open to other machines and needs tokens, and there is none: make one with "
+                "`wayfare clients add NAME`, or leave --host out."
+            )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _leave(*_: object) -> None:

@@ -1,7 +1,9 @@
 """`/mcp` on the console's port: streamable HTTP for both eras of the protocol, and who may speak to it.
 
 Only this machine may, under a name of this machine, unless the operator names others: a page of another site whose name was
-made to lead here (DNS rebinding) has a foreign Host, one that posts here from elsewhere a foreign Origin.
+made to lead here (DNS rebinding) has a foreign Host, one that posts here from elsewhere a foreign Origin. Whoever comes under
+one of the others, and everybody where the policy says so, needs the token of a client; where one is asked for, the answer says
+where the metadata of RFC 9728 are.
 """
 
 from __future__ import annotations
@@ -23,8 +25,11 @@ from core.shared.settings import FIRST_CATALOG
 
 if TYPE_CHECKING:
     from core.app import App
+    from core.services.governance import GovernanceService
 
 PATH = "/mcp"
+METADATA_PATH = "/.well-known/oauth-protected-resource"
+CLIENT = "wayfare.client"  # in the scope of a request: whose token it came with
 OWN_NAMES = ("127.0.0.1", "localhost", "[::1]")
 Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -74,6 +79,7 @@ class EndpointApp:
         self._other_names = other_names
         self._wanted, self._ready = anyio.Event(), anyio.Event()
         self._served: Asgi | None = None
+        self._governance: GovernanceService | None = None
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -93,7 +99,44 @@ class EndpointApp:
         await self._ready.wait()
         if self._served is None:
             return await JSONResponse({"status": "the store cannot be opened"}, status_code=503)(scope, receive, send)
+        if problem := self._unauthorized(scope):
+            error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": problem}}
+            challenge = f'Bearer resource_metadata="{_own_url(scope)}{METADATA_PATH}{PATH}"'
+            if "authorization" in Headers(scope=scope):
+                challenge += ', error="invalid_token"'
+            headers = {"WWW-Authenticate": challenge}
+            return await JSONResponse(error, status_code=401, headers=headers)(scope, receive, send)
         return await self._served(scope, receive, send)
+
+    async def metadata(self, request: HttpRequest) -> JSONResponse:
+        """What RFC 9728 says of this resource: tokens go in the header, and the operator makes them, no server of ours."""
+        if reason := stranger(request.scope, self._other_names):
+            return JSONResponse({"error": reason}, status_code=403)
+        return JSONResponse(
+            {
+                "resource": f"{_own_url(request.scope)}{PATH}",
+                "resource_name": "Wayfare",
+                "bearer_methods_supported": ["header"],
+            }
+        )
+
+    def _unauthorized(self, scope: Scope) -> str:
+        """Why a request needs a token, or another one; "" where it may go on, then with its client in the scope."""
+        headers, governance = Headers(scope=scope), self._governance
+        if governance is None:
+            return ""
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        if scheme:
+            client = governance.clients.of_token(token.strip()) if scheme.lower() == "bearer" else None
+            if client is None:
+                return (
+                    "The token is not one of a client here, or was revoked; the operator makes one on the page Govern."
+                )
+            scope[CLIENT] = client.name
+            return ""
+        if headers.get("host", "").lower() in self._other_names or governance.policy.tokens == "always":
+            return "This endpoint needs a token: send Authorization: Bearer with the one that the operator made."
+        return ""
 
     async def _serve(self) -> None:
         await self._wanted.wait()
@@ -120,4 +163,15 @@ class EndpointApp:
             pairs = [] if request is None else request.query_params.multi_items()
             return EndpointOptions.of_pairs(pairs, catalog=self._catalog)
 
-        return StreamableHTTPSessionManager(mcp_server(Endpoint(Services(self._app())).call, options_of))
+        def client_of(context: Context) -> str:
+            request: HttpRequest | None = context.request
+            return "" if request is None else request.scope.get(CLIENT, "")
+
+        app = self._app()
+        self._governance = app.governance
+        return StreamableHTTPSessionManager(mcp_server(Endpoint(Services(app)).call, options_of, client_of))
+
+
+def _own_url(scope: Scope) -> str:
+    """Where the request found us; its host was checked."""
+    return f"{scope.get('scheme', 'http')}://{Headers(scope=scope).get('host', '')}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import ExitStack
+from dataclasses import replace
 from urllib.parse import urlencode
 
 import anyio
@@ -11,6 +12,8 @@ import anyio.to_thread
 import mcp_types
 from anyio.abc import TaskGroup, TaskStatus
 from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
 
 from core.app import open_app
 from core.endpoint.base import Answer, Refusal, Request, Services
@@ -24,8 +27,14 @@ from core.endpoint.tools import DEFINITIONS
 from core.shared.errors import StoreBusyError
 from core.shared.settings import Settings
 
+TOKEN = "WAYFARE_TOKEN"  # noqa: S105 - the variable's name
 ANSWER_S = 120.0  # for an answer, on top of the call's own limit
 REPEATABLE = {tool.name for tool in DEFINITIONS if tool.annotations is not None and tool.annotations.idempotent_hint}
+
+
+def token_of(settings: Settings) -> str:
+    """The token that a stdio process was given, "" where it has none."""
+    return settings.environment.get(TOKEN, "").strip()
 
 
 class OwnApp:
@@ -40,10 +49,20 @@ class OwnApp:
             stack.enter_context(announced(settings.db, Owner(url)))
             self._stack = stack.pop_all()
         self._endpoint = Endpoint(Services(app))
+        self._governance, self._token = app.governance, token_of(settings)
         threading.Thread(target=app.warm, args=(catalog,), name="wayfare-warm", daemon=True).start()
 
     async def call(self, request: Request) -> Answer:
-        """The app's own answer."""
+        """The app's own answer. Who starts this process owns the store: a token names the client, and none is needed."""
+        client = self._governance.clients.of_token(self._token) if self._token else None
+        if client is not None:
+            request = replace(request, client=client.name, known=True)
+        elif self._token:
+            return Refusal(
+                "not_authorized",
+                f"The token in {TOKEN} is not one of a client here, or was revoked.",
+                "Ask the operator for one.",
+            ).answer()
         return await self._endpoint.call(request)
 
     def close(self) -> None:
@@ -58,10 +77,11 @@ class OwnerLostError(Exception):
 class JoinedOwner:
     """A session with the process that has the store, for each name that a client gives itself. Lives in a task group."""
 
-    def __init__(self, url: str, options: EndpointOptions, tasks: TaskGroup) -> None:
+    def __init__(self, url: str, options: EndpointOptions, tasks: TaskGroup, token: str) -> None:
         self._limit_s = options.timeout_s + ANSWER_S
         self._address = f"{url}{PATH}?{urlencode(options.pairs())}"
         self._tasks = tasks
+        self._headers = {"Authorization": f"Bearer {token}"} if token else None
         self._clients: dict[str, Client] = {}
 
     async def call(self, request: Request) -> Answer:
@@ -81,7 +101,9 @@ class JoinedOwner:
     async def _keep(self, name: str, *, task_status: TaskStatus[Client]) -> None:
         info, ready = mcp_types.Implementation(name=name, version="stdio"), False
         try:
-            async with Client(self._address, client_info=info, cache=None) as client:
+            http = create_mcp_http_client(headers=self._headers)
+            target = streamable_http_client(self._address, http_client=http)
+            async with http, Client(target, client_info=info, cache=None) as client:
                 await client.list_tools()
                 self._clients[name] = client
                 ready = True
@@ -135,7 +157,7 @@ class StdioBackend:
             if self._own is not None:
                 return self._own.call
             if self._joined is None:
-                self._joined = JoinedOwner(self._url, self._options, tasks)
+                self._joined = JoinedOwner(self._url, self._options, tasks, token_of(self._settings))
             return self._joined.call
 
     def _resolved(self) -> str:

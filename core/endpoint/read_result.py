@@ -9,6 +9,7 @@ import mcp_types
 
 from core.endpoint.base import AgentTool, Answer, Refusal, Request, Services, answer, definition
 from core.endpoint.results import piece
+from core.shared.tokens import count_tokens
 
 
 async def read_result(services: Services, request: Request) -> Answer:
@@ -26,6 +27,8 @@ def _part(services: Services, request: Request) -> dict[str, Any]:
             "Call the tool again if it just reads, and ask it for less at once.",
         )
     part = piece(text, offset, services.result_tokens)
+    if part:
+        part = piece(text, offset, services.app.governance.read_on(request.client, count_tokens(part)))
     end = min(offset, len(text)) + len(part)
     return {"text": part, "next_offset": end if end < len(text) else None, "total_chars": len(text)}
 

@@ -24,8 +24,13 @@ CLIENT_CHARS = 80
 SCHEMAS = {tool.name: tool.input_schema for tool in DEFINITIONS}
 
 
-def mcp_server(call: Call, options_of: Callable[[Context], EndpointOptions]) -> McpServer[Any]:
-    """The server; `call` answers a request, `options_of` says with which options it comes. Raises nothing to a client."""
+def mcp_server(
+    call: Call,
+    options_of: Callable[[Context], EndpointOptions],
+    client_of: Callable[[Context], str] = lambda _: "",
+) -> McpServer[Any]:
+    """The server; `call` answers a request, `options_of` says with which options it comes, `client_of` whose token came with it,
+    "" where none did. Raises nothing to a client."""
 
     async def listed(_: Context, __: mcp_types.PaginatedRequestParams | None) -> mcp_types.ListToolsResult:
         return mcp_types.ListToolsResult(tools=DEFINITIONS)
@@ -35,12 +40,14 @@ def mcp_server(call: Call, options_of: Callable[[Context], EndpointOptions]) -> 
             options = options_of(context)
         except WayfareError as error:
             return Refusal("not_possible", str(error), "Change the address of the endpoint.").answer()
+        known = client_of(context)
         return await call(
             Request(
                 tool=params.name,
                 arguments=params.arguments or {},
                 options=options,
-                client=client_name(context),
+                client=known or client_name(context),
+                known=bool(known),
                 progress=context.session.report_progress,
             )
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
@@ -111,15 +111,9 @@ class GovernanceService:
                 self._store.governance.append(change)
                 self._policy = policy
 
-    def breakers(self) -> dict[str, tuple[str, float, int]]:
-        """Servers whose last calls were lost: state, seconds until a try, failures in a row."""
-        with self._lock:
-            now_s = self._clock()
-            return {
-                server: (one.state(now_s), one.wait_s(now_s), one.failures)
-                for server, one in self._breakers.items()
-                if one.failures
-            }
+    def breaker(self, server: str) -> Breaker | None:
+        """A server's breaker, None where nobody called it since Wayfare started."""
+        return self._breakers.get(server)
 
     def scope(self, client: str) -> Scope:
         """What a client may use; one without a token may use all that the policy allows."""
@@ -198,6 +192,19 @@ class GovernanceService:
             self._ledger.settle(permit.id, used)
             self._breakers[permit.wanted.call.server].ended(good, self._policy.breaker, self._clock())
         self._store.governance.put(self._row(permit, used, settled=True))
+
+    def read_on(self, client: str, tokens: int) -> int:
+        """How many of these tokens a client may be given of a result that was cut; they count. Raises NotAllowedError."""
+        here = Usage(day_of(self._now()), client, "")
+        with self._lock:
+            budgets = [replace(one, usd=None, calls=None) for one in self._policy.budgets if one.tokens is not None]
+            given = min(tokens, self._ledger.tokens_left(budgets, here, tokens))
+            if (short := self._ledger.short(budgets, here, Amount(tokens=given))) is not None:
+                raise refusals.budget_spent("read_result", short, (), self._now())
+            self._ledger.add(here, Amount(tokens=given), self._now())
+        row = (uuid.uuid4().hex, self._now(), here.day, client, "", "", "read_result", 0.0, 0, given, False, True)
+        self._store.governance.put(Spent(*row))
+        return given
 
     def _known(self, catalog: str, tool: Tool, policy: Policy) -> bool:
         """Whether a tool was used or approved before, as it is now. Raises NotAllowedError where it changed since."""
