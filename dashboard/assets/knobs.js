@@ -27,15 +27,20 @@ class Panel {
   // What the page host says: the knobs that there are, their values, and how many messages it has heard.
   take(data) {
     const shape = JSON.stringify(data.groups);
+    const before = this.data && this.values();
     this.data = data;
     if (shape !== this.shape) this.build(data.groups);
     this.shape = shape;
     this.count = Math.max(this.count, data.heard);
     if (data.heard >= this.count) this.sent.clear();
-    this.lane.epoch += 1;
+    if (Object.entries(this.values()).some(([name, value]) => before?.[name] !== value)) {
+      this.lane.epoch += 1; // set from elsewhere: a reset, a preset, a link
+      this.winner = "";
+    }
     for (const [name, control] of this.controls) {
       control.show(this.turned.get(name) ?? this.sent.get(name) ?? data.values[name] ?? null);
     }
+    this.controls.get(this.latest)?.readOut(this.winner);
     this.mark();
     this.say(data.said);
     if (!this.turned.size && !this.sent.size) ahead(false, data.waits);
@@ -69,7 +74,10 @@ class Panel {
 
   // A knob was moved. `wait`: how long it must be quiet before the page host is told.
   turn(name, value, wait = QUIET_MS) {
-    if (!this.turned.size) this.lane.lost = false;
+    if (!this.turned.size) {
+      this.lane.lost = false;
+      keepInSight(this.data.chart, this.controls.get(name).row);
+    }
     this.turned.set(name, value);
     this.latest = name;
     this.host.classList.add("wayfare-stale");
@@ -130,10 +138,19 @@ class Panel {
   }
 
   winnerIs(tool) {
-    if (this.latest) this.controls.get(this.latest)?.readOut(tool);
+    this.controls.get(this.latest)?.readOut(tool);
     if (tool !== this.winner) this.status.textContent = tool ? `${tool} wins` : "Nothing wins";
     this.winner = tool;
   }
+}
+
+// On a phone the knobs lie over the lower part of the page (page.css): the chart that they change is brought above them.
+function keepInSight(key, row) {
+  const box = key && matchMedia("(max-width: 767px)").matches && partBox(key);
+  if (!box) return;
+  const { top } = box.getBoundingClientRect();
+  if (top < 50 || top > 0.3 * innerHeight) box.scrollIntoView({ block: "start" });
+  row.scrollIntoView({ block: "nearest" });
 }
 
 function element(tag, properties = {}, ...children) {

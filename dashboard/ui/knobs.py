@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +37,13 @@ _panel = component(
 
 @dataclass(frozen=True, slots=True)
 class LaneLink:
-    """Where the knobs of a page ask while they are turned: address, token, the key of the part that says that there is something
-    to draw, and a CSS selector of what waits until the change is stored."""
+    """Where the knobs of a page ask while they are turned: address and token, the key of the part that says that there is
+    something to draw, that of the chart that is kept in sight, and a CSS selector of what waits until the change is stored."""
 
     at: str
     token: str
     shows: str
+    chart: str
     waits: str
 
 
@@ -129,7 +130,7 @@ def _draw(infos: Sequence[Knob], prefix: str, redraws: list[str] | str, lane: La
             "values": {info.name: session.get(f"{prefix}.{info.name}", info.default) for info in infos},
             "heard": session.get(f"{prefix}:heard", 0),
             "said": session.get(f"{prefix}:said", ""),
-            **({} if lane is None else {"at": lane.at, "token": lane.token, "shows": lane.shows, "waits": lane.waits}),
+            **({} if lane is None else asdict(lane)),
         },
         on_turned_change=lambda: _turned(st.session_state[key].get("turned"), infos, prefix, redraws),
     )

@@ -14,7 +14,7 @@ from dashboard.pages.route.candidates import ACTIONS
 from dashboard.pages.route.decision import decision_body
 from dashboard.pages.route.home import home
 from dashboard.pages.route.plan import plan_body, plan_choice, start_plan
-from dashboard.pages.route.turned import HEADLINE
+from dashboard.pages.route.turned import HEADLINE, TOOLS
 from dashboard.session import current_app, first_catalog
 from dashboard.ui.index_progress import show_preparing
 from dashboard.ui.knobs import LaneLink, knob_panel, read_knobs, reset_knobs, start_knobs
@@ -43,7 +43,7 @@ def page() -> None:
             "Reset all knobs", icon=":material/restart_alt:", on_click=reset_knobs, args=(defaults, prefix), width="stretch",
         )  # fmt: skip
         st.fragment(preset_choice, key=PRESET)(defaults, prefix)
-        lane = LaneLink(LANE_PATH, lane_token(), HEADLINE, f'[class*="st-key-{ACTIONS.replace(":", "-")}"]')
+        lane = LaneLink(LANE_PATH, lane_token(), HEADLINE, TOOLS, f'[class*="st-key-{ACTIONS.replace(":", "-")}"]')
         knob_panel(defaults, prefix, (RESULT, PRESET), elsewhere={STATE}, lane=lane)
     _result(app, state, query)
 

@@ -1,0 +1,231 @@
+"""Knobs in the hand: dragged, held and typed, what they change is drawn at once; and without the fast lane as they are let go."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from core.routers.ehrr_parameters import EhrrParameters
+from tests.browser.conftest import Visitor
+from tests.browser.pages import Route
+from tests.browser.serving import ConsoleProgram
+from tests.browser.visit import LIMIT_MS, Visit
+
+pytestmark = pytest.mark.browser
+
+AIR = "report today's air quality in Kraków"
+LANE = "**/turn"
+TIMES = next(info for info in EhrrParameters.knobs() if info.name == "alpha_t")
+
+# What names the winner, read in one frame: sentence, card and chart; written down whenever any of them changes.
+WATCH = """() => {
+  window.frames = [];
+  const text = (part) => document.querySelector(part)?.textContent;
+  const read = () => ({
+    value: Number(document.querySelector('[data-knob=alpha_t] input[type=range]').value),
+    line: text('.wayfare-winner strong'),
+    sentence: text('.wayfare-winner small')?.split(' has ')[0],
+    card: text('[data-part="route:card:0"] strong'),
+    chart: [...document.querySelectorAll('[data-part="route:tools"] text')].map(t => t.textContent)
+      .find(t => t.startsWith('★'))?.slice(2),
+  });
+  const look = () => {
+    const now = read(), last = window.frames.at(-1);
+    if (JSON.stringify(now) !== JSON.stringify(last)) window.frames.push(now);
+    requestAnimationFrame(look);
+  };
+  look();
+}"""
+
+
+def strip_loaded(route: Route) -> Locator:
+    """The strip of αt, once it is coloured."""
+    strip = route.knob("αt").locator(".wayfare-strip")
+    expect(strip.locator(".wayfare-break").first).to_be_attached(timeout=LIMIT_MS)
+    return strip
+
+
+def x_of(strip: Locator, value: float) -> tuple[float, float]:
+    """Where on the page a value of αt stands."""
+    box = strip.bounding_box()
+    assert box is not None
+    assert TIMES.low is not None
+    assert TIMES.high is not None
+    return box["x"] + box["width"] * (value - TIMES.low) / (TIMES.high - TIMES.low), box["y"] + box["height"] / 2
+
+
+def stored(visit: Visit) -> list[str]:
+    """Requests of the fast lane so far."""
+    return [url for url in visit.asked if url.endswith("/turn")]
+
+
+def test_dragged_over_a_breakpoint_the_winner_and_all_that_names_it_change_there_together(
+    console: ConsoleProgram, visitor: Visitor
+) -> None:
+    visit = visitor(console)
+    route = Route(visit)
+    visit.open("", q=AIR)
+    route.decided()
+    before, _ = route.headline()
+    strip = strip_loaded(route)
+    share = strip.locator(".wayfare-break").first.evaluate("tick => parseFloat(tick.style.left) / 100")
+    at = TIMES.low + share * (TIMES.high - TIMES.low)
+    visit.page.evaluate(WATCH)
+    visit.page.mouse.move(*x_of(strip, 0.02))
+    visit.page.mouse.down()
+    for step in range(12):
+        visit.page.mouse.move(*x_of(strip, 0.02 + step * 0.02))
+        visit.page.wait_for_timeout(60)
+    expect(visit.main.locator(".wayfare-winner strong")).not_to_have_text(before, timeout=LIMIT_MS)
+    assert "alpha_t" not in visit.query  # nothing is stored while it is held
+    visit.page.mouse.up()
+    visit.until_query(alpha_t=re.sub("0$", "", f"{float(route.slider('αt').input_value()):.2f}"))
+    visit.settled()
+    frames = visit.page.evaluate("frames")
+    assert len(frames) > 3
+    for frame in frames:
+        assert frame["line"] == frame["sentence"] == frame["chart"]
+        assert frame["line"].endswith(f"::{frame['card']}")
+    # the frame shows the newest answer: it may be a step of the hand behind the needle, never on the other side for long
+    (first_other,) = [frame["value"] for frame in frames if frame["line"] != before][:1]
+    assert first_other >= at
+    after = route.headline()
+    alone = visitor(console)
+    alone.open("", q=AIR, alpha_t=visit.query["alpha_t"])
+    Route(alone).decided()
+    assert Route(alone).headline() == after
+
+
+def test_a_held_key_is_one_change_that_is_drawn_on_the_way(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console)
+    route = Route(visit)
+    visit.open("", q=AIR)
+    route.decided()
+    log = visitor(console)
+    log.open("activity")
+    before = int(log.metric("Decisions"))
+    slider = route.slider("αt")
+    slider.focus()
+    visit.page.evaluate(WATCH)
+    for _ in range(12):
+        visit.page.keyboard.down("ArrowRight")
+        visit.page.wait_for_timeout(40)
+    visit.page.wait_for_function("frames.length > 4")
+    visit.page.wait_for_timeout(500)
+    assert "alpha_t" not in visit.query  # still held
+    visit.page.keyboard.up("ArrowRight")
+    visit.until_query(alpha_t="0.14")
+    expect(slider).to_be_focused()
+    expect(slider).to_have_attribute("aria-valuetext", re.compile(r"^0\.14 1/s, .+::.+ wins$"))
+    visit.page.keyboard.press("PageDown")
+    visit.until_query(alpha_t="0.04")
+    visit.page.keyboard.press("End")
+    visit.until_query(alpha_t="2.0")
+    visit.page.keyboard.press("Home")
+    visit.until_query(alpha_t="0.0")
+    visit.settled()
+    log.open("activity")
+    assert int(log.metric("Decisions")) == before + 4  # one a gesture
+
+
+def test_a_typed_value_is_taken_and_a_wrong_one_is_said(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console)
+    route = Route(visit)
+    visit.open("", q=AIR)
+    route.decided()
+    winner, _ = route.headline()
+    field = route.knob("αt").get_by_role("spinbutton")
+    field.fill("3")
+    expect(route.knob("αt").get_by_role("alert")).to_have_text("Give a number from 0 to 2.")
+    assert route.headline()[0] == winner
+    field.fill("0.5")
+    expect(visit.main.locator(".wayfare-winner strong")).not_to_have_text(winner, timeout=LIMIT_MS)
+    expect(route.knob("αt").get_by_role("alert")).to_have_text("")
+    field.press("Enter")
+    visit.until_query(alpha_t="0.5")
+    expect(route.slider("αt")).to_have_value("0.5")
+    cap = route.knob("B").get_by_role("spinbutton")
+    cap.fill("0.001")
+    cap.press("Enter")
+    visit.until_query(alpha_t="0.5", budget_usd="0.001")
+    cap.fill("")
+    cap.press("Enter")
+    visit.until_query(alpha_t="0.5", budget_usd=None)
+
+
+def test_a_lane_that_is_lost_in_mid_drag_leaves_a_knob_that_acts_when_it_is_let_go(
+    console: ConsoleProgram, visitor: Visitor
+) -> None:
+    visit = visitor(console)
+    visit.may_lose_console = True  # the browser writes down the requests that are blocked
+    route = Route(visit)
+    visit.open("", q=AIR)
+    route.decided()
+    before, _ = route.headline()
+    strip = strip_loaded(route)
+    lost: list[str] = []
+    visit.page.on("requestfailed", lambda request: lost.append(request.url))
+    visit.page.mouse.move(*x_of(strip, 0.02))
+    visit.page.mouse.down()
+    visit.page.mouse.move(*x_of(strip, 0.04))
+    visit.page.route(LANE, lambda route: route.abort())
+    for step in range(1, 12):
+        visit.page.mouse.move(*x_of(strip, 0.04 + step * 0.05))
+        visit.page.wait_for_timeout(40)
+    assert len(lost) == 1  # it does not ask again and again
+    assert "alpha_t" not in visit.query
+    assert visit.main.locator(".wayfare-ahead").count() == 0
+    visit.page.mouse.up()
+    expect(visit.main.locator(".wayfare-winner strong")).not_to_have_text(before, timeout=LIMIT_MS)
+    visit.settled()
+    assert float(visit.query["alpha_t"]) > 0.5
+
+    # and when it can be had again, the next gesture has it
+    visit.page.unroute(LANE)
+    asked = len(stored(visit))
+    route.slider("αt").press("Home")
+    visit.until_query(alpha_t="0.0")
+    assert len(stored(visit)) > asked
+    route.until_winner(before)
+
+
+def test_what_one_visitor_turns_another_does_not_see(console: ConsoleProgram, visitor: Visitor) -> None:
+    first, second = visitor(console), visitor(console)
+    one, two = Route(first), Route(second)
+    for visit in (first, second):
+        visit.open("", q=AIR)
+        Route(visit).decided()
+    there = two.headline()
+    field = one.knob("αt").get_by_role("spinbutton")
+    field.fill("0.5")  # turned, and not let go
+    expect(first.main.locator(".wayfare-winner strong")).not_to_have_text(there[0], timeout=LIMIT_MS)
+    two.slider("αs").press("ArrowRight")
+    second.until_query(alpha_s="0.02", alpha_t=None)
+    two.decided()
+    assert two.headline() == there
+    expect(two.slider("αt")).to_have_value("0.02")
+    field.press("Enter")
+    first.until_query(alpha_t="0.5", alpha_s=None)
+    assert one.headline()[0] != there[0]
+
+
+def test_on_a_phone_the_knob_in_use_stays_in_sight_with_its_chart(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console, width=390, height=800)
+    route = Route(visit)
+    visit.open("", q=AIR)
+    route.decided()
+    visit.page.get_by_test_id("stExpandSidebarButton").click()
+    slider = route.slider("αt")
+    slider.focus()
+    visit.page.keyboard.press("ArrowRight")
+    visit.until_query(alpha_t="0.03")
+    expect(slider).to_be_in_viewport(ratio=1)
+    expect(route.chart("3 · Tools").locator(".gtitle")).to_be_in_viewport(ratio=1)
+    top = visit.page.evaluate(
+        "() => { const box = document.querySelector('[data-part=\"route:tools\"] .gtitle').getBoundingClientRect();"
+        " return document.elementFromPoint(box.x + 5, box.y + box.height + 12)?.closest('[data-part]')?.dataset.part }"
+    )
+    assert top == "route:tools"  # nothing lies over it
+    assert visit.too_wide() == []
