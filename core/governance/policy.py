@@ -23,8 +23,17 @@ HEADING = """\
 # unpriced_usd: what a call of a tool without a price counts as. per_minute: requests of a client, 0 is no limit.
 # allow and deny: tools as server::tool, with * and ?; deny goes first, and an empty allow list allows all.
 # changed_definitions: true holds a tool back whose definition is another than the one first used or approved.
+# approvals: above_usd has dearer calls wait; left out, none does.
 # budgets: of a day (UTC); client and server are a name, "" for all together, or "*" for each by itself;
-#   at_limit is "refuse", "cheaper" (only tools that still fit) or "ask" (a person decides).
+#   usd, calls, tokens (of results) are limits, each may be left out; at_limit is "refuse", "cheaper" (only tools that still fit) or "ask" (a person decides).
+"""
+EXAMPLE = """
+# [[budgets]]
+# client = "*"
+# usd = 1.0
+# calls = 500
+# tokens = 200000
+# at_limit = "refuse"\
 """
 
 
@@ -71,6 +80,7 @@ def to_toml(policy: Policy) -> str:
         lines += ["", f"[{name}]", *_table(getattr(policy, name))]
     for budget in policy.budgets:
         lines += ["", "[[budgets]]", *_table(budget)]
+    lines += [] if policy.budgets else [EXAMPLE]
     return "\n".join(lines) + "\n"
 
 

@@ -48,6 +48,18 @@ class Scope:
         """Whether some tools are outside."""
         return bool(self.servers or self.tools or self.read_only)
 
+    def words(self) -> str:
+        """The scope for people.
+
+        >>> Scope().words(), Scope(servers=("files",), read_only=True).words()
+        ('everything', 'servers files, only reads')
+        """
+        lists = (("catalogs", self.catalogs), ("servers", self.servers), ("tools", self.tools))
+        parts = [f"{kind} {' '.join(names)}" for kind, names in lists if names]
+        parts += ["only reads"] if self.read_only else []
+        parts += [] if self.per_minute is None else [f"{self.per_minute:g} requests a minute"]
+        return ", ".join(parts) or "everything"
+
     def to_json(self) -> str:
         """The scope as it is stored."""
         return json.dumps(asdict(self))

@@ -65,7 +65,7 @@ class Permit:
 
 
 class GovernanceService:
-    """Thread-safe. `clock` is monotonic seconds, `now` the time of day."""
+    """Thread-safe: who reads `ledger` or `breakers` has `lock`. `clock` is monotonic seconds, `now` the time of day."""
 
     def __init__(
         self, store: Store, catalogs: CatalogService, *, now: Callable[[], datetime], clock: Callable[[], float]
@@ -74,7 +74,7 @@ class GovernanceService:
         self._catalogs = catalogs
         self._now = now
         self._clock = clock
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         self._buckets: dict[str, Bucket] = {}
         self._breakers: dict[str, Breaker] = {}
         self.clients = ClientRegister(store, now)
@@ -83,37 +83,36 @@ class GovernanceService:
         self.settled_at_start = store.governance.settle_left_over()
         policies = store.governance.policies()
         self._policy = from_toml(policies[-1].toml) if policies else Policy()
-        self._ledger = Ledger()
+        self.ledger = Ledger()
         for spent in store.governance.spending(day_of(now())):
             usage, amount = Usage(spent.day, spent.client, spent.server), Amount(spent.usd, spent.calls, spent.tokens)
-            self._ledger.add(usage, amount, spent.at, over=spent.over)
+            self.ledger.add(usage, amount, spent.at, over=spent.over)
 
     @property
     def policy(self) -> Policy:
         """What is in force."""
         return self._policy
 
-    @property
-    def ledger(self) -> Ledger:
-        """What was used and is reserved, for who shows it; hold `lock` while reading."""
-        return self._ledger
-
-    @property
-    def lock(self) -> threading.RLock:
-        """Under which every decision is made."""
-        return self._lock
-
     def set_policy(self, policy: Policy, *, origin: str) -> None:
         """Put a policy in force from the next call on. Calls that wait under the one before have to be made again."""
-        with self._lock:
+        with self.lock:
             if policy != self._policy:
                 change = PolicyChange(self._now(), policy.digest, to_toml(policy), origin)
                 self._store.governance.append(change)
                 self._policy = policy
 
-    def breaker(self, server: str) -> Breaker | None:
-        """A server's breaker, None where nobody called it since Wayfare started."""
-        return self._breakers.get(server)
+    def waiting(self) -> tuple[Approval, ...]:
+        """Calls that a person can decide now, oldest first."""
+        return self.approvals.waiting(self._policy.digest)
+
+    def decide(self, id_: str, *, approve: bool, origin: str) -> None:
+        """Approve or deny a call that waits. Raises UnknownNameError, WayfareError."""
+        policy = self._policy
+        self.approvals.decide(id_, approve=approve, rules=policy.approvals, policy_digest=policy.digest, origin=origin)
+
+    def breakers(self) -> list[tuple[float, str, Breaker]]:
+        """Each server that was called since Wayfare started: the clock, its name, its breaker. For who has the lock."""
+        return [(self._clock(), server, breaker) for server, breaker in self._breakers.items()]
 
     def scope(self, client: str) -> Scope:
         """What a client may use; one without a token may use all that the policy allows."""
@@ -130,7 +129,7 @@ class GovernanceService:
         per_minute = self._policy.per_minute if scope.per_minute is None else scope.per_minute
         if per_minute <= 0:
             return
-        with self._lock:
+        with self.lock:
             wait_s = self._buckets.setdefault(client, Bucket()).wait_s(per_minute, self._clock())
         if wait_s > 0:
             raise refusals.rate_limited(client, per_minute, wait_s, self._now())
@@ -151,11 +150,11 @@ class GovernanceService:
         known = self._known(call.catalog, tool, policy)
         priced = self._price(call.catalog, tool.id)
         usd = policy.unpriced_usd if priced is None else priced
-        with self._lock:
+        with self.lock:
             usage = Usage(day_of(self._now()), wanted.client, call.server)
-            tokens = self._ledger.tokens_left(policy.budgets, usage, wanted.result_tokens)
+            tokens = self.ledger.tokens_left(policy.budgets, usage, wanted.result_tokens)
             amount = Amount(usd, 1, tokens)
-            short = self._ledger.short(policy.budgets, usage, amount)
+            short = self.ledger.short(policy.budgets, usage, amount)
             if short is not None and short.budget.at_limit != "ask":
                 raise refusals.budget_spent(tool.id, short, self._cheaper(wanted, short.left), self._now())
             reasons = [*policy.approvals.reasons(tool, usd, known=known)]
@@ -167,7 +166,7 @@ class GovernanceService:
                 wait_s = breaker.wait_s(self._clock())
                 raise refusals.server_paused(call.server, breaker.failures, wait_s, self._now())
             reservation = Reservation(uuid.uuid4().hex, usage, amount, over=short is not None)
-            self._ledger.reserve(reservation, self._now())
+            self.ledger.reserve(reservation, self._now())
             permit = Permit(reservation.id, wanted, reservation, any(b.covers(*usage[1:]) for b in policy.budgets))
             try:
                 if permit.stored:
@@ -177,7 +176,7 @@ class GovernanceService:
                 if self.definitions.state(call.catalog, tool) != "known":
                     self.definitions.first_use(call.catalog, tool, approved=approval is not None)
             except BaseException:
-                self._ledger.release(permit.id)
+                self.ledger.release(permit.id)
                 breaker.ended(None, policy.breaker, self._clock())
                 raise
         return permit
@@ -188,20 +187,20 @@ class GovernanceService:
         usd = reserved.usd if kind is None else kind.charged_usd(reserved.usd) or 0.0
         used = Amount(usd, 1, tokens).at_most(reserved)
         good = None if kind is None or kind in NOT_THE_SERVERS else kind not in LOST
-        with self._lock:
-            self._ledger.settle(permit.id, used)
+        with self.lock:
+            self.ledger.settle(permit.id, used)
             self._breakers[permit.wanted.call.server].ended(good, self._policy.breaker, self._clock())
         self._store.governance.put(self._row(permit, used, settled=True))
 
     def read_on(self, client: str, tokens: int) -> int:
         """How many of these tokens a client may be given of a result that was cut; they count. Raises NotAllowedError."""
         here = Usage(day_of(self._now()), client, "")
-        with self._lock:
+        with self.lock:
             budgets = [replace(one, usd=None, calls=None) for one in self._policy.budgets if one.tokens is not None]
-            given = min(tokens, self._ledger.tokens_left(budgets, here, tokens))
-            if (short := self._ledger.short(budgets, here, Amount(tokens=given))) is not None:
+            given = min(tokens, self.ledger.tokens_left(budgets, here, tokens))
+            if (short := self.ledger.short(budgets, here, Amount(tokens=given))) is not None:
                 raise refusals.budget_spent("read_result", short, (), self._now())
-            self._ledger.add(here, Amount(tokens=given), self._now())
+            self.ledger.add(here, Amount(tokens=given), self._now())
         row = (uuid.uuid4().hex, self._now(), here.day, client, "", "", "read_result", 0.0, 0, given, False, True)
         self._store.governance.put(Spent(*row))
         return given

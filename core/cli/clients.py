@@ -1,0 +1,166 @@
+"""`wayfare clients`: names and tokens for those who use the endpoint."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from core.cli.opening import opened
+from core.cli.options import common, print_json, print_outcome, print_table
+from core.governance.scope import Scope
+from core.services.clients import Client
+from core.shared.errors import WayfareError
+
+LIST, ADD, REVOKE = ACTIONS = ("list", "add", "revoke")
+
+
+@click.command()
+@click.argument("action", type=click.Choice(ACTIONS), default=LIST)
+@click.argument("name", required=False)
+@click.option(
+    "--in-catalog", "catalogs", multiple=True, metavar="PATTERN", help="add: catalogs it may use (default: all)."
+)
+@click.option("--server", "servers", multiple=True, metavar="PATTERN", help="add: servers it may use (default: all).")
+@click.option("--tool", "tools", multiple=True, metavar="PATTERN", help="add: tools it may use, as server::tool.")
+@click.option("--read-only", is_flag=True, help="add: it may only use tools that say that they only read.")
+@click.option("--per-minute", type=click.FloatRange(0), help="add: its rate limit; 0: none (default: the policy's).")
+@common
+def clients(
+    action: str,
+    name: str | None,
+    catalogs: tuple[str, ...],
+    servers: tuple[str, ...],
+    tools: tuple[str, ...],
+    read_only: bool,
+    per_minute: float | None,
+    db: Path | None,
+    as_json: bool,
+) -> None:
+    """List the clients of the endpoint, make one, or revoke one. A token is shown once, and kept as its hash alone.
+
+    Example: wayfare clients add ann --server "files*" --read-only
+    """
+    if (action == LIST) is not (name is None):
+        raise click.UsageError(f"{action} {'takes no NAME' if name else 'needs a NAME'}.")
+    with opened(db) as app:
+        register = app.governance.clients
+        if name is None:
+            _list(register.all(), as_json)
+        elif action == ADD:
+            token = register.make(name, Scope(catalogs, servers, tools, read_only, per_minute), origin="cli")
+            said = f"The token of {name}, which is shown this once:\n{token}"
+            print_outcome({"client": name, "token": token}, said, as_json)
+        else:
+            register.revoke(name, origin="cli")
+            print_outcome(
+                {"client": name, "revoked": True}, f"{name} is revoked: its token is worth nothing now.", as_json
+            )
+
+
+def _list(found: tuple[Client, ...], as_json: bool) -> None:
+    if as_json:
+        rows = [
+            {
+                "client": one.name,
+                "revoked": one.revoked,
+                "since": one.since.isoformat(),
+                **json.loads(one.scope.to_json()),
+            }
+            for one in found
+        ]
+        print_json({"clients": rows})
+    elif found:
+        print_table(
+            ("client", "", "since", "may use"),
+            [
+                (one.name, "revoked" if one.revoked else "", f"{one.since:%Y-%m-%d %H:%M}", one.scope.words())
+                for one in found
+            ],
+        )
+    else:
+        click.echo(
+            "There is no client with a token: on this machine none is needed. `wayfare clients add NAME` makes one."
+        )
+
+
+POLICY_ACTIONS = ("show", "import", "export")
+
+
+@click.command()
+@click.argument("action", type=click.Choice(POLICY_ACTIONS), default="show")
+@click.argument("file", type=click.Path(path_type=Path), required=False)
+@common
+def policy(action: str, file: Path | None, db: Path | None, as_json: bool) -> None:
+    """Show the policy for agents as TOML, take one in, or write it to a file: approvals, budgets, rates, breakers, lists.
+
+    Example: wayfare policy export policy.toml
+    """
+    from core.cli.options import read_file, write_file
+    from core.governance.policy import from_toml, to_toml
+
+    if (action == "show") is not (file is None):
+        raise click.UsageError(f"{action} {'takes no FILE' if file else 'needs a FILE'}.")
+    with opened(db) as app:
+        if action == "import" and file is not None:
+            app.governance.set_policy(from_toml(_text(read_file(file), file)), origin="cli")
+        text, digest = to_toml(app.governance.policy), app.governance.policy.digest
+    if file is None:
+        print_outcome({"digest": digest, "toml": text}, text.rstrip(), as_json)
+        return
+    if action == "export":
+        write_file(file, text)
+    done = "in force" if action == "import" else f"written to {file}"
+    print_outcome({"digest": digest, "file": str(file)}, f"The policy {digest[:12]} is {done}.", as_json)
+
+
+def _text(data: bytes, file: Path) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise WayfareError(f"{file} is not text in UTF-8.") from None
+
+
+DECISIONS = ("list", "approve", "deny")
+
+
+@click.command()
+@click.argument("action", type=click.Choice(DECISIONS), default="list")
+@click.argument("number", required=False)
+@common
+def approvals(action: str, number: str | None, db: Path | None, as_json: bool) -> None:
+    """List the calls and changed definitions that wait for a person, and approve or deny one.
+
+    NUMBER is that of a call, or the tool of a changed definition as CATALOG/SERVER::TOOL.
+
+    Example: wayfare approvals approve 1f0c9a2e
+    """
+    if (action == "list") is not (number is None):
+        raise click.UsageError(f"{action} {'takes no NUMBER' if number else 'needs a NUMBER'}.")
+    with opened(db) as app:
+        if number is None:
+            calls = [one.change for one in app.governance.waiting()]
+            held = [f"{one.catalog}/{one.tool.id}" for one in app.governance.definitions.held()]
+            if as_json:
+                rows = [
+                    {"number": one.id, "client": one.client, "tool": f"{one.server}::{one.tool}", "arguments": one.arguments_json,
+                     "reasons": one.reasons, "expires_at": one.expires_at.isoformat()}
+                    for one in calls
+                ]  # fmt: skip
+                print_json({"calls": rows, "definitions": held})
+            elif calls or held:
+                lines = [(one.id, one.client, f"{one.server}::{one.tool}", one.reasons) for one in calls]
+                lines += [(name, "", "", "its definition changed") for name in held]
+                print_table(("number", "client", "tool", "waits because"), lines)
+            else:
+                click.echo("Nothing waits for a person.")
+            return
+        approve = action == "approve"
+        catalog, slash, tool = number.partition("/")
+        if slash:
+            app.governance.definitions.decide(catalog, tool, approve=approve, origin="cli")
+        else:
+            app.governance.decide(number, approve=approve, origin="cli")
+        done = "approved" if approve else "denied"
+        print_outcome({"number": number, "decided": done}, f"{number} is {done}.", as_json)

@@ -1,0 +1,87 @@
+"""What pages show of governance as it is now: budgets with what is left and when it runs out, servers with their breakers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from core.governance.budgets import EACH, UNITS, Budget, Unit, Usage, day_of, runs_out_at
+from core.services.governance import GovernanceService
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetStatus:
+    """One limit of one budget, today: `used` is settled, `reserved` is of calls under way, `over` is what a person let go.
+
+    used + reserved + left = limit. `runs_out_at` follows from the pace since the day's first call; None: not today.
+    """
+
+    client: str  # "" all together
+    server: str  # "" all together
+    unit: Unit
+    limit: float
+    used: float
+    reserved: float
+    over: float
+    runs_out_at: datetime | None
+    at_limit: str
+
+    @property
+    def left(self) -> float:
+        """What calls may still use."""
+        return max(0.0, self.limit - self.used - self.reserved)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatus:
+    """A server whose last calls were lost: its breaker's state, and how long until a call may try it."""
+
+    server: str
+    state: str
+    wait_s: float
+    failures: int
+
+
+def budgets(governance: GovernanceService, now: Callable[[], datetime]) -> tuple[BudgetStatus, ...]:
+    """Every limit with its use today; of a budget for each client or server one row for each that was here today."""
+    with governance.lock:
+        at = now()
+        ledger, usages = governance.ledger, governance.ledger.usages(day_of(at))
+        found: list[BudgetStatus] = []
+        for budget in governance.policy.budgets:
+            for client, server in _of(budget, usages):
+                of = Usage(day_of(at), client, server)
+                total, reserved, over = ledger.used(budget, of), ledger.reserved(budget, of), ledger.over(budget, of)
+                since = ledger.since(budget, of)
+                for unit in UNITS:
+                    limit = budget.limit(unit)
+                    if limit is None:
+                        continue
+                    used: float = getattr(total, unit)
+                    held: float = getattr(reserved, unit)
+                    ends = None if since is None else runs_out_at(used, limit, since, at)
+                    found.append(
+                        BudgetStatus(
+                            client, server, unit, limit, used - held, held, getattr(over, unit), ends, budget.at_limit
+                        )
+                    )
+    return tuple(found)
+
+
+def servers(governance: GovernanceService) -> tuple[ServerStatus, ...]:
+    """Servers whose last calls were lost, those that wait longest first."""
+    with governance.lock:
+        found = [
+            ServerStatus(name, breaker.state(now_s), breaker.wait_s(now_s), breaker.failures)
+            for now_s, name, breaker in governance.breakers()
+            if breaker.failures
+        ]
+    return tuple(sorted(found, key=lambda one: (-one.wait_s, one.server)))
+
+
+def _of(budget: Budget, usages: tuple[Usage, ...]) -> list[tuple[str, str]]:
+    """Whose use a budget is shown for."""
+    clients = {usage.client for usage in usages} if budget.client == EACH else {budget.client}
+    names = {usage.server for usage in usages if usage.server} if budget.server == EACH else {budget.server}
+    return sorted((client, server) for client in clients for server in names)
