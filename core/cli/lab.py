@@ -13,8 +13,17 @@ from click.core import ParameterSource
 
 from core.app import App
 from core.cli.lab_tables import print_comparisons, print_gate, print_levels, print_measures, print_played
-from core.cli.opening import opened_even_if_busy
-from core.cli.options import catalog_option, common, preset_option, print_json, read_file, set_option, settings_of
+from core.cli.opening import opened_even_if_busy, spread_over
+from core.cli.options import (
+    catalog_option,
+    common,
+    preset_option,
+    print_json,
+    ray_option,
+    read_file,
+    set_option,
+    settings_of,
+)
 from core.domain.params import Parameters
 from core.domain.task import Task
 from core.lab.agreement import JUDGE, RULES
@@ -82,6 +91,7 @@ MADE_WITH = ("tasks", "routers", "hints", "preset", "catalog", "prices", "judgme
     type=click.FloatRange(0, min_open=True),
     help="Seconds that one dollar is worth, in the value.",
 )
+@ray_option
 @set_option
 @preset_option
 @catalog_option
@@ -105,6 +115,7 @@ def bench(
     prices: str,
     value_usd: float,
     s_per_usd: float,
+    ray: str,
     settings: tuple[str, ...],
     preset: str,
     catalog: str,
@@ -129,7 +140,7 @@ def bench(
         asked = _completed(ctx, asked, earlier)
     if not asked.tasks and not asked.judgments:
         raise click.MissingParameter(param_hint="'--tasks'", param_type="option", ctx=ctx)
-    with opened_even_if_busy(db) as app:
+    with opened_even_if_busy(db) as app, spread_over(ray, app) as spread:
         name = app.lab_runs.open(asked.catalog)
         if asked.prices == "tiers":
             name = app.lab.priced_by_tiers(name)
@@ -140,7 +151,7 @@ def bench(
             app.measuring.measure(
                 labelled, source=source, catalog=name, router=router, preset=asked.preset, parameters=parameters,
                 hints=asked.hints, seed=seed, playing=Playing(n, seeds, value_usd, s_per_usd, live) if execute else None,
-                resumable=storing,
+                resumable=storing, spread=spread,
             )
             for (router, parameters), n in zip(asked.chosen(app, RANKED), deep, strict=True)
         ]  # fmt: skip

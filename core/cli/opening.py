@@ -13,6 +13,7 @@ import click
 from core.app import App, Settings, build_app, open_app
 from core.cli.progress import TerminalProgress
 from core.endpoint.door import owner_of
+from core.services.spread import Spread
 from core.shared.errors import StoreBusyError
 from core.shared.progress import silent
 from core.store import Store
@@ -48,3 +49,17 @@ def opened_even_if_busy(db: Path | None) -> AbstractContextManager[App]:
             raise
         click.echo(f"The runs are not stored. {error}", err=True)
         return build_app(Store(), Settings.from_environment(db=db))
+
+
+@contextmanager
+def spread_over(address: str, app: App) -> Generator[Spread | None]:
+    """The Ray cluster of an option `--ray`, with a copy of the app's store; None where the option is not given. How many workers
+    took part is said on standard error. Raises WayfareError."""
+    if not address:
+        yield None
+        return
+    from core.cluster.ray_spread import RaySpread
+
+    with RaySpread(address, app.store.tables()) as spread:
+        yield spread
+        click.echo(f"{spread.hired} workers of the cluster took part, {spread.lost} of them were lost.", err=True)

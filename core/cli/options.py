@@ -35,6 +35,12 @@ preset_option = click.option(
 )  # fmt: skip
 
 
+ray_option = click.option(
+    "--ray", default="", metavar="auto|ADDRESS",
+    help="Spread the work over a Ray cluster; needs `pip install wayfare[ray]`. Same results, in the same order.",
+)  # fmt: skip
+
+
 def common(command: Command) -> Command:
     """`--db` and `--json`."""
     return db_option(json_option(command))

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from core.cli.opening import opened_even_if_busy
+from core.cli.opening import opened_even_if_busy, spread_over
 from core.cli.options import (
     catalog_option,
     common,
@@ -17,6 +17,7 @@ from core.cli.options import (
     preset_option,
     print_json,
     print_table,
+    ray_option,
     set_option,
     settings_of,
 )
@@ -50,6 +51,7 @@ LISTED = 20
     "--measure", default=SOLVED, show_default=True, type=click.Choice([*OBJECTIVES, *MEASURES]),
     help="What the table is sorted by.",
 )  # fmt: skip
+@ray_option
 @set_option
 @preset_option
 @catalog_option
@@ -63,6 +65,7 @@ def sweep(
     seed: int,
     hints: bool,
     measure: str,
+    ray: str,
     settings: tuple[str, ...],
     preset: str,
     catalog: str,
@@ -77,7 +80,8 @@ def sweep(
     Example: wayfare sweep --tasks tasks.jsonl --axis alpha_t=0:1:0.05 --axis kappa=0,100
     """
     one_of({"--random": drawn, "--optuna": searched}, least=0)
-    with opened_even_if_busy(db) as app:
+    one_of({"--optuna": searched, "--ray": ray}, least=0)  # each point of a search follows from those before it
+    with opened_even_if_busy(db) as app, spread_over(ray, app) as spread:
         parameters = app.routing.parameters(router, {"n": RANKED, **settings_of(settings)}, preset=preset)
         read = tuple(read_axis(text, type(parameters)) for text in axes)
         if len({axis.name for axis in read}) < len(read):
@@ -95,6 +99,7 @@ def sweep(
             hints=hints,
             seed=seed,
             progress=lambda done, of: report(Step("Sweeping", done, of)),
+            spread=spread,
         )
         report(None)
     if as_json:

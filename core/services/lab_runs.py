@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from core.domain.catalog import Catalog
 from core.domain.lab_run import LabConditions, LabRun, Sweep, lab_id
 from core.domain.params import Parameters
 from core.domain.scenario_run import fingerprint
@@ -51,6 +52,10 @@ class LabRunService:
         """The name of a catalog, opened; one whose prices are by tiers is made again. Raises UnknownNameError."""
         opened = self._catalogs.open(name_or_path.removesuffix(BY_TIERS)).name
         return self._lab.priced_by_tiers(opened) if name_or_path.endswith(BY_TIERS) else opened
+
+    def catalog(self, name: str) -> Catalog:
+        """A catalog that is open, by its name. Raises UnknownNameError."""
+        return self._catalogs.catalog(name)
 
     def digest(self, catalog: str) -> CatalogDigest:
         """What routing reads of a catalog now."""

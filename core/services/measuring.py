@@ -17,6 +17,7 @@ from core.lab.routed import Routed
 from core.services.lab import LabService
 from core.services.lab_runs import LabRunService
 from core.services.routing import RoutingService
+from core.services.spread import Spread, Work
 from core.shared.errors import WayfareError
 from core.store import Store
 
@@ -84,11 +85,13 @@ class MeasuringService:
         playing: Playing | None = None,
         resumable: bool = True,
         progress: Progress = lambda _done: None,
+        spread: Spread | None = None,
     ) -> Measured:
         """Measure a router over tasks; `LabRunService.keep` stores the result. With `playing` the tasks are played out too.
 
         `progress` is told how many decisions are known; what it raises ends the run. Where the run is `resumable` the tasks that
-        were routed until then are kept, and the next call with the same inputs goes on from there. Raises WayfareError.
+        were routed until then are kept, and the next call with the same inputs goes on from there. The machines of a `spread` route
+        what is left. Raises WayfareError.
         """
         possible = [task for task in tasks if task.relevant]
         if playing is not None and not possible:
@@ -98,12 +101,12 @@ class MeasuringService:
             seed=seed, playing=playing,
         )  # fmt: skip
         run = lab_id(conditions) if resumable else ""
-        routed = self._routed(run, RANKED, tasks, conditions, parameters, progress)
+        routed = self._routed(run, RANKED, tasks, conditions, parameters, progress, spread)
         found = measured_run(router, parameters.values(), tasks, routed)
         if playing is None:
             return Measured(conditions, found, None)
         deep = parameters.replaced({"n": playing.n})
-        tried = self._routed(run, PLAYED, possible, conditions, deep, lambda done: progress(len(tasks) + done))
+        tried = self._routed(run, PLAYED, possible, conditions, deep, lambda done: progress(len(tasks) + done), spread)
         played = self._lab.play(possible, tried, catalog=catalog, router=router, playing=playing)
         return Measured(conditions, found, played)
 
@@ -146,15 +149,20 @@ class MeasuringService:
         conditions: LabConditions,
         parameters: Parameters,
         progress: Progress,
+        spread: Spread | None,
     ) -> list[Routed]:
         """Every task routed; a run with an id keeps each block of them, and takes those that it has from the store."""
         kept = self._store.lab_runs.parts(run, phase) if run else ()
         routed = [Routed.parse(json.loads(part.routed_json)) for part in kept]
         stored = len(routed)
-        left = self._lab.routed(
-            tasks, catalog=conditions.catalog, router=conditions.router, parameters=parameters, known=tuple(routed),
-            server_hints=conditions.hints,
-        )  # fmt: skip
+        if spread is None:
+            left = self._lab.routed(
+                tasks, catalog=conditions.catalog, router=conditions.router, parameters=parameters, known=tuple(routed),
+                server_hints=conditions.hints,
+            )  # fmt: skip
+        else:
+            work = Work(self._runs.catalog(conditions.catalog), conditions.router, tasks, conditions.hints)
+            left = spread.routed(work, parameters, known=stored)
         try:
             for one in left:
                 routed.append(one)

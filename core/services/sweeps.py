@@ -25,6 +25,7 @@ from core.routers.refusing import refusal
 from core.services.catalogs import CatalogService
 from core.services.lab_runs import LabRunService
 from core.services.routing import RoutingService
+from core.services.spread import Spread, Work
 from core.store import Store
 
 BLOCK = 64  # points of EHRR that are computed and committed together; others one by one
@@ -77,9 +78,10 @@ class SweepService:
         hints: bool = True,
         seed: int = 0,
         progress: Progress = lambda _done, _of: None,
+        spread: Spread | None = None,
     ) -> dict[str, Any]:
         """The sweep's document; points that the store has are not computed again. `progress` gets the points known, and of how
-        many. Raises WayfareError."""
+        many. The points of a grid, and drawn ones, are computed by the machines of a `spread`. Raises WayfareError."""
         points = None if plan.method == OPTUNA else _points(plan, seed)
         total = plan.count if points is None else len(points)
         conditions = self._runs.conditions(
@@ -98,11 +100,24 @@ class SweepService:
         else:
             left = [(number, point) for number, point in enumerate(points) if number not in known]
             size = BLOCK if isinstance(parameters, EhrrParameters) else 1
-            for at in range(0, len(left), size):
-                block = left[at : at + size]
-                self._keep(sweep, block, asked.results([parameters.replaced(point) for _, point in block]))
-                progress(total - len(left) + at + len(block), total)
+            blocks = [left[at : at + size] for at in range(0, len(left), size)]
+            asking = [[parameters.replaced(point) for _, point in block] for block in blocks]
+            if spread is None:
+                found = enumerate(map(asked.results, asking))
+            else:
+                found = spread.points(Work(self._catalogs.catalog(catalog), router, tasks, hints), asking)
+            done = len(known)
+            for at, results in found:
+                self._keep(sweep, blocks[at], results)
+                done += len(blocks[at])
+                progress(done, total)
         return self.document(sweep.id)
+
+    def measured(
+        self, tasks: Sequence[Task], points: Sequence[Parameters], *, catalog: str, router: str, hints: bool
+    ) -> list[Result]:
+        """The measures of each point over these tasks; nothing is stored."""
+        return _Asked(self._catalogs, self._routing, tasks, catalog, router, hints).results(points)
 
     def document(self, sweep: str) -> dict[str, Any]:
         """What is stored of a sweep: every point in order, and the Pareto front in success, money and time."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -11,9 +11,11 @@ from typing import Any, Self
 
 from core.shared.errors import StoreError
 from core.store.activity import Activity
+from core.store.arrow import Table
 from core.store.calibrations import Calibrations
 from core.store.catalogs import Catalogs
 from core.store.connection import Database
+from core.store.copying import all_tables, fill
 from core.store.equal_sets import EqualJudgments
 from core.store.events import Events
 from core.store.governance import Governance
@@ -62,6 +64,18 @@ class Store:
     def path(self) -> Path | None:
         """The file, None in memory."""
         return self._database.path
+
+    def tables(self) -> dict[str, Table]:
+        """Everything in it, table by table; what is queued is written before. Raises StoreError."""
+        self.events.flush()
+        return all_tables(self._database)
+
+    @classmethod
+    def of_tables(cls, tables: Mapping[str, Table]) -> Self:
+        """A store in memory with what `tables` of another one gave. Raises StoreError."""
+        made = cls(None)
+        fill(made._database, tables)
+        return made
 
     def get_setting(self, name: str, default: Any = None) -> Any:
         """The value that was last set under a name, for example the last catalog."""

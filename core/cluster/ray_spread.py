@@ -1,0 +1,163 @@
+"""Work spread over a Ray cluster, `pip install wayfare[ray]`: the same results in the same order as on one machine.
+
+Each worker is a Ray actor with one CPU. A part whose worker is lost goes to another one, and is done anew there: nothing is random
+but what the seeds of the parameters say.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from types import TracebackType
+from typing import Any, Self
+
+from core.app import build_app
+from core.cluster.worker import OpenApp, Worker
+from core.domain.params import Parameters
+from core.importers.tasks import tasks_text
+from core.lab.routed import Routed
+from core.services.spread import Work
+from core.shared.errors import WayfareError
+from core.shared.untrusted_text import one_line
+from core.store.arrow import Table
+
+AUTO = "auto"
+START_LIMIT_S = 120.0
+TOGETHER = 32  # tasks of a run that one worker gets at a time
+NOT_INSTALLED = "Ray is not installed; run `pip install wayfare[ray]`, or leave out --ray."
+
+
+class RaySpread:
+    """A cluster by its address; `auto`: the one that this machine belongs to, else this machine alone. Close it, or use `with`.
+
+    `hired` counts the workers that took part, `lost` those that are gone. Raises WayfareError where there is no such cluster, and where its last worker is lost.
+    """
+
+    def __init__(self, address: str, tables: Mapping[str, Table], *, opened: OpenApp = build_app) -> None:
+        try:
+            self._ray: Any = import_module("ray")
+        except ImportError:
+            raise WayfareError(NOT_INSTALLED) from None
+        self._ours = not self._ray.is_initialized()
+        if self._ours:
+            self._join(address)
+        self._tables, self._opened = self._ray.put(dict(tables)), opened
+        self._idle: deque[Any] = deque()
+        self._starting: dict[Any, Any] = {}  # by what they answer when they are ready
+        self.hired = self.lost = 0
+        self._because = ""
+
+    def routed(self, work: Work, parameters: Parameters, *, known: int) -> Iterator[Routed]:
+        """See `Spread.routed`."""
+        starts = range(known, len(work.tasks), TOGETHER)
+        calls = [("routed", (*_sent(work, work.tasks[at : at + TOGETHER]), parameters)) for at in starts]
+        waiting: dict[int, list[Routed]] = {}
+        following = 0
+        for at, found in self._done(calls):
+            waiting[at] = found
+            while following in waiting:
+                yield from waiting.pop(following)
+                following += 1
+
+    def points(
+        self, work: Work, blocks: Sequence[Sequence[Parameters]]
+    ) -> Iterator[tuple[int, list[Mapping[str, Any]]]]:
+        """See `Spread.points`."""
+        sent = _sent(work, work.tasks)
+        yield from self._done([("points", (*sent, list(block))) for block in blocks])
+
+    def close(self) -> None:
+        """End the workers, and leave the cluster."""
+        for worker in (*self._idle, *self._starting.values()):
+            self._ray.kill(worker)
+        self._idle.clear()
+        self._starting.clear()
+        if self._ours:
+            self._ray.shutdown()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _join(self, address: str) -> None:
+        quiet = {"log_to_driver": False, "logging_level": "warning"}
+        try:
+            self._ray.init(address=address, **quiet)
+        except ConnectionError as error:
+            if address != AUTO:
+                raise WayfareError(
+                    f"No Ray cluster answers at {address!r} ({error}); start one, or give --ray auto."
+                ) from None
+            self._ray.init(include_dashboard=False, **quiet)
+
+    def _done(self, calls: Sequence[tuple[str, tuple[Any, ...]]]) -> Iterator[tuple[int, Any]]:
+        """What each call gives, with its position, as it is known."""
+        self._hire(len(calls))
+        waiting, running = deque(range(len(calls))), dict[Any, tuple[int, Any]]()
+        try:
+            while waiting or running:
+                while waiting and self._idle:
+                    at, worker = waiting.popleft(), self._idle.popleft()
+                    method, given = calls[at]
+                    running[getattr(worker, method).remote(*given)] = (at, worker)
+                answer = self._next([*self._starting, *running], at_work=bool(running))
+                if answer in self._starting:
+                    self._started(answer)
+                    continue
+                at, worker = running.pop(answer)
+                found = self._given(answer)
+                if found is None:
+                    waiting.appendleft(at)
+                    continue
+                self._idle.append(worker)
+                yield at, found
+        finally:
+            self._idle.extend(worker for _, worker in running.values())
+
+    def _next(self, answers: Sequence[Any], *, at_work: bool) -> Any:
+        """The first of these answers that is there."""
+        if not answers:
+            raise WayfareError(
+                f"The last worker of the cluster is lost {self._because}; run the same again, it goes on from what is stored."
+            )
+        ready, _ = self._ray.wait(list(answers), num_returns=1, timeout=None if at_work else START_LIMIT_S)
+        if not ready:
+            raise WayfareError(
+                f"No worker of the cluster has started within {START_LIMIT_S:.0f} s; see whether it has a free CPU."
+            )
+        return ready[0]
+
+    def _started(self, answer: Any) -> None:
+        worker = self._starting.pop(answer)
+        if self._given(answer) is not None:
+            self._idle.append(worker)
+            self.hired += 1
+
+    def _given(self, answer: Any) -> Any:
+        """What a worker gave; None where it is lost. Raises what the worker raised."""
+        exceptions = self._ray.exceptions
+        try:
+            return self._ray.get(answer)
+        except exceptions.RayTaskError:
+            raise
+        except exceptions.RayError as error:
+            self.lost += 1
+            self._because = f"({one_line(str(error), 200)})"
+            return None
+
+    def _hire(self, most: int) -> None:
+        """As many workers as the cluster has CPUs, and there is work."""
+        wanted = min(most, max(1, int(self._ray.cluster_resources().get("CPU", 1))))
+        actor = self._ray.remote(num_cpus=1, scheduling_strategy="SPREAD")(Worker)
+        for _ in range(wanted - len(self._idle) - len(self._starting)):
+            worker = actor.remote(self._tables, self._opened)
+            self._starting[worker.ready.remote()] = worker
+
+
+def _sent(work: Work, tasks: Sequence[Any]) -> tuple[Any, ...]:
+    return work.catalog, work.router, tasks_text(tasks), work.hints
