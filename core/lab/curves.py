@@ -4,7 +4,7 @@ posted price against expected time."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -84,8 +84,16 @@ def utility_lines(decision: Decision, axis: str) -> UtilityLines:
         low=low,
         high=high,
         current=current,
-        winner_interval=winning_interval(intercept, slope, 0, low=low, high=high) if len(rows) else None,
+        winner_interval=_interval(intercept, slope, low, high, worthwhile=p.worthwhile) if len(rows) else None,
     )
+
+
+def _interval(intercept: Array, slope: Array, low: float, high: float, *, worthwhile: bool) -> Interval:
+    """Of the first row; where only what is worth a call is tried, it ends where the winner's utility is 0."""
+    found = winning_interval(intercept, slope, 0, low=low, high=high)
+    if worthwhile and slope[0] > 0 and (ends := float(intercept[0] / slope[0])) < found.high:
+        return replace(found, high=max(ends, found.low), above=None)
+    return found
 
 
 def value_to_win(decision: Decision, axis: str, tool: str) -> float | None:

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from core.lab import curves
+from core.routers.ehrr_parameters import EhrrParameters
+from core.whatif.strips import Segment, Strip
 from dashboard.pages.route.winning_interval import winning_interval
 from tests.dashboard.decision_charts import CASES, chart, decision, marks, numbers, written
 
@@ -123,15 +125,16 @@ def test_the_band_is_the_interval_in_which_the_winner_stays(axis) -> None:
 
 
 def test_the_interval_is_one_sentence() -> None:
-    made = decision("tables I and II")
-    assert (
-        winning_interval(curves.utility_lines(made, "kappa")) == "The winner stays the same for every κ up to 1000 s/$."
-    )
-    sentence = winning_interval(curves.utility_lines(made, "alpha_t"))
-    assert sentence.startswith("The winner stays the same for αt from 0.1")
-    assert sentence.endswith("below it s1\\:\\:t13 wins.")
-    assert "No tool can win" in winning_interval(curves.utility_lines(decision("nothing accepted"), "kappa"))
-    assert "<" not in winning_interval(curves.utility_lines(decision("hostile names"), "alpha_t")).replace("\\<", "")
+    def sentence(value: float, *winners: tuple[float, float, str | None]) -> str:
+        segments = tuple(Segment(low, high, winner, "", "", 0.1) for low, high, winner in winners)
+        knob = next(one for one in EhrrParameters.knobs() if one.name == "alpha_t")
+        return winning_interval(Strip("alpha_t", 0.0, 2.0, segments), knob, value)
+
+    assert sentence(0.1, (0.0, 2.0, "a::x")) == "The winner stays the same for every αt up to 2 1/s."
+    between = sentence(0.5, (0.0, 0.1, "<b>::y"), (0.1, 0.4, "a::x"), (0.4, 1.2, "a::x"), (1.2, 2.0, None))
+    assert between.startswith("The winner stays the same for αt from 0.1 to 1.2 1/s; below it \\<b\\>")
+    assert between.endswith("wins, above it nobody wins.")
+    assert "No tool can win" in sentence(1.5, (0.0, 1.0, "a::x"), (1.0, 2.0, None))
 
 
 @CASES

@@ -14,6 +14,7 @@ from core.domain.catalog import Catalog, Server
 from core.domain.decision import Decision
 from core.lab import curves
 from core.routers.ehrr import Ehrr
+from core.routers.ehrr_parameters import EhrrParameters
 from tests.routers import worlds
 
 SEEDS = st.integers(0, 10_000)
@@ -197,3 +198,16 @@ def test_the_posted_price_curve_is_equation_4_and_holds_every_offer_between_its_
     assert curve.cost_s[-1] > cost_s.max()
     low, high = (np.interp(cost_s, curve.cost_s, line) for line in (curve.lowest_usd, curve.highest_usd))
     assert np.all((low - 1e-4 <= offered) & (offered <= high + 1e-4))
+
+
+def test_where_only_what_is_worth_a_call_is_tried_the_interval_ends_at_a_utility_of_0() -> None:
+    made = worlds.catalog(
+        Server("s", call_s=1.0, conn_s=0.0, success=1.0, tools=(worlds.tool("t", latency_s=1.0, success=1.0),))
+    )
+    context = worlds.context(made, {"s": 0.5}, {"s::t": 0.5})
+    for worthwhile, end in ((True, 0.5 * 0.98), (False, 2.0)):
+        parameters = EhrrParameters(worthwhile=worthwhile, auction=False)
+        decision = Ehrr().route("x", context, parameters)
+        interval = curves.utility_lines(decision, "alpha_t").winner_interval
+        assert interval is not None
+        assert interval.high == pytest.approx(end, rel=1e-6)

@@ -78,6 +78,8 @@ def _links(texts: dict[str, str]) -> None:
             "", icon=":material/compare_arrows:", key="route:compare", type="tertiary", help="Compare routers"
         ):
             open_page("compare", **compare_link(texts))
+        if st.button("", icon=":material/tune:", key="route:whatif", type="tertiary", help="What would be otherwise"):
+            open_page("whatif", **texts)
         if st.button("", icon=":material/scatter_plot:", key="route:map", type="tertiary", help="Show on the map"):
             open_page("map", **texts)
 

@@ -73,7 +73,7 @@ def decision_body(
     _columns(known, html, linked, partial(explain, WHY))
     why_panel(known, WHY)
     refusing(app, decision, parameters)
-    _cost_curves(decision)
+    _cost_curves(app, query, decision, parameters)
     folded_meter(app, state, read_meter(state), decision)
 
 
@@ -109,15 +109,20 @@ def _stages(decision: Decision, drawn: go.Figure) -> None:
             st.markdown(f":small[**{escaped(stage.name, 40)}**{by}: {escaped(stage.note, 240)}]")
 
 
-def _cost_curves(decision: Decision) -> None:
+def _cost_curves(app: App, query: QueryForm, decision: Decision, parameters: Parameters) -> None:
     """In which interval the winner stays the winner; nothing for a router that does not weigh costs."""
     if not decision.economic:
         return
+    strips = app.what_if.strips(
+        query.subtask, catalog=query.catalog, router=query.router, parameters=parameters, server_hint=query.hint
+    )
+    knobs = {knob.name: knob for knob in parameters.knobs()}
     grid = st.grid(3, min_column_width=235, gap="xsmall")
     for axis in ("alpha_t", "kappa"):
         lines = curves.utility_lines(decision, axis)
         with grid.cell():
             chart(utility_lines(lines), key=f"route:{axis}")
-            st.caption(winning_interval(lines))
+            if axis in strips:
+                st.caption(winning_interval(strips[axis], knobs[axis], getattr(parameters, axis)))
     with grid.cell():
         chart(posted_price(decision, curves.posted_price_curve(decision)), key="route:posted")

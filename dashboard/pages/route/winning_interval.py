@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from core.lab.curves import UtilityLines
-from dashboard.pages.route.charts.utility_lines import SYMBOLS
+from core.domain.params import Knob, Value
+from core.whatif.strips import Strip
 from dashboard.ui.text import escaped
 
 
-def winning_interval(lines: UtilityLines) -> str:
-    """Markdown: the exact interval, and who wins beyond each of its ends."""
-    interval = lines.winner_interval
-    if interval is None:
+def winning_interval(strip: Strip, knob: Knob, value: Value) -> str:
+    """Markdown: the exact interval around the current value, and who wins beyond each of its ends."""
+    winners = strip.winners()
+    now = strip.high if value is None else float(value)
+    here = max(place for place, one in enumerate(winners) if place == 0 or one.low <= now)
+    if winners[here].winner is None:
         return "No tool can win here."
-    symbol = SYMBOLS[lines.axis]
+    unit = f" {knob.unit}" if knob.unit else ""
+    if len(winners) == 1:
+        return f"The winner stays the same for every {knob.symbol} up to {strip.high:g}{unit}."
     beyond = [
-        f"{word} it {escaped(lines.tools[row], 60)} wins"
-        for word, row in (("below", interval.below), ("above", interval.above))
-        if row is not None
+        f"{word} it {'nobody' if winners[place].winner is None else escaped(winners[place].winner or '', 60)} wins"
+        for word, place in (("below", here - 1), ("above", here + 1))
+        if 0 <= place < len(winners)
     ]
-    if not beyond:
-        return f"The winner stays the same for every {symbol} up to {lines.high:g} {lines.unit}."
-    span = (
-        f"The winner stays the same for {symbol} from {interval.low:.3g} to {interval.high:.3g} {escaped(lines.unit)}"
+    return (
+        f"The winner stays the same for {knob.symbol} from {winners[here].low:.3g} to {winners[here].high:.3g}{unit}; "
+        f"{', '.join(beyond)}."
     )
-    return f"{span}; {', '.join(beyond)}."
