@@ -38,6 +38,7 @@ from core.services.lab_runs import LabRunService
 from core.services.learnt_models import LearntModels
 from core.services.lint_reports import LintReports
 from core.services.measuring import MeasuringService
+from core.services.model_judge import ModelJudgeService
 from core.services.papers import PaperService
 from core.services.refusals import RefusalService
 from core.services.replay import ReplayService
@@ -77,6 +78,7 @@ class App:
     routing: RoutingService
     feedback: FeedbackService
     judgments: JudgmentService
+    model_judge: ModelJudgeService
     refusals: RefusalService
     calibrations: CalibrationService
     calls: CallService
@@ -194,6 +196,7 @@ def build_app(
     equal_sets = EqualSetsService(store, catalogs, chosen.now)
     lab = LabService(routing, catalogs, calls, equal_sets)
     lab_runs = LabRunService(store, catalogs, lab, chosen.now)
+    judgments = JudgmentService(store, catalogs, lab_runs, now=chosen.now)
     calibrations = CalibrationService(store, catalogs, learnt, routing, feedback, now=chosen.now)
     return App(
         settings=chosen,
@@ -208,7 +211,8 @@ def build_app(
         lint_reports=lint_reports,
         routing=routing,
         feedback=feedback,
-        judgments=JudgmentService(store, catalogs, lab_runs, now=chosen.now),
+        judgments=judgments,
+        model_judge=ModelJudgeService(judgments, catalogs, known_planners),
         refusals=RefusalService(catalogs, feedback),
         calibrations=calibrations,
         calls=calls,

@@ -27,6 +27,7 @@ QUESTION_CHARACTERS = 8_000
 CARDS_SHOWN, CARD_CHARACTERS = 50, 400
 SERVERS_SHOWN, SERVER_CHARACTERS = 10, 300
 SERVER_SUMMARY_CHARACTERS = 2_000
+TOOL_CHARACTERS = 4_000
 LINE_CHARACTERS, PART_CHARACTERS = 300, 1_000
 SAID_CHARACTERS, ANSWER_CHARACTERS = 4_000, 4_000
 REPLIES_CACHED = 4096  # a summary for each of many servers among them
@@ -109,6 +110,12 @@ class ModelPlanner:
         return Selection(
             ids, f"{one_line(reply.reason, LINE_CHARACTERS)}{refused}".strip() or "No reason given.", invented
         )
+
+    def grade(self, subtask: str, server_hint: str, tool: Card) -> tuple[int, str]:
+        """How well a tool does a sub-task, 0 to 3, and why in one line."""
+        data = {"subtask": _cut(subtask), "server_hint": server_hint[:LINE_CHARACTERS], "tool": tool.text[:TOOL_CHARACTERS]}
+        reply = self._ask(replies.Graded, prompts.JUDGE, data)
+        return reply.grade, one_line(reply.why, LINE_CHARACTERS)
 
     def act(self, turn: Turn) -> Action:
         """See `Planner.act`. A tool that was not offered is counted; whether it may be called is the loop's to say."""

@@ -82,6 +82,13 @@ an id that is not listed is worth nothing. Where none of them can do it, give an
 """
 
 
+JUDGE = """\
+Grade how well "tool" does "subtask" by itself. 0: it cannot do it. 1: it does a part of it. 2: it does it. 3: it does it best,
+nothing could do it more directly. Go by what the tool says it does and takes, not by what it is called; where its words do not
+show that it can, give 0. Give the "grade", and "why" in one sentence.
+"""
+
+
 def with_data(task: str, data: Mapping[str, str | int | Sequence[object]]) -> str:
     """A task with its data. Nothing in the data can close the tags: angle brackets are written as JSON escapes.
 

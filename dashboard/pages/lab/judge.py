@@ -16,6 +16,7 @@ from core.lab.pooling import Pooled
 from core.shared.errors import WayfareError
 from dashboard.pages.lab.fields import choose_some
 from dashboard.pages.lab.judgment_sets import judgment_set
+from dashboard.pages.lab.model_judge import model_judge
 from dashboard.pages.lab.names import run_names
 from dashboard.pages.lab.pooled_tool import pooled_tool
 from dashboard.pages.lab.run import Chosen
@@ -62,6 +63,8 @@ def judge_view(app: App, state: UrlState, linked: Mapping[str, str], chosen: Cho
             "the routers that you compare under Runs, then come back.", icon=":material/science:",
         )  # fmt: skip
     _judging(app, chosen, set_name, judge, runs)
+    made: Made | None = st.session_state.get(POOL) if runs else None
+    model_judge(app, chosen.catalog, set_name, [(one.query, one.tool) for one in made[1]] if made else [])
     return texts
 
 
