@@ -16,7 +16,8 @@ from core.domain.judgment import GRADES, AskedQuery, Judgment
 from core.domain.task import Task
 from core.shared.errors import ParameterError
 
-RESAMPLES = 1_000
+MOST_RESAMPLES, LEAST_RESAMPLES = 500, 100
+MOST_DRAWN = 500_000  # units over all resamples: what bounds the time of an interval
 JUDGE = "judge:"  # before the name of the judge whose word counts
 Settled = Mapping[AskedQuery, Mapping[str, int]]
 """One grade for each judged tool, by query, in order of their first judgment."""
@@ -158,7 +159,8 @@ def alpha_interval(counts: NDArray[np.int64], *, seed: int = 0) -> tuple[float |
     if ordinal_alpha(counts) is None:
         return None, None
     rng = np.random.default_rng(seed)
-    drawn = [ordinal_alpha(counts[rng.integers(len(counts), size=len(counts))]) for _ in range(RESAMPLES)]
+    resamples = min(MOST_RESAMPLES, max(LEAST_RESAMPLES, MOST_DRAWN // len(counts)))
+    drawn = [ordinal_alpha(counts[rng.integers(len(counts), size=len(counts))]) for _ in range(resamples)]
     known = [value for value in drawn if value is not None and math.isfinite(value)]
     low, high = np.quantile(known, [0.025, 0.975]) if known else (math.nan, math.nan)
     return (float(low), float(high)) if known else (None, None)

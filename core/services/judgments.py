@@ -142,6 +142,10 @@ class JudgmentService:
         """What a run over a set says its tasks are from."""
         return f"{SOURCE}{set_name} ({rule})"
 
+    def judges(self, catalog: str, set_name: str) -> tuple[str, ...]:
+        """The judges of a set; none where there is no such set."""
+        return tuple(judge for name, judge in self._of(catalog).graded if name == set_name)
+
     def agreement(self, catalog: str, set_name: str) -> Agreement:
         """How far the judges of a set agree. Raises UnknownNameError."""
         return agreement(self.judgments(catalog, set_name))

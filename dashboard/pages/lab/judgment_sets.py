@@ -136,8 +136,7 @@ def _export(app: App, catalog: str, set_name: str, runs: Sequence[LabRun]) -> No
         form: Format = st.selectbox(
             "Give out as", list(FORMATS), key="lab:judgments-format", format_func=lambda one: FORMATS[one][0]
         )
-        judges = app.judgments.agreement(catalog, set_name).judges
-        rules = [*RULES, *(f"{JUDGE}{name}" for name in judges)]
+        rules = [*RULES, *(f"{JUDGE}{name}" for name in app.judgments.judges(catalog, set_name))]
         rule = st.selectbox(
             "Where judges differ", rules, key=f"lab:judgments-rule:{set_name}", format_func=lambda one: one_line(one, 90),
             help="For qrels and tasks; with one judge named, any file has that judge's judgments alone.",

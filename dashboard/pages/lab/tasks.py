@@ -67,7 +67,7 @@ def _judged(
 ) -> TaskSet:
     """A judgment set; where it has several judges, with the choice of what settles them."""
     name = option.removeprefix(JUDGED)
-    judges = app.judgments.agreement(catalog, name).judges
+    judges = app.judgments.judges(catalog, name)
     rule = next(iter(RULES))
     if len(judges) > 1:
         rules = [*RULES, *(f"{JUDGE}{judge}" for judge in judges)]
