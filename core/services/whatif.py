@@ -18,7 +18,7 @@ from core.routers.context import Query, RoutingContext
 from core.routers.ehrr_parameters import EhrrParameters
 from core.routers.expected_value import ExpectedValueParameters, prospects
 from core.routers.exploration import beliefs
-from core.routers.parameters import LearningParameters
+from core.routers.parameters import FIT, LearningParameters
 from core.routers.refusing import refusal
 from core.services.catalogs import CatalogService
 from core.services.routing import RoutingService
@@ -32,6 +32,7 @@ from core.whatif.plane import Plane, plane, values_of
 from core.whatif.strips import Strip
 from core.whatif.value_case import ValueCase
 from core.whatif.value_strips import strips as value_strips
+from core.whatif.view_signals import ViewSignals
 
 KEPT = 64
 CELLS = 56, 36  # of a plane
@@ -166,6 +167,7 @@ def _ehrr_case(context: RoutingContext, text: str, hint: str, parameters: EhrrPa
         parameters,
         beliefs(context.statistics, parameters, rate=parameters.lambda_r),
         refusal(query, parameters),
+        None if parameters.similarity == FIT else ViewSignals.of(context.matcher, text, hint, parameters),
     )
 
 

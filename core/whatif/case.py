@@ -17,6 +17,7 @@ from core.routers.context import Match, RoutingContext
 from core.routers.ehrr_parameters import EhrrParameters
 from core.routers.estimates import estimate_servers, estimate_tools
 from core.routers.exploration import Beliefs
+from core.whatif.view_signals import ViewSignals
 
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.int64]
@@ -26,13 +27,15 @@ NONE = -1
 @dataclass(frozen=True, slots=True)
 class Case:
     """A sub-task over a catalog: its similarities, the current parameters, and probabilities that exploration put in the place of
-    the estimates. `refused` says why the sub-task is turned down; empty where it is not."""
+    the estimates. `refused` says why the sub-task is turned down; empty where it is not. `signals` are there where similarity is
+    that of weighted views."""
 
     context: RoutingContext
     match: Match
     parameters: EhrrParameters
     beliefs: Beliefs | None = None
     refused: str = ""
+    signals: ViewSignals | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,11 @@ class Outcomes:
         with np.errstate(invalid="ignore"):
             lead = self.racing[points, self.winner] - others[points, second]
         return np.where(found, second, NONE), np.where(self.winner == NONE, 0.0, lead)
+
+    def signatures(self) -> list[int]:
+        """A number for each point's decision, the same for the same decision."""
+        parts = zip(self.listed, self.accepted, self.candidates, strict=True)
+        return [hash((one.tobytes(), bits.tobytes(), rows.tobytes())) for one, bits, rows in parts]
 
     @property
     def changes(self) -> Mask:
