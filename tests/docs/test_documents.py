@@ -52,6 +52,8 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, warm_store: Path,
     (tmp_path / "path/to/catalog.json").write_text(json.dumps(plain))
     task = {"id": "miles", "subtask": "convert 300 miles to kilometres", "relevant": ["unit-exchange::convert_units"]}
     (tmp_path / "path/to/tasks.jsonl").write_text(json.dumps(task))
+    judgment = {"subtask": task["subtask"], "tool": "unit-exchange::convert_units", "grade": 3, "judge": "ann"}
+    (tmp_path / "path/to/judgments.jsonl").write_text(json.dumps(judgment))
     return tmp_path
 
 
