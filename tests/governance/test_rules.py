@@ -1,0 +1,161 @@
+"""The rules of governance as properties: budgets under any interleaving, breakers, rates, what an approval is bound to, the policy."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.domain.catalog import Tool, ToolHints
+from core.domain.outcome import ToolCall
+from core.governance.approvals import ApprovalRules, Binding, binding
+from core.governance.breaker import Breaker, BreakerRules
+from core.governance.budgets import UNITS, Amount, Budget, Ledger, Reservation, Usage
+from core.governance.definitions import definition_json, differences
+from core.governance.policy import Policy, from_toml, to_toml
+from core.governance.rates import Bucket
+from core.shared.errors import WayfareError
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+DAY = "2026-03-01"
+names = st.sampled_from(["ann", "bob"])
+servers = st.sampled_from(["files", "mail"])
+amounts = st.builds(Amount, st.floats(0, 0.5), st.just(1), st.integers(0, 900))
+budgets = st.builds(
+    Budget,
+    st.sampled_from(["", "*", "ann"]),
+    st.sampled_from(["", "*", "mail"]),
+    st.none() | st.floats(0, 2),
+    st.none() | st.integers(0, 6),
+    st.none() | st.integers(0, 3000),
+    st.sampled_from(["refuse", "cheaper", "ask"]),
+)
+steps = st.lists(st.tuples(names, servers, amounts, st.integers(0, 3), amounts), max_size=40)
+
+
+@given(st.lists(budgets, min_size=1, max_size=3), steps)
+def test_no_budget_is_ever_overspent(limits: list[Budget], calls: list[tuple[Any, ...]]) -> None:
+    """Calls begin where they fit and end later, in any order, with more or less than was reserved."""
+    ledger, under_way = Ledger(), list[str]()
+    for number, (client, server, wanted, ends, used) in enumerate(calls):
+        usage = Usage(DAY, client, server)
+        if ledger.short(limits, usage, wanted) is None:
+            ledger.reserve(Reservation(str(number), usage, wanted), NOON)
+            under_way.append(str(number))
+        for _ in range(min(ends, len(under_way))):
+            ledger.settle(under_way.pop(ends % len(under_way)), used)
+        for budget in limits:
+            for of in ledger.usages(DAY):
+                spent = ledger.used(budget, of)
+                for unit in UNITS:
+                    limit = budget.limit(unit)
+                    assert (
+                        not budget.covers(of.client, of.server) or limit is None or getattr(spent, unit) <= limit + 1e-6
+                    )
+
+
+@given(st.lists(st.sampled_from(["good", "bad", "unknown", "wait"]), max_size=60))
+def test_a_breaker_lets_one_call_try_at_a_time_and_none_while_it_is_open(ends: list[str]) -> None:
+    breaker, rules, now_s = Breaker(), BreakerRules(failures=2, open_s=10.0), 0.0
+    for end in ends:
+        now_s += 11.0 if end == "wait" else 0.1
+        state = breaker.state(now_s)
+        assert breaker.enter(now_s) is (state != "open")
+        if state == "half-open":
+            assert not breaker.enter(now_s)
+        if state != "open":
+            breaker.ended({"good": True, "bad": False}.get(end), rules, now_s)
+            assert breaker.state(now_s) != "open" or breaker.failures >= 2
+        if end == "good" and state != "open":
+            assert breaker.state(now_s) == "closed"
+
+
+@given(st.floats(1, 600), st.lists(st.floats(0, 5), min_size=20, max_size=80))
+def test_a_client_is_never_let_through_faster_than_its_rate(per_minute: float, gaps: list[float]) -> None:
+    bucket, now_s, passed = Bucket(), 0.0, 0
+    for gap in gaps:
+        now_s += gap
+        wait_s = bucket.wait_s(per_minute, now_s)
+        passed += wait_s == 0.0
+        assert passed <= now_s * per_minute / 60 + max(1.0, per_minute / 10) + 1e-6
+        assert wait_s >= 0.0
+    assert bucket.wait_s(per_minute, now_s + 60.0) == 0.0
+
+
+CALL, TOOL = ToolCall("files", "write", {"path": "a", "n": [1, 2]}, catalog="demo"), Tool("files", "write", "Write.")
+OTHERS: list[Binding] = [
+    binding("bob", CALL, TOOL, "p"),
+    binding("ann", dataclasses.replace(CALL, catalog="else"), TOOL, "p"),
+    binding("ann", dataclasses.replace(CALL, server="mail"), TOOL, "p"),
+    binding("ann", dataclasses.replace(CALL, tool="read"), TOOL, "p"),
+    binding("ann", dataclasses.replace(CALL, arguments={"path": "a", "n": [2, 1]}), TOOL, "p"),
+    binding("ann", CALL, dataclasses.replace(TOOL, description="Write all."), "p"),
+    binding("ann", CALL, dataclasses.replace(TOOL, hints=ToolHints(read_only=True)), "p"),
+    binding("ann", CALL, TOOL, "q"),
+]
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_an_approval_is_for_nothing_else(other: Binding) -> None:
+    assert other.key != binding("ann", CALL, TOOL, "p").key
+
+
+def test_prices_are_no_part_of_a_definition() -> None:
+    assert definition_json(TOOL) == definition_json(dataclasses.replace(TOOL, price_usd=1.0, success=0.1))
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_a_difference_has_all_words_of_both(before: str, after: str) -> None:
+    one, other = (definition_json(dataclasses.replace(TOOL, description=text)) for text in (before, after))
+    found = differences(one, other)
+    assert bool(found) is (before != after)
+    for part in found:
+        assert "".join(piece.text for piece in part.pieces if piece.change != "added") == before
+        assert "".join(piece.text for piece in part.pieces if piece.change != "removed") == after
+
+
+lists = st.lists(st.text(max_size=8), max_size=3).map(tuple)
+policies = st.builds(
+    Policy,
+    st.sampled_from(["elsewhere", "always"]),
+    st.floats(0, 9),
+    st.floats(0, 900),
+    st.booleans(),
+    lists,
+    lists,
+    st.builds(
+        ApprovalRules, st.booleans(), st.none() | st.floats(0, 9), st.booleans(), st.floats(0, 99), st.floats(0, 99)
+    ),
+    st.builds(BreakerRules, st.integers(0, 9), st.floats(0, 99)),
+    st.lists(budgets.filter(lambda one: (one.usd, one.calls, one.tokens) != (None,) * 3), max_size=3).map(tuple),
+)
+
+
+@given(policies)
+def test_a_policy_is_the_same_after_its_toml(policy: Policy) -> None:
+    assert from_toml(to_toml(policy)) == policy
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("tokens = 'sometimes'", "must be 'elsewhere' or 'always'"),
+        ("bogus = 1", "has no 'bogus'"),
+        ("approvals = 3", "must be a table"),
+        ("deny = 'a'", "a list of texts"),
+        ("[[budgets]]\nusd = -1", "0 or more"),
+        ("[[budgets]]\nclient = 'x'", "without a limit"),
+        ("[[budgets]]\ncalls = true", "a whole number"),
+        ("budgets = 1", "write [[budgets]]"),
+        ("[approvals]\nwrites = 1", "true or false"),
+        ("= 1", "not valid TOML"),
+    ],
+)
+def test_what_is_wrong_with_a_policy_is_said(text: str, words: str) -> None:
+    with pytest.raises(WayfareError, match="policy") as said:
+        from_toml(text)
+    assert words in str(said.value)
