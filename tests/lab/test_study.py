@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from core.lab.axes import Axis
@@ -11,7 +13,7 @@ from core.lab.sweep import SOLVED, USD
 AXES = (Axis("alpha", "", (), 0.0, 1.0), Axis("k", "", (1, 2, 3)), Axis("mode", "", ("off", "on")))
 
 
-def points(count: int) -> list[dict[str, object]]:
+def points(count: int) -> list[dict[str, Any]]:
     rng = np.random.default_rng(5)
     drawn = [
         {"alpha": float(rng.random()), "k": int(rng.integers(1, 4)), "mode": str(rng.choice(["off", "on"]))}
@@ -31,3 +33,12 @@ def test_the_knob_that_an_objective_follows_mattered_most() -> None:
 def test_too_few_points_and_a_flat_objective_say_nothing() -> None:
     assert importances(AXES, points(FEWEST - 1), SOLVED) == {}
     assert importances(AXES, [{**one, SOLVED: 1.0} for one in points(20)], SOLVED) == {}
+
+
+def test_it_is_the_best_points_that_are_looked_at() -> None:
+    found = points(120)
+    for one in found:
+        values = one["values"]
+        one[SOLVED] = 1 + values["k"] / 10 if values["mode"] == "on" else values["alpha"]
+    solved = importances(AXES, found, SOLVED)
+    assert solved["alpha"] < min(solved["k"], solved["mode"]), "alpha tells the worst apart, not the best"
