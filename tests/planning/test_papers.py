@@ -45,7 +45,7 @@ def model_row(app: App) -> Row:
 def test_without_a_model_the_row_says_what_it_needs(tmp_path) -> None:
     with opened(tmp_path, {}) as app:
         row = model_row(app)
-    assert row.why.startswith("Needs a model: set WAYFARE_LLM_MODEL")
+    assert row.why.startswith("Set WAYFARE_LLM_MODEL")
     assert set(row.values.values()) == {(None, None)}
 
 

@@ -24,8 +24,8 @@ BASELINE = "mcp_zero"
 EVERY = 4  # of the tasks, in ToolShed's eight variants
 COLUMNS = tuple(Column(level, f"{level} {'F1' if level in ('L3', 'L4') else 'EM'}", 2, "%") for level in LEVELS)
 DIFFERS = (
-    "Rules do not read: they cut questions, look parts up and take the best. Chains (L3, L4) suffer most. Refusing (L5) is by thresholds that were "
-    "fitted to other tasks (docs/decisions/0010-orchestrators.md)."
+    "Rules do not read: they cut questions, look parts up and take the best. L5 is furthest away: they refuse by thresholds that were fitted to "
+    "other tasks (docs/decisions/0010-orchestrators.md)."
 )
 QUESTION = "Find the best long read on tides, boil it down to five points, and check its main claim"
 

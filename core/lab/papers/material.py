@@ -16,7 +16,7 @@ from core.routers.context import RoutingContext
 from core.routers.presets import DEFAULT_PRESET
 
 SAMPLE, ATTENTION, SEARCH = "sample", "attention-120", "search-15"
-NEEDS_MODEL = "Needs a model: set WAYFARE_LLM_MODEL and its endpoint, and run make papers."
+NEEDS_MODEL = "Set WAYFARE_LLM_MODEL, then make papers."
 
 
 class Decide(Protocol):

@@ -28,7 +28,7 @@ def paper_chart(chart: Chart) -> go.Figure:
         legend={"orientation": "h", "y": -0.22, "yanchor": "top", "x": 0, "font": {"size": 11}},
         xaxis={"title": {"text": label(chart.x, 60), "font": {"size": 11}}, "fixedrange": True},
         yaxis={
-            "title": {"text": label(chart.y, 60), "font": {"size": 11}},
+            "title": {"text": label(chart.y, 60), "font": {"size": 11}, "standoff": 10},
             "type": "log" if chart.log_y else "linear",
             "fixedrange": True,
         },
