@@ -119,7 +119,7 @@ class JudgmentService:
         return self._of(catalog).sets
 
     def judgments(self, catalog: str, set_name: str) -> tuple[Judgment, ...]:
-        """What counts in a set, in order of the first word on each. Raises UnknownNameError where there is no such set."""
+        """What counts in a set, in order of commit. Raises UnknownNameError where there is no such set."""
         found = tuple(one for one in self._of(catalog).judgments if one.set_name == set_name)
         if not found:
             names = ", ".join(self.sets(catalog)) or "none"
