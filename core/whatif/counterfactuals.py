@@ -7,7 +7,7 @@ tool's server (3), (4), is searched for between 0 and 1. What no single change r
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,6 @@ from core.domain.params import Knob
 from core.economics.auction import affordable, posted_price
 from core.economics.headroom import Headroom, headroom
 from core.routers.estimates import estimate_servers
-from core.shared import units
 from core.whatif.case import Case, Outcomes, decide
 from core.whatif.fit_search import lowest_fit, winning_fit
 from core.whatif.layer import FIT, LATENCY, PRICE, SUCCESS
@@ -46,11 +45,9 @@ class Counterfactual:
     blocked: Mapping[str, str]
 
     @property
-    def sentence(self) -> str:
-        """What it takes, or that nothing does."""
-        if not self.changes:
-            return f"No single change makes {self.tool} win: {'; '.join(dict.fromkeys(self.blocked.values()))}."
-        return f"{self.tool} wins with {described(self.changes[0])}."
+    def proof(self) -> str:
+        """That no single change makes it win, and what stands against each."""
+        return f"No single change makes {self.tool} win: {'; '.join(dict.fromkeys(self.blocked.values()))}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +60,6 @@ class Room:
     latency_s: float | None
     success: float | None
     fit: float
-
-
-SHOWN: Mapping[str, Callable[[float], str]] = {
-    PRICE: units.price, LATENCY: units.seconds, SUCCESS: units.share, FIT: units.share,
-}  # fmt: skip
-
-
-def described(change: Change) -> str:
-    """`price 0.552 m$ instead of 2.12 m$`."""
-    show = SHOWN.get(change.name, _knob_value)
-    return f"{change.name} {show(change.then)} instead of {show(change.now)}"
-
-
-def _knob_value(value: float) -> str:
-    return "off" if math.isinf(value) else f"{value:.4g}"
 
 
 def room(case: Case) -> Room | None:

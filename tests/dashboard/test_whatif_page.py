@@ -10,6 +10,7 @@ import pytest
 from core.app import App
 from core.services.whatif import Asked
 from core.whatif import curves
+from core.whatif.counterfactuals import Change
 from core.whatif.layer import Supposed
 from core.whatif.utility_curves import utilities
 from dashboard.pages.whatif import winners
@@ -84,6 +85,13 @@ def test_a_supposed_figure_makes_the_tool_win_and_is_dropped_with_one_click(app:
     assert f"**{tool}** wins" in text_of(page)
     assert page.session_state[LAYER]["small"] == (Supposed(tool, change.name, change.then),)
     assert app.what_if.decision(asked(app)).winner.tool != tool  # another visitor has no layer
+
+
+def test_a_change_too_small_to_be_read_is_said_in_words(app: App) -> None:
+    words = partial(winners.words, asked=asked(app))
+    assert words(Change("price", 0.02, 0.02 - 1e-9, 1e-7, of_knob=False)) == "its price hardly below 20 m\\$"
+    assert words(Change("alpha_t", 0.02, 0.09, 0.1, of_knob=True)) == "αt at **0\\.09** 1\\/s instead of 0\\.02"
+    assert words(Change("budget_usd", float("inf"), 0.5, 0.5, of_knob=True)).endswith("instead of off")
 
 
 def _with_banner() -> None:

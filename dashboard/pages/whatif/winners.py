@@ -118,18 +118,26 @@ def _make_win(app: App, state: UrlState, asked: Asked, decision: Decision, prefi
 
 def _sentence(found: Counterfactual, asked: Asked) -> str:
     if not found.changes:
-        return escaped(found.sentence, 500)
-    return f"{escaped(found.tool, 90)} wins with {_words(found.changes[0], asked)}: the smallest single change."
+        return escaped(found.proof, 500)
+    return f"{escaped(found.tool, 90)} wins with {words(found.changes[0], asked)}: the smallest single change."
 
 
-def _words(change: Change, asked: Asked) -> str:
-    knobs = {knob.name: knob for knob in asked.parameters.knobs()}
-    if not change.of_knob:
+def words(change: Change, asked: Asked) -> str:
+    """`its price at 0.552 m$ instead of 2.12 m$`; where both read the same, that it is hardly more or less."""
+    show, what, unit = _knob_number, f"its {change.name}", ""
+    if change.of_knob:
+        knob = next(one for one in asked.parameters.knobs() if one.name == change.name)
+        what, unit = escaped(knob.symbol), f" {escaped(knob.unit)}" if knob.unit else ""
+    else:
         show = SHOWN[change.name]
-        return f"its {change.name} at **{escaped(show(change.then))}** instead of {escaped(show(change.now))}"
-    knob = knobs[change.name]
-    now = "off" if math.isinf(change.now) else f"{change.now:.4g}"
-    return f"{escaped(knob.symbol)} at **{change.then:.4g}** {escaped(knob.unit)} instead of {now}"
+    then, now = show(change.then), show(change.now)
+    if then == now:
+        return f"{what} hardly {'above' if change.then > change.now else 'below'} {escaped(now)}{unit}"
+    return f"{what} at **{escaped(then)}**{unit} instead of {escaped(now)}"
+
+
+def _knob_number(value: float) -> str:
+    return "off" if math.isinf(value) else f"{value:.4g}"
 
 
 def _changes(found: Counterfactual, asked: Asked, prefix: str) -> None:
@@ -144,7 +152,7 @@ def _changes(found: Counterfactual, asked: Asked, prefix: str) -> None:
                 else {"on_click": suppose, "args": (asked.catalog, Supposed(found.tool, change.name, change.then))}
             )
             st.button("Try it", key=f"whatif:try:{change.name}", **arguments)
-            st.markdown(f":small[{_words(change, asked)}]")
+            st.markdown(f":small[{words(change, asked)}]")
     for name, why in found.blocked.items():
         st.markdown(f":small[:gray[No {name} of its own makes it win:] {escaped(why, 300)}.]")
 
