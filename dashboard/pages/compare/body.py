@@ -15,9 +15,7 @@ from dashboard.ui.text import escaped
 from dashboard.ui.variants import Variant
 
 
-def compared(
-    app: App, variants: tuple[Variant, ...], decisions: tuple[Decision, ...], texts: dict[str, str]
-) -> None:
+def compared(app: App, variants: tuple[Variant, ...], decisions: tuple[Decision, ...], texts: dict[str, str]) -> None:
     """All of it; `texts` are what a link to the query carries."""
     favourite, votes = next(iter(winners(decisions).items()))
     choice = f"choose {escaped(favourite, 90)}" if favourite else "find no candidate"
