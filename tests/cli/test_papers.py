@@ -1,11 +1,10 @@
-"""`wayfare papers`: a paper made again, and wrong use."""
+"""`wayfare papers`: wrong use; what it makes is checked in tests/lab/test_papers.py."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from core.lab.papers import PAPERS
-from core.lab.papers.report import Report
 from tests.cli.conftest import Command
 from tests.cli.test_wrong_use import refused
 
