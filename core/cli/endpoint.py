@@ -19,11 +19,25 @@ from core.shared.settings import Settings
     type=click.FloatRange(0.1, 3600),
     help="Limit of one call of a tool, in s.",
 )
+@click.option(
+    "--fallback/--no-fallback",
+    default=False,
+    show_default=True,
+    help="Where a tool that only reads does not answer, call the next candidates of its search.",
+)
 @set_option
 @preset_option
 @catalog_option
 @db_option
-def mcp(router: str, timeout: float, settings: tuple[str, ...], preset: str, catalog: str, db: Path | None) -> None:
+def mcp(
+    router: str,
+    timeout: float,
+    fallback: bool,
+    settings: tuple[str, ...],
+    preset: str,
+    catalog: str,
+    db: Path | None,
+) -> None:
     """Serve Wayfare to one MCP client on standard input and output: its few tools stand for all tools of the catalog.
 
     Where a console, or another `wayfare mcp`, has the store, this joins it.
@@ -33,5 +47,5 @@ def mcp(router: str, timeout: float, settings: tuple[str, ...], preset: str, cat
     from core.endpoint.options import EndpointOptions
     from core.endpoint.stdio import serve_stdio
 
-    options = EndpointOptions(catalog, router, preset, settings_of(settings), timeout)
+    options = EndpointOptions(catalog, router, preset, settings_of(settings), timeout, fallback)
     serve_stdio(Settings.from_environment(db=db, catalog=catalog), options)

@@ -16,11 +16,13 @@ from core.attention.gate import refusal
 from core.domain.catalog import Tool
 from core.domain.outcome import Outcome, OutcomeKind, ToolCall
 from core.endpoint.base import AgentTool, Answer, Refusal, Request, Services, definition
+from core.endpoint.fallback import answered_instead
 from core.endpoint.naming import LONGEST_NAME, find
 from core.endpoint.passing_on import given_tokens, is_empty, passed_on
 from core.endpoint.routes import Route, route_of
 from core.endpoint.signatures import signature
 from core.execution.base import Progress
+from core.governance.base import NotAllowedError
 from core.services.calls import CallHandle, CallReport
 from core.services.decision_log import AGENT
 from core.services.governance import Permit, Wanted
@@ -59,7 +61,15 @@ class _Begun:
 
 
 async def execute_tool(services: Services, request: Request, *, read_only: bool) -> Answer:
-    """Make one call. Raises Refusal, NotAllowedError."""
+    """Make one call, and where it brings nothing those that the operator allows in its place. Raises Refusal, NotAllowedError."""
+    try:
+        return await _answered(services, request, read_only=read_only)
+    except (Refusal, NotAllowedError) as error:
+        return await answered_instead(services, request, error, partial(_answered, services, read_only=True))
+
+
+async def _answered(services: Services, request: Request, *, read_only: bool) -> Answer:
+    """One call. Raises Refusal, NotAllowedError."""
     begun, outcome = await _outcome(services, request, read_only)
     if outcome.kind is not OutcomeKind.OK:
         raise _failed(services, outcome, begun)
@@ -197,6 +207,11 @@ OUTPUT = {
     "latency_ms": {"type": "number"},
     "price_usd": {"type": ["number", "null"]},
     "result": {"description": "What the tool gave: its structured result, or its text; a cut one says how to read on."},
+    "fallback": {
+        "type": "array",
+        "items": {"type": "object"},
+        "description": "Tools tried before the one that answered.",
+    },
 }
 EXECUTE = AgentTool(
     definition(

@@ -20,6 +20,7 @@ from core.endpoint.base import Answer, Refusal, Request, Services
 from core.endpoint.door import Owner, announced, owner_of
 from core.endpoint.door_server import served
 from core.endpoint.endpoint import Endpoint
+from core.endpoint.fallback import MOST_TRIES
 from core.endpoint.http_app import PATH
 from core.endpoint.options import EndpointOptions
 from core.endpoint.server import Call
@@ -78,7 +79,7 @@ class JoinedOwner:
     """A session with the process that has the store, for each name that a client gives itself. Lives in a task group."""
 
     def __init__(self, url: str, options: EndpointOptions, tasks: TaskGroup, token: str) -> None:
-        self._limit_s = options.timeout_s + ANSWER_S
+        self._limit_s = options.timeout_s * (MOST_TRIES if options.fallback else 1) + ANSWER_S
         self._address = f"{url}{PATH}?{urlencode(options.pairs())}"
         self._tasks = tasks
         self._headers = {"Authorization": f"Bearer {token}"} if token else None

@@ -13,15 +13,18 @@ from core.shared.errors import ParameterError, UnknownNameError
 from core.shared.settings import FIRST_CATALOG
 
 DEFAULT_ROUTER = "ehrr"
+SWITCH = ("on", "off")
 SHORTEST_S, LONGEST_S = 0.1, 3600.0
 
 
 @dataclass(frozen=True)
 class EndpointOptions:
-    """The defaults are those of the console. `timeout_s` bounds one call of a tool.
+    """The defaults are those of the console. `timeout_s` bounds one call of a tool. With `fallback` the
+    next candidates of a search are called where a tool that only reads does not answer.
 
-    >>> EndpointOptions.of_pairs([("router", "expected_value"), ("set", "n=5")], catalog="mine")
-    EndpointOptions(catalog='mine', router='expected_value', preset='balanced', settings={'n': '5'}, timeout_s=60.0)
+    >>> options = EndpointOptions.of_pairs([("router", "expected_value"), ("set", "n=5"), ("fallback", "on")], catalog="mine")
+    >>> options.catalog, options.router, options.settings, options.timeout_s, options.fallback
+    ('mine', 'expected_value', {'n': '5'}, 60.0, True)
     """
 
     catalog: str = FIRST_CATALOG
@@ -29,15 +32,16 @@ class EndpointOptions:
     preset: str = DEFAULT_PRESET
     settings: Mapping[str, str] = field(default_factory=dict[str, str])
     timeout_s: float = 60.0
+    fallback: bool = False
 
     @classmethod
     def of_pairs(cls, pairs: Iterable[tuple[str, str]], *, catalog: str = FIRST_CATALOG) -> Self:
-        """Options as the address `/mcp?catalog=...&router=...&preset=...&timeout=S&set=K=V` gives them.
+        """Options as the address `/mcp?catalog=...&router=...&preset=...&timeout=S&fallback=on&set=K=V` gives them.
 
         Raises ParameterError for a name that is none of these, and a time that is none.
         """
         chosen: dict[str, str] = {"catalog": catalog}
-        timeout_s = cls.timeout_s
+        timeout_s, fallback = cls.timeout_s, cls.fallback
         settings: dict[str, str] = {}
         for name, value in pairs:
             if name == "set" and "=" in value:
@@ -45,13 +49,15 @@ class EndpointOptions:
                 settings[key.strip()] = text.strip()
             elif name == "timeout":
                 timeout_s = _seconds(value)
+            elif name == "fallback" and value in SWITCH:
+                fallback = value == "on"
             elif name in {"catalog", "router", "preset"}:
                 chosen[name] = value
             else:
                 raise ParameterError(
-                    f"The address has {name}={value}; it takes catalog, router, preset, timeout and set=K=V."
+                    f"The address has {name}={value}; it takes catalog, router, preset, timeout, fallback=on|off and set=K=V."
                 )
-        return cls(**chosen, settings=settings, timeout_s=timeout_s)
+        return cls(**chosen, settings=settings, timeout_s=timeout_s, fallback=fallback)
 
     def pairs(self) -> list[tuple[str, str]]:
         """The same for an address."""
@@ -60,6 +66,7 @@ class EndpointOptions:
             ("router", self.router),
             ("preset", self.preset),
             ("timeout", f"{self.timeout_s:g}"),
+            ("fallback", "on" if self.fallback else "off"),
         ]
         return [*named, *(("set", f"{name}={value}") for name, value in self.settings.items())]
 

@@ -48,13 +48,14 @@ def passed_on(services: Services, outcome: Outcome, limit: int) -> Answer:
         part = cut if cut is not None and is_text else _cut(services, text, limit)
         blocks = [block for block in blocks if not isinstance(block, mcp_types.TextContent)]
         blocks += [text_block(part["text"]), text_block(_read_on(part))]
-    given = {
+    given: dict[str, Any] = {
         "tool": f"{outcome.call.server}::{outcome.call.tool}",
         "ok": True,
         "outcome": outcome.kind.value,
         "latency_ms": round(outcome.latency_s * 1e3, 1),
         "price_usd": outcome.price_usd,
         "result": cut or (text or None if result is None else result),
+        "fallback": [],
     }
     meta: dict[str, Any] | None = {SIMULATED_MARK: True} if outcome.simulated else None
     return answer(given, blocks or [text_block(GAVE_NOTHING)], meta=meta)
