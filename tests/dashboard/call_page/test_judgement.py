@@ -64,3 +64,17 @@ def test_a_call_of_no_sub_task_is_not_judged(bench: Bench) -> None:
     page = bench.open("files::stat")
     bench.caller.go.set()
     assert ASKED not in text_of(bench.answered(press(page)))
+
+
+def test_a_grade_is_stored_with_the_decision_of_the_call(bench: Bench) -> None:
+    page = called(bench)
+    page.session_state["judging:call:open"] = True  # as a click opens it
+    page.run()
+    field = next(one for one in page.radio if one.label.startswith("How well"))
+    field.set_value(1).run()
+    press(page, "judging:call:store")
+    (one,) = bench.app.judgments.judgments("small", "my judgments")
+    assert (one.subtask, one.tool, one.grade) == ("read a file", "files::stat", 1)
+    assert one.decision_id is not None
+    assert "files::stat has grade **1** in my judgments, by operator." in text_of(page)
+    assert bench.app.feedback.labels("small") == ()
