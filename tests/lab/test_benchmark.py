@@ -9,8 +9,8 @@ import pytest
 from core.domain.task import Task
 from core.domain.trace import DROPS, KEPT
 from core.lab.benchmark import percentile, run_benchmark
-from core.lab.routed import ABSENT
 from core.lab.measures import JUDGED, MEASURES
+from core.lab.routed import ABSENT
 
 IDS = ("s::a", "s::b", "s::c")
 
