@@ -93,7 +93,8 @@ def _shares(weights: list[Array]) -> list[Array]:
 
 
 def _calibrated(similarity: Array, midpoint: Array, steepness: Array) -> Array:
-    raised = similarity**steepness
-    middle = (midpoint * np.maximum(similarity.max(axis=1, keepdims=True, initial=0.0), LEAST_BEST)) ** steepness
+    best = similarity.max(axis=1, keepdims=True, initial=0.0)
     with np.errstate(invalid="ignore", divide="ignore"):
+        raised = np.exp(steepness * np.log(similarity))  # faster than a power
+        middle = (midpoint * np.maximum(best, LEAST_BEST)) ** steepness
         return np.where(midpoint == 0, similarity, np.nan_to_num(raised / (raised + middle)))
