@@ -8,6 +8,7 @@ from dashboard.pages.activity import view as activity
 from dashboard.pages.call import view as call
 from dashboard.pages.catalog import view as catalog
 from dashboard.pages.compare import view as compare
+from dashboard.pages.govern import view as govern
 from dashboard.pages.lab import view as lab
 from dashboard.pages.map import view as map
 from dashboard.pages.network import view as network
@@ -34,6 +35,7 @@ page = st.navigation(
         st.Page(lab.page, title="Lab", icon=":material/science:", url_path="lab"),
         st.Page(papers.page, title="Papers", icon=":material/article:", url_path="papers"),
         st.Page(catalog.page, title="Catalog", icon=":material/inventory_2:", url_path="catalog"),
+        st.Page(govern.page, title="Govern", icon=":material/shield_person:", url_path="govern"),
         st.Page(activity.page, title="Activity", icon=":material/timeline:", url_path="activity"),
     ),
     position="top",

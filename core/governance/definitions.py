@@ -65,15 +65,22 @@ def differences(before: str, after: str) -> tuple[PartDifference, ...]:
 def _compared(before: str, after: str) -> tuple[Piece, ...]:
     old, new = (_PIECE.findall(text)[:MOST_PIECES] for text in (before, after))
     found: list[Piece] = []
-    for kind, start, stop, new_start, new_stop in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if kind == "equal":
-            found.append(Piece("same", "".join(old[start:stop])))
-            continue
-        if stop > start:
-            found.append(Piece("removed", "".join(old[start:stop])))
-        if new_stop > new_start:
-            found.append(Piece("added", "".join(new[new_start:new_stop])))
-    return tuple(found)
+    removed = added = ""
+    codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    for number, (kind, start, stop, new_start, new_stop) in enumerate(codes):
+        before_text, after_text = "".join(old[start:stop]), "".join(new[new_start:new_stop])
+        inside = 0 < number < len(codes) - 1 and not re.search(r"\w", before_text)
+        if kind == "equal" and not inside:
+            found += [*_changed(removed, added), Piece("same", before_text)]
+            removed = added = ""
+        else:  # a gap between two changed words belongs to the change: whole phrases are read side by side
+            removed, added = removed + before_text, added + after_text
+    return (*found, *_changed(removed, added))
+
+
+def _changed(removed: str, added: str) -> list[Piece]:
+    pieces = Piece("removed", removed), Piece("added", added)
+    return [piece for piece in pieces if piece.text]
 
 
 def _shown(part: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
@@ -74,9 +74,15 @@ class KnownDefinitions:
             raise UnknownNameError(f"There is no tool {tool_id[:80]!r} in catalog {catalog!r}.")
         self._write(catalog, found.tools[row], APPROVED if approve else DENIED, origin)
 
+    def changed(self) -> tuple[tuple[str, str], ...]:
+        """Catalog and tool of every definition that is held back now, in the order in which they became known."""
+        return tuple((catalog, tool.id) for catalog, tool, _ in self._changed())
+
     def held(self) -> tuple[HeldDefinition, ...]:
-        """Every tool that is held back now, in the order in which they became known."""
-        found: list[HeldDefinition] = []
+        """The same with what changed and what Lint says of it."""
+        return tuple(self._held(catalog, tool, known) for catalog, tool, known in self._changed())
+
+    def _changed(self) -> Iterator[tuple[str, Tool, DefinitionChange]]:
         names = {info.name for info in self._catalogs.infos()}
         for (catalog, server, name), known in tuple(self._known.items()):
             if catalog not in names:
@@ -84,8 +90,7 @@ class KnownDefinitions:
             now = self._catalogs.catalog(catalog)
             row = now.tool_row.get(f"{server}::{name}")
             if row is not None and self.state(catalog, now.tools[row]) in {"changed", "denied"}:
-                found.append(self._held(catalog, now.tools[row], known))
-        return tuple(found)
+                yield catalog, now.tools[row], known
 
     def _held(self, catalog: str, tool: Tool, known: DefinitionChange) -> HeldDefinition:
         findings, before = _findings(tool), {one.rule for one in _findings(_tool(tool, known.definition_json))}

@@ -1,0 +1,68 @@
+"""Budgets of the day: what is used, reserved and left, and when each runs out at this pace."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import streamlit as st
+
+from core.app import App
+from core.services.governance_status import BudgetStatus, budgets
+from core.shared import units
+from dashboard.pages.govern.new_budget import budget_form
+from dashboard.ui.text import as_html
+
+AT_LIMIT = {
+    "refuse": "at the limit: refused",
+    "cheaper": "at the limit: cheaper tools only",
+    "ask": "at the limit: a person decides",
+}
+
+
+def budgets_view(app: App) -> None:
+    """A bar for each limit, and the form for another budget."""
+    now, found = app.settings.now(), budgets(app.governance, app.settings.now)
+    if found:
+        st.html(f'<div class="govern-budgets">{"".join(row_html(one, now) for one in found)}</div>')
+    elif app.governance.policy.budgets:
+        st.info(
+            "Nobody that a budget is for was here today: a row appears with the first call.", icon=":material/savings:"
+        )
+    else:
+        st.info("There is no budget yet: agents may spend what they like. Set one below.", icon=":material/savings:")
+    st.caption(
+        "Days are UTC. What a call may use at most is reserved before it and settled after it, so that calls under way never exceed a "
+        f"budget. A call of a tool without a price counts as {units.price(app.governance.policy.unpriced_usd).replace('$', chr(92) + '$')}, "
+        "which is assumed, not measured. Tokens are those of results as the client gets them."
+    )
+    budget_form(app)
+
+
+def row_html(one: BudgetStatus, now: datetime) -> str:
+    """One limit: who it is for, a bar of what is used and reserved, what is left, when it runs out."""
+    who = as_html(one.client or "all clients", 60)
+    where = f" on {as_html(one.server, 60)}" if one.server else ""
+    scale = max(one.limit, one.used + one.reserved, 1e-12)
+    used, reserved = 100 * one.used / scale, 100 * one.reserved / scale
+    over = f" · {_amount(one, one.over)} beyond it, let go by a person" if one.over else ""
+    under_way = f" · {_amount(one, one.reserved)} reserved" if one.reserved else ""
+    return (
+        f'<div class="govern-budget"><div><b>{who}</b>{where}<small>{AT_LIMIT[one.at_limit]}</small></div>'
+        f'<div><div class="govern-bar" role="img" aria-label="{used:.0f} % used"><i style="width:{used:.2f}%"></i>'
+        f'<i class="reserved" style="width:{reserved:.2f}%"></i></div>'
+        f"<small>{_amount(one, one.used)} used of {_amount(one, one.limit)}{under_way}{over}</small></div>"
+        f"<div><b>{_amount(one, one.left)} left</b><small>{_ends(one, now)}</small></div></div>"
+    )
+
+
+def _amount(one: BudgetStatus, value: float) -> str:
+    return units.price(value) if one.unit == "usd" else f"{value:,.0f} {one.unit}"
+
+
+def _ends(one: BudgetStatus, now: datetime) -> str:
+    """When it runs out, at the pace since the day's first call."""
+    if one.runs_out_at is None:
+        return "lasts for today at this pace"
+    if one.runs_out_at <= now:
+        return "used up until 00:00 UTC"
+    return f"runs out at {one.runs_out_at:%H:%M} UTC at this pace"

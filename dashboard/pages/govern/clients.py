@@ -1,0 +1,108 @@
+"""Clients: who has a token and for what, a new one, and revoking one at once."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from core.app import App
+from core.governance.scope import Scope
+from core.services.clients import Client
+from core.shared.errors import WayfareError
+from dashboard.pages.govern.said import SAID, do
+from dashboard.ui.text import escaped
+
+TOKEN = "govern:token"  # noqa: S105 - where the page keeps it until the visitor has copied it
+
+
+def clients_view(app: App) -> None:
+    """The list, and the form for one more."""
+    _new_token()
+    found = app.governance.clients.all()
+    for client in found:
+        if not client.revoked:
+            _line(app, client)
+    if not any(not client.revoked for client in found):
+        st.info(
+            "No client has a token. On this machine none is needed; make one to give a client a scope and a name that nobody else can use.",
+            icon=":material/key:",
+        )
+    _form(app)
+    revoked = [client.name for client in found if client.revoked]
+    if revoked:
+        st.caption(f"Revoked: {escaped(', '.join(revoked), 600)}.")
+
+
+def _new_token() -> None:
+    name, token = st.session_state.get(TOKEN, ("", ""))
+    if not token:
+        return
+    with st.container(border=True):
+        st.markdown(f"**The token of {escaped(name, 80)}**, which is shown this once: only its hash is kept.")
+        st.code(token, language=None)
+        st.caption(
+            "A client sends it as `Authorization: Bearer …` to the address `/mcp`; `wayfare mcp` takes it from the variable `WAYFARE_TOKEN`."
+        )
+        st.button("I have copied it", key="govern:token-copied", icon=":material/check:", on_click=_forget)
+
+
+def _forget() -> None:
+    st.session_state.pop(TOKEN, None)
+
+
+def _line(app: App, client: Client) -> None:
+    with st.container(border=True, key=f"govern-client-{client.name}"):
+        about, scope, action = st.columns([2, 4, 1.2], vertical_alignment="center")
+        seen = "not here since the start" if client.seen is None else f"here last at {client.seen:%H:%M:%S} UTC"
+        about.markdown(f"**{escaped(client.name, 80)}**  \n:gray[{escaped(seen)}]")
+        scope.markdown(
+            f"May use {escaped(client.scope.words(), 400)}  \n:gray[since {client.since:%Y-%m-%d %H:%M} UTC]"
+        )
+        action.button("Revoke", key=f"govern:revoke-{client.name}", icon=":material/block:", width="stretch",
+            on_click=_revoke, args=(app, client.name))  # fmt: skip
+
+
+def _revoke(app: App, name: str) -> None:
+    do(
+        partial(app.governance.clients.revoke, name, origin="console"),
+        f"{name} is revoked: its token is worth nothing now.",
+    )
+
+
+def _form(app: App) -> None:
+    catalogs = [info.name for info in app.catalogs.infos()]
+    with st.form("govern:client", border=True):
+        st.markdown("**A new client**")
+        row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+        row.text_input("Name", key="govern:client-name", max_chars=80, width=180, placeholder="claude-code")
+        row.multiselect("Catalogs", catalogs, key="govern:client-catalogs", placeholder="all", width=220)
+        row.text_input("Servers", key="govern:client-servers", placeholder="all, or files* mail", width=200,
+            help="Names or patterns with * and ?, with spaces between.")  # fmt: skip
+        row.text_input("Tools", key="govern:client-tools", placeholder="all, or files::read*", width=200,
+            help="server::tool, or patterns with * and ?, with spaces between.")  # fmt: skip
+        row.number_input(
+            "Requests a minute", 0.0, value=None, key="govern:client-rate", placeholder="as in the policy", width=170
+        )
+        row.checkbox("Only tools that only read", key="govern:client-read", width="content")
+        row.form_submit_button("Make a token", type="primary", icon=":material/key:", on_click=_make, args=(app,))
+
+
+def _make(app: App) -> None:
+    given = {
+        name: st.session_state[f"govern:client-{name}"]
+        for name in ("name", "catalogs", "servers", "tools", "rate", "read")
+    }
+    scope = Scope(
+        tuple(given["catalogs"]),
+        tuple(given["servers"].split()),
+        tuple(given["tools"].split()),
+        given["read"],
+        given["rate"],
+    )
+    try:
+        token = app.governance.clients.make(given["name"].strip(), scope, origin="console")
+    except WayfareError as error:
+        st.session_state[SAID] = ("error", str(error))
+        return
+    st.session_state[TOKEN] = (given["name"].strip(), token)

@@ -1,0 +1,117 @@
+"""The policy: its switches, and the whole of it as TOML, to be read, changed, taken in and taken along."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from core.app import App
+from core.governance.policy import Policy, from_toml, to_toml
+from dashboard.pages.govern.said import do
+
+TEXT = "govern:policy-text"
+
+
+def policy_view(app: App) -> None:
+    """Switches that act at once, and the text."""
+    policy = app.governance.policy
+    approvals, rest = st.columns(2, gap="medium")
+    with approvals.container(border=True, height="stretch"):
+        st.markdown("**What waits for a person**")
+        _switch(app, "Calls of tools that may write", "writes", policy.approvals.writes,
+            "Every tool that does not say that it only reads.")  # fmt: skip
+        _switch(
+            app, "Calls of tools that are new here", "new", policy.approvals.new, "Tools that no agent has called yet."
+        )
+        _number(
+            app,
+            "Calls dearer than, USD",
+            "above_usd",
+            policy.approvals.above_usd,
+            "Left empty, no price makes a call wait.",
+        )
+        st.caption(
+            f"A call waits {policy.approvals.wait_s / 60:.0f} min; approved, it may be made once within {policy.approvals.valid_s / 60:.0f} min. "
+            "The agent is told at once, and calls again."
+        )
+    with rest.container(border=True, height="stretch"):
+        st.markdown("**What is held back, and who gets in**")
+        _switch(app, "Tools whose definition changed are held back", "changed_definitions", policy.changed_definitions,
+            "Changed since an agent first called them, or since a person approved them.")  # fmt: skip
+        _switch(app, "Every client needs a token", "tokens", policy.tokens == "always",
+            "Off: only those that do not come from this machine.")  # fmt: skip
+        _number(
+            app,
+            "Requests a minute of a client",
+            "per_minute",
+            policy.per_minute or None,
+            "Left empty: as many as it likes.",
+        )
+        st.caption(
+            f"A server is left alone for {policy.breaker.open_s:g} s after {policy.breaker.failures} lost calls in a row, then tried with one; "
+            "a failed try doubles the time."
+        )
+    _text(app, policy)
+
+
+def _text(app: App, policy: Policy) -> None:
+    text = to_toml(policy)
+    if st.session_state.get(f"{TEXT}-of") != text:  # changed by a switch, or elsewhere
+        st.session_state[TEXT], st.session_state[f"{TEXT}-of"] = text, text
+    with st.expander("The whole policy as TOML: lists of tools, times, budgets", icon=":material/description:"):
+        st.text_area("Policy", key=TEXT, height=420, label_visibility="collapsed")
+        row = st.container(horizontal=True, gap="small", vertical_alignment="center")
+        row.button(
+            "Put it in force",
+            key="govern:policy-apply",
+            type="primary",
+            icon=":material/check:",
+            on_click=_apply,
+            args=(app,),
+        )
+        row.download_button("Export", text, file_name="wayfare-policy.toml", mime="application/toml", key="govern:policy-export",
+            icon=":material/download:", on_click="ignore")  # fmt: skip
+        row.caption("Every change is sealed in the log, which `wayfare audit` verifies.")
+
+
+def _apply(app: App) -> None:
+    do(
+        lambda: app.governance.set_policy(from_toml(st.session_state[TEXT]), origin="console"),
+        "The policy is in force.",
+    )
+
+
+def _switch(app: App, label: str, name: str, value: bool, about: str) -> None:
+    key = f"govern:policy-{name}"
+    st.session_state[key] = value
+    st.toggle(label, key=key, help=about, on_change=_changed, args=(app, name))
+
+
+def _number(app: App, label: str, name: str, value: float | None, about: str) -> None:
+    key = f"govern:policy-{name}"
+    st.session_state[key] = value
+    st.number_input(
+        label,
+        0.0,
+        key=key,
+        help=about,
+        placeholder="no limit",
+        on_change=_changed,
+        args=(app, name),
+        format="%.4g",
+        width=260,
+    )
+
+
+def _changed(app: App, name: str) -> None:
+    value: Any = st.session_state[f"govern:policy-{name}"]
+    policy = app.governance.policy
+    if name in {"writes", "new", "above_usd"}:
+        changed = replace(policy, approvals=replace(policy.approvals, **{name: value}))
+    elif name == "tokens":
+        changed = replace(policy, tokens="always" if value else "elsewhere")
+    else:
+        changed = replace(policy, **{name: value or 0.0 if name == "per_minute" else value})
+    do(lambda: app.governance.set_policy(changed, origin="console"), "The policy is in force.")

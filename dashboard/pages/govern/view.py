@@ -1,0 +1,85 @@
+"""The Govern page: what waits for a person, budgets, clients, and the policy. Live: it follows what agents do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+import dashboard
+from core.app import App
+from core.services.governance_status import BudgetStatus, budgets, servers
+from core.shared.errors import WayfareError
+from dashboard.pages.govern.budgets import budgets_view
+from dashboard.pages.govern.clients import clients_view
+from dashboard.pages.govern.policy import policy_view
+from dashboard.pages.govern.said import said
+from dashboard.pages.govern.waiting import waiting_view
+from dashboard.session import current_app
+from dashboard.ui.text import escaped
+from dashboard.ui.url_state import UrlState
+
+WAITING, BUDGETS, CLIENTS, POLICY = VIEWS = ("Waiting", "Budgets", "Clients", "Policy")
+DRAW = {WAITING: waiting_view, BUDGETS: budgets_view, CLIENTS: clients_view, POLICY: policy_view}
+CSS = Path(dashboard.__file__).parent / "assets" / "govern.css"
+EVERY_S = 2.0
+
+
+def page() -> None:
+    """Draw the page from the URL's state, and write the state back."""
+    app, state = current_app(), UrlState("govern")
+    linked = state.begin()
+    st.html(CSS)
+    seen = _state(app)  # before anything is drawn: what changes later is drawn by the next beat
+    try:
+        _headline(app)
+        key = state.key("view")
+        st.session_state.setdefault(key, linked.get("view") if linked.get("view") in VIEWS else WAITING)
+        view = st.segmented_control("View", VIEWS, key=key, required=True, label_visibility="collapsed") or WAITING
+        said()
+        DRAW[view](app)
+    except WayfareError as error:
+        st.error(escaped(str(error), 400), icon=":material/error:")
+        view = WAITING
+    _beat(app, seen, view != POLICY)
+    state.end({"view": "" if view == WAITING else view})
+
+
+def _headline(app: App) -> None:
+    """How much waits, is held back, is left and is paused, at a glance."""
+    governance = app.governance
+    paused = [one for one in servers(governance) if one.state != "closed"]
+    figures = (
+        ("Calls that wait", f"{len(governance.waiting())}", "Calls of agents that a person has to approve or deny."),
+        ("Definitions held back", f"{len(governance.definitions.changed())}", "Tools whose definition is not the one that was used or approved."),
+        ("Tightest budget", _tightest(budgets(governance, app.settings.now)), "The budget of the day of which the smallest share is left."),
+        ("Servers paused", f"{len(paused)}", "Servers whose last calls were lost, and that are left alone for a while."),
+        ("Clients with a token", f"{sum(not one.revoked for one in governance.clients.all())}", "On this machine a client needs no token unless the policy says so."),
+    )  # fmt: skip
+    with st.container(horizontal=True, gap="small", key="govern-headline"):
+        for label, value, about in figures:
+            st.metric(label, value, help=about, border=True, width=196)
+
+
+def _tightest(found: tuple[BudgetStatus, ...]) -> str:
+    shares = [one.left / one.limit if one.limit else 0.0 for one in found]
+    return f"{min(shares) * 100:.0f} % left" if shares else "no budget"
+
+
+def _state(app: App) -> tuple[object, ...]:
+    """What the page shows, in a form that is cheap to compare."""
+    governance = app.governance
+    limits = tuple(
+        (one.client, one.server, one.unit, one.used, one.reserved) for one in budgets(governance, app.settings.now)
+    )
+    paused = tuple((one.server, one.state) for one in servers(governance))
+    waiting = tuple(one.change.id for one in governance.waiting())
+    names = tuple(one.name for one in governance.clients.all() if not one.revoked)
+    return limits, paused, waiting, governance.definitions.changed(), names, governance.policy.digest
+
+
+@st.fragment(run_every=EVERY_S)
+def _beat(app: App, seen: tuple[object, ...], live: bool) -> None:
+    """Draw nothing, and have the page drawn anew once it would show something else. A form that is filled in stays as it is."""
+    if live and _state(app) != seen:
+        st.rerun()

@@ -1,0 +1,110 @@
+"""What waits for a person: calls to approve or deny, definitions that changed, servers that are left alone."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import streamlit as st
+
+from core.app import App
+from core.domain.governance_events import ApprovalChange
+from core.services.governance_status import servers
+from core.shared import units
+from core.shared.untrusted_text import visible
+from dashboard.pages.govern.held import held_definitions
+from dashboard.pages.govern.said import do
+from dashboard.ui.text import escaped
+
+STATES = {
+    "approved": "✓ approved, not used yet",
+    "used": "✓ approved and called",
+    "denied": "✗ denied",
+    "expired": "· expired",
+}
+RECENT = 20
+
+
+def waiting_view(app: App) -> None:
+    """All three, and what was decided lately."""
+    waiting, now = app.governance.waiting(), app.settings.now()
+    for one in waiting:
+        _call(app, one.change, now)
+    held = held_definitions(app)
+    _paused(app)
+    if not waiting and not held:
+        _nothing(app)
+    _recent(app)
+
+
+def _call(app: App, call: ApprovalChange, now: datetime) -> None:
+    left_s = max(0.0, (call.expires_at - now).total_seconds())
+    with st.container(border=True, key=f"govern-call-{call.id}"):
+        about, buttons = st.columns([3, 1.2], vertical_alignment="top")
+        with about:
+            st.markdown(
+                f"**{escaped(f'{call.server}::{call.tool}', 120)}** for **{escaped(call.client, 80)}**  \n"
+                f"Waits because {escaped(call.reasons, 300)}\\."
+            )
+            st.caption(
+                f"{escaped(units.price(call.price_usd))} a call · catalog {escaped(call.catalog, 60)} · expires in {left_s / 60:.0f} min · "
+                f"number {call.id}"
+            )
+        with buttons.container(horizontal=True, horizontal_alignment="right", gap="small"):
+            st.button("Approve", key=f"govern:approve-{call.id}", type="primary", icon=":material/check:",
+                on_click=_decide, args=(app, call, True))  # fmt: skip
+            st.button(
+                "Deny", key=f"govern:deny-{call.id}", icon=":material/close:", on_click=_decide, args=(app, call, False)
+            )
+        if call.arguments_json != "{}":
+            st.code(visible(call.arguments_json), language="json", wrap_lines=True)
+
+
+def _decide(app: App, call: ApprovalChange, approve: bool) -> None:
+    name, valid_s = f"{call.server}::{call.tool}", app.governance.policy.approvals.valid_s
+    done = f"approved: {call.client} may make it once within {valid_s / 60:.0f} min" if approve else "denied"
+    do(lambda: app.governance.decide(call.id, approve=approve, origin="console"), f"The call of {name} is {done}.")
+
+
+def _paused(app: App) -> None:
+    for one in servers(app.governance):
+        if one.state == "open":
+            st.warning(
+                f"**{escaped(one.server, 80)}** is left alone for {escaped(units.seconds(one.wait_s))}: its last {one.failures} calls "
+                "were lost. Then one call tries it.",
+                icon=":material/power_off:",
+            )
+        elif one.state == "half-open":
+            st.info(f"**{escaped(one.server, 80)}** is tried again with the next call.", icon=":material/power:")
+
+
+def _nothing(app: App) -> None:
+    rules = app.governance.policy.approvals
+    if rules.writes or rules.new or rules.above_usd is not None:
+        st.success(
+            "Nothing waits for a person. It appears here by itself when an agent needs you.",
+            icon=":material/check_circle:",
+        )
+        return
+    st.info(
+        "Nothing waits, and no call ever will: the policy has none of them wait. Turn on under **Policy** which calls need a person.",
+        icon=":material/front_hand:",
+    )
+
+
+def _recent(app: App) -> None:
+    found = app.governance.approvals.recent(RECENT)
+    if not found:
+        return
+    with st.expander(f"Decided or expired lately: {len(found)}", icon=":material/history:"):
+        rows = [
+            {
+                "when, UTC": f"{one.change.at:%Y-%m-%d %H:%M:%S}",
+                "client": visible(one.change.client),
+                "tool": visible(f"{one.change.server}::{one.change.tool}"),
+                "": STATES[one.state],
+                "by": one.change.origin,
+                "arguments": visible(one.change.arguments_json)[:200],
+            }
+            for one in found
+        ]
+        st.dataframe(rows, hide_index=True, key="govern:recent")
