@@ -7,6 +7,7 @@ from functools import partial
 import streamlit as st
 
 from core.app import App
+from core.governance.budgets import day_of
 from core.governance.scope import Scope
 from core.services.clients import Client
 from core.shared.errors import WayfareError
@@ -29,6 +30,13 @@ def clients_view(app: App) -> None:
             icon=":material/key:",
         )
     _form(app)
+    with app.governance.lock:
+        today = {usage.client for usage in app.governance.ledger.usages(day_of(app.settings.now()))}
+    strangers = sorted(today - {client.name for client in found})
+    if strangers:
+        st.caption(
+            f"Here today without a token, under the names that they give themselves: {escaped(', '.join(strangers), 600)}."
+        )
     revoked = [client.name for client in found if client.revoked]
     if revoked:
         st.caption(f"Revoked: {escaped(', '.join(revoked), 600)}.")

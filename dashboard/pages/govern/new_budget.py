@@ -71,8 +71,8 @@ def _add(app: App) -> None:
         st.session_state[SAID] = ("error", "Give the budget a limit: USD, calls or tokens.")
         return
     budget = Budget(
-        client={EACH_CLIENT: EACH, ALL_CLIENTS: ""}.get(given["client"], given["client"]),
-        server={ALL_SERVERS: "", EACH_SERVER: EACH}.get(given["server"], given["server"]),
+        client=_named(given["client"], EACH_CLIENT, ALL_CLIENTS),
+        server=_named(given["server"], EACH_SERVER, ALL_SERVERS),
         usd=given["usd"],
         calls=given["calls"],
         tokens=given["tokens"],
@@ -83,6 +83,13 @@ def _add(app: App) -> None:
         lambda: app.governance.set_policy(replace(policy, budgets=(*policy.budgets, budget)), origin="console"),
         "The budget is set.",
     )
+
+
+def _named(choice: str | None, each: str, together: str) -> str:
+    """What a budget has for a choice: a name, all together, or each by itself."""
+    if choice == each:
+        return EACH
+    return "" if choice is None or choice == together else choice
 
 
 def _remove(app: App, budget: Budget) -> None:

@@ -50,15 +50,15 @@ def _headline(app: App) -> None:
     governance = app.governance
     paused = [one for one in servers(governance) if one.state != "closed"]
     figures = (
-        ("Calls that wait", f"{len(governance.waiting())}", "Calls of agents that a person has to approve or deny."),
-        ("Definitions held back", f"{len(governance.definitions.changed())}", "Tools whose definition is not the one that was used or approved."),
+        ("Calls waiting", f"{len(governance.waiting())}", "Calls of agents that a person has to approve or deny."),
+        ("Tools held back", f"{len(governance.definitions.changed())}", "Tools whose definition is not the one that was used or approved."),
         ("Tightest budget", _tightest(budgets(governance, app.settings.now)), "The budget of the day of which the smallest share is left."),
         ("Servers paused", f"{len(paused)}", "Servers whose last calls were lost, and that are left alone for a while."),
-        ("Clients with a token", f"{sum(not one.revoked for one in governance.clients.all())}", "On this machine a client needs no token unless the policy says so."),
+        ("Clients", f"{sum(not one.revoked for one in governance.clients.all())}", "Clients with a token. On this machine a client needs none unless the policy says so."),
     )  # fmt: skip
     with st.container(horizontal=True, gap="small", key="govern-headline"):
         for label, value, about in figures:
-            st.metric(label, value, help=about, border=True, width=196)
+            st.metric(label, value, help=about, border=True, width=144)
 
 
 def _tightest(found: tuple[BudgetStatus, ...]) -> str:
@@ -73,7 +73,8 @@ def _state(app: App) -> tuple[object, ...]:
         (one.client, one.server, one.unit, one.used, one.reserved) for one in budgets(governance, app.settings.now)
     )
     paused = tuple((one.server, one.state) for one in servers(governance))
-    waiting = tuple(one.change.id for one in governance.waiting())
+    now = app.settings.now()
+    waiting = tuple((one.change.id, (one.change.expires_at - now).seconds // 60) for one in governance.waiting())
     names = tuple(one.name for one in governance.clients.all() if not one.revoked)
     return limits, paused, waiting, governance.definitions.changed(), names, governance.policy.digest
 

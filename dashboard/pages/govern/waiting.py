@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import streamlit as st
 
@@ -30,7 +30,7 @@ def waiting_view(app: App) -> None:
     for one in waiting:
         _call(app, one.change, now)
     held = held_definitions(app)
-    _paused(app)
+    _paused(app, now)
     if not waiting and not held:
         _nothing(app)
     _recent(app)
@@ -65,11 +65,11 @@ def _decide(app: App, call: ApprovalChange, approve: bool) -> None:
     do(lambda: app.governance.decide(call.id, approve=approve, origin="console"), f"The call of {name} is {done}.")
 
 
-def _paused(app: App) -> None:
+def _paused(app: App, now: datetime) -> None:
     for one in servers(app.governance):
         if one.state == "open":
             st.warning(
-                f"**{escaped(one.server, 80)}** is left alone for {escaped(units.seconds(one.wait_s))}: its last {one.failures} calls "
+                f"**{escaped(one.server, 80)}** is left alone until {now + timedelta(seconds=one.wait_s):%H:%M:%S} UTC: its last {one.failures} calls "
                 "were lost. Then one call tries it.",
                 icon=":material/power_off:",
             )
