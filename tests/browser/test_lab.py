@@ -1,4 +1,4 @@
-"""The Lab in a real browser: measure, compare, sweep, apply the best point and take it back."""
+"""The Lab in a real browser: measure, compare, judge, sweep, apply the best point and take it back."""
 
 from __future__ import annotations
 
@@ -24,10 +24,17 @@ def test_run_compare_sweep_apply_and_undo(console: ConsoleProgram, visitor: Visi
     assert visit.too_wide() == []
 
     visit.show("Task by task")
-    visit.see("behind another candidate")
+    visit.see("out-ranked")
     rows = visit.table("rank then")
     assert len(rows) > 10
     assert any(cell.startswith("/?q=") for cell in rows[1]), rows[1]
+
+    visit.show("Judge")
+    visit.see("tools for")
+    visit.see("0 of")
+    visit.page.keyboard.press("3")
+    visit.see("1 of")
+    assert visit.too_wide() == []
 
     visit.show("Sweep")
     visit.fill("to", "0.2")
