@@ -36,13 +36,14 @@ function given(chart, source) {
   return true;
 }
 
-// What the fast lane brings: drawn in this very task where it is in sight and a chart is there already.
-function turned(box, source) {
+// What the fast lane brings: drawn in this very task where a chart is there already, in the size and colours that it has, for
+// to measure them anew would lay out the whole page once more. `seen`: whether it is in sight.
+function turned(box, { part, seen }) {
   const chart = charts.get(box);
-  if (!chart || !given(chart, source)) return;
-  if (!window.Plotly || !chart.size || !inSight(box)) return ask(box);
+  if (!chart || !given(chart, part)) return;
+  if (!window.Plotly || !chart.size || !seen || document.fullscreenElement) return ask(box);
   due.delete(box);
-  drawn(window.Plotly, box);
+  draw(window.Plotly, box, chart);
 }
 
 function begin(box) {
@@ -74,10 +75,10 @@ function end(box) {
 function ask(box) {
   box.dataset.due = "";
   due.add(box);
-  if (!drawing) draw(box.dataset.plotly);
+  if (!drawing) drawAll(box.dataset.plotly);
 }
 
-async function draw(source) {
+async function drawAll(source) {
   drawing = true;
   try {
     const plotly = await (loading ??= load(source));
@@ -122,22 +123,30 @@ function inSight(box) {
 async function drawn(plotly, box) {
   const chart = charts.get(box);
   if (!box.clientWidth) return; // not shown: its size is heard of when it is
-  const { data, layout } = chart.figure;
   const fresh = !chart.size;
   fit(box, chart);
   chart.size = sizeOf(box);
   chart.colour = getComputedStyle(box).color;
   if (fresh) box.replaceChildren();
   const size = { width: box.clientWidth, height: box.clientHeight };
+  chart.drawnWith = { ...size, template: { layout: looks(box) } };
+  if ((await draw(plotly, box, chart)) && fresh) listen(box, chart, chart.figure.layout);
+}
+
+// Draw a chart as it is now, in the size and colours of the last time that they were measured; whether it could be drawn.
+async function draw(plotly, box, chart) {
+  const { data, layout } = chart.figure;
+  box.dataset.due = "";
   try {
-    await plotly.react(box, data, { ...layout, ...size, template: { layout: looks(box) } }, chart.config);
-    if (fresh) listen(box, chart, layout);
+    await plotly.react(box, data, { ...layout, ...chart.drawnWith }, chart.config);
   } catch (error) {
-    if (!charts.has(box)) return; // it was taken away meanwhile
+    if (!charts.has(box)) return false; // it was taken away meanwhile
     console.error("A chart could not be drawn.", error);
     failed(box);
+    return false;
   }
   if (!due.has(box)) delete box.dataset.due;
+  return true;
 }
 
 // What is left of the chart goes; a later figure begins anew.

@@ -53,7 +53,7 @@ class Panel {
     const folds = groups.map((group) => {
       const fold = element("details", { className: "wayfare-group", open: group.open });
       fold.dataset.group = group.name;
-      fold.append(element("summary", { textContent: group.title }));
+      fold.append(element("summary", {}, group.title, element("span", { className: "wayfare-changed" })));
       for (const part of group.parts) {
         if (part.title) fold.append(element("div", { className: "wayfare-part-title", textContent: part.title }));
         for (const spec of part.knobs) {
@@ -126,9 +126,9 @@ class Panel {
         this.controls.get(spec.name).mark(differs);
         changed += differs;
       }
-      const summary = this.host.querySelector(`[data-group="${group.name}"] > summary`);
-      summary.textContent = group.title;
-      if (changed) summary.append(element("span", { className: "wayfare-changed", textContent: ` · ${changed} changed` }));
+      const count = this.host.querySelector(`[data-group="${group.name}"] > summary > span`);
+      const said = changed ? ` · ${changed} changed` : "";
+      if (count.textContent !== said) count.textContent = said;
     }
   }
 

@@ -25,15 +25,11 @@ class Lane {
     if (this.inFlight) return;
     this.inFlight = true;
     try {
-      let drawn;
-      while (this.wished) {
-        this.wished = false;
-        const epoch = this.epoch;
-        const answer = await this.fetched("decision");
-        if (epoch !== this.epoch) continue;
-        await drawn;
-        drawn = this.drawn(answer);
-        await drawn;
+      for (let coming = this.next(); coming; ) {
+        const answer = await coming.answer;
+        const following = this.wished ? this.next() : null; // worked out while this one is drawn
+        if (coming.epoch === this.epoch) await this.drawn(answer);
+        coming = following ?? (this.wished ? this.next() : null);
       }
     } catch (error) {
       console.info("The fast lane is lost; the knob acts when it is let go.", error);
@@ -42,6 +38,13 @@ class Lane {
     } finally {
       this.inFlight = false;
     }
+  }
+
+  next() {
+    this.wished = false;
+    const answer = this.fetched("decision");
+    answer.catch(() => {}); // it is awaited after the one before is drawn
+    return { epoch: this.epoch, answer };
   }
 
   async fetched(kind) {
@@ -61,9 +64,10 @@ class Lane {
   async drawn(answer) {
     this.panel.say(answer.error ?? "");
     if (answer.error) return;
-    for (const box of document.querySelectorAll("[data-part]")) {
+    const boxes = [...document.querySelectorAll("[data-part]")].map((box) => ({ box, seen: inView(box) }));
+    for (const { box, seen } of boxes) {
       const part = answer.parts[box.dataset.part] ?? (isCard(box) ? "" : undefined);
-      if (part !== undefined) box.dispatchEvent(new CustomEvent("wayfare-part", { detail: part }));
+      if (part !== undefined) box.dispatchEvent(new CustomEvent("wayfare-part", { detail: { part, seen } }));
     }
     this.panel.winnerIs(answer.winner);
     await new Promise((resolve) => setTimeout(resolve));
@@ -71,6 +75,10 @@ class Lane {
 }
 
 const partBox = (key) => document.querySelector(`[data-part="${key}"]`);
+const inView = (box) => {
+  const { top, bottom } = box.getBoundingClientRect();
+  return bottom > 0 && top < innerHeight;
+};
 const isCard = (box) => box.dataset.part.includes(":card:"); // there may be fewer candidates now
 
 // What acts on the decision before waits until the one that is seen is the one that is stored.

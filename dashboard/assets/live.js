@@ -2,7 +2,7 @@
 
 export default function ({ data, parentElement }) {
   const box = parentElement.querySelector(".wayfare-live");
-  if (!box.dataset.part) box.addEventListener("wayfare-part", (event) => show(box, event.detail));
+  if (!box.dataset.part) box.addEventListener("wayfare-part", (event) => show(box, event.detail.part));
   box.dataset.part = data.part;
   show(box, data.html);
   document.dispatchEvent(new CustomEvent("wayfare-shown", { detail: data.part }));

@@ -1,7 +1,7 @@
 // Winner strips: the track of a knob is coloured by who wins at which value. They come by the fast lane when all else is
 // drawn; until then, those of the values before are faint. Colours and words are the console's.
 
-const LATER_MS = 150;
+const LATER_MS = 500; // whoever turns on at once does not wait for them
 
 const strips = {
   known: new WeakMap(), // by row of a knob: what its strip says

@@ -20,6 +20,7 @@ from tests.benchmarks import (
     recovering,
     refusing,
     scenarios,
+    turning,
     whatif,
 )
 
@@ -31,7 +32,7 @@ SECTIONS = {
     "times": levelling.times,
     "stdio": calling.stdio,
     "http": calling.http,
-    "slider": browsing.slider,
+    "turning": turning.turning,
     "starts": browsing.starts,
     "tokens": attending.tokens,
     "states": attending.states,

@@ -12,7 +12,8 @@ import plotly.graph_objects as go
 from core.app import App
 from core.domain.decision import Decision
 from core.domain.params import Parameters
-from dashboard.lane import Answer, Values
+from core.routers.parameters import PlanningParameters
+from dashboard.lane import Answer, Refused, Values
 from dashboard.pages.route.candidates import card, card_key, numbers, numbers_key
 from dashboard.pages.route.charts.auction import auction
 from dashboard.pages.route.charts.server_ranking import server_ranking
@@ -62,12 +63,11 @@ def lane_answers(app: App, query: QueryForm, parameters: Parameters) -> Mapping[
     """What the page of this query may ask for; `parameters` has the values of what is no knob of the panel."""
 
     def decision(values: Values) -> Mapping[str, object]:
+        chosen = parameters.replaced(values)
+        if isinstance(chosen, PlanningParameters) and chosen.planner != "rules":
+            raise Refused(409, "The model is asked when the knob is let go.")
         made = app.routing.preview(
-            query.subtask,
-            catalog=query.catalog,
-            router=query.router,
-            parameters=parameters.replaced(values),
-            server_hint=query.hint,
+            query.subtask, catalog=query.catalog, router=query.router, parameters=chosen, server_hint=query.hint
         )
         drawn = {key: figure_json(figure) for key, figure in figures(made).items()}
         return {"parts": {**texts(made), **drawn}, "winner": made.winner.tool if made.winner else ""}
@@ -75,8 +75,10 @@ def lane_answers(app: App, query: QueryForm, parameters: Parameters) -> Mapping[
     def strips(values: Values) -> Mapping[str, object]:
         chosen = parameters.replaced(values)
         asked = {"catalog": query.catalog, "router": query.router, "parameters": chosen, "server_hint": query.hint}
-        winner = app.routing.preview(query.subtask, **asked).winner
         found = app.what_if.strips(query.subtask, **asked)
+        if not found:
+            return {}
+        winner = app.routing.preview(query.subtask, **asked).winner
         return strips_json(found, chosen.knobs(), chosen.values(), winner.tool if winner else None)
 
     return {"decision": decision, "strips": strips}
