@@ -1,4 +1,4 @@
-"""Runs and sweeps on a Ray cluster: the same as on this machine, also where a node is killed half-way. Skipped without Ray."""
+"""Runs and sweeps on a Ray cluster: the same as on this machine, also where a node is killed half-way."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from tests.embedding.toys import WordEncoder
 from tests.services.test_lab_runs import MANY, TASKS
 from tests.services.world import ROOT
 
-pytest.importorskip("ray", reason="Ray is not installed: pip install wayfare[ray]")
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
 
 
