@@ -40,7 +40,9 @@ class Panel {
     for (const [name, control] of this.controls) {
       control.show(this.turned.get(name) ?? this.sent.get(name) ?? data.values[name] ?? null);
     }
-    this.controls.get(this.latest)?.readOut(this.winner);
+    const latest = this.controls.get(this.latest);
+    latest?.readOut(this.winner);
+    if (latest?.row.contains(document.activeElement)) keepInSight(data.chart, latest.row);
     this.mark();
     this.say(data.said);
     if (!this.turned.size && !this.sent.size) ahead(false, data.waits);
