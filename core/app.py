@@ -52,6 +52,8 @@ from core.shared.errors import WayfareError
 from core.shared.progress import LatestStep, Report, silent
 from core.shared.settings import Settings
 from core.store import Store
+from core.telemetry.base import Telemetry
+from core.telemetry.starting import telemetry_of
 from sample_catalog import VECTORS
 
 CLOSING_LIMIT_S = 5.0
@@ -98,6 +100,7 @@ class App:
     agent: AgentService
     networks: NetworkProfiles
     pool: LazyPool
+    telemetry: Telemetry
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -131,6 +134,7 @@ class App:
         self.pool.close()  # what is still under way ends as cancelled
         self.calls.wait(CLOSING_LIMIT_S)
         self.store.close()
+        self.telemetry.close()
 
     def __enter__(self) -> App:
         return self
@@ -158,6 +162,7 @@ def build_app(
 ) -> App:
     """The same over a store that is open already; closing the app closes it. Tests give an encoder and a caller."""
     chosen = Settings.from_environment() if settings is None else settings
+    telemetry = telemetry_of(chosen.environment)
     startup = LatestStep(report)
     packaged = PackagedVectors(store.vectors, VECTORS, startup)
     embedding = _encoder(packaged, chosen, startup) if encoder is None else encoder
@@ -172,7 +177,7 @@ def build_app(
     )
     maps = CatalogMaps(catalogs, embedding, store.vectors)
     lint_reports = LintReports(catalogs)
-    routing = RoutingService(catalogs, DecisionLog(store), known_planners)
+    routing = RoutingService(catalogs, DecisionLog(store, telemetry), known_planners)
     feedback = FeedbackService(store, catalogs, learnt, now=chosen.now)
     calls = CallService(
         store,
@@ -180,6 +185,7 @@ def build_app(
         caller or pool.caller,
         rng=np.random.default_rng(chosen.seed),
         virtual_folder=chosen.virtual_folder,
+        telemetry=telemetry,
     )
     attention = AttentionService(catalogs, pool.get, virtual_folder=chosen.virtual_folder)
     scenarios = ScenarioService(
@@ -232,6 +238,7 @@ def build_app(
         agent=AgentService(catalogs, routing, calls, attention, known_planners),
         networks=networks,
         pool=pool,
+        telemetry=telemetry,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from dataclasses import replace
 from typing import Any, cast
 
@@ -26,6 +27,15 @@ class Endpoint:
 
     async def call(self, request: Request) -> Answer:
         """The answer to a request. Raises nothing but a cancellation."""
+        began = time.perf_counter()
+        answer = await self._answer(request)
+        said: Any = answer.structured_content
+        error = str(said["error"]) if answer.is_error else ""
+        tool = request.tool if request.tool in _TOOLS else "unknown"
+        self._services.app.telemetry.answered(tool, time.perf_counter() - began, error)
+        return answer
+
+    async def _answer(self, request: Request) -> Answer:
         try:
             return await self._run(request)
         except Refusal as refusal:

@@ -14,6 +14,7 @@ from mcp.server.lowlevel import Server as McpServer
 from core.endpoint.base import Answer, Refusal, Request
 from core.endpoint.options import EndpointOptions
 from core.endpoint.tools import DEFINITIONS, INSTRUCTIONS
+from core.endpoint.tracing import traced
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line
 
@@ -52,7 +53,7 @@ def mcp_server(
             )
         )
 
-    return McpServer[Any](
+    server = McpServer[Any](
         "wayfare",
         version=version("wayfare"),
         title="Wayfare",
@@ -63,6 +64,8 @@ def mcp_server(
         on_list_tools=listed,
         on_call_tool=called,
     )
+    server.middleware.insert(0, traced)
+    return server
 
 
 def client_name(context: Context) -> str:

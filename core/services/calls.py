@@ -6,6 +6,7 @@ import threading
 import uuid
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from pathlib import Path
 from weakref import WeakSet
@@ -22,6 +23,7 @@ from core.shared.errors import UnknownNameError
 from core.shared.leaks import masked
 from core.stats.ema import Running
 from core.store import Store
+from core.telemetry.base import OFF, Telemetry
 from core.virtual.launch import virtual_connection
 
 
@@ -57,8 +59,8 @@ class CallHandle:
         self._future: Future[CallReport] | None = None
 
     def start(self, pool: ThreadPoolExecutor, run: Callable[[CallHandle], CallReport]) -> None:
-        """Run on the pool."""
-        self._future = pool.submit(run, self)
+        """Run on the pool, in the context of who starts it: a trace goes on there."""
+        self._future = pool.submit(copy_context().run, run, self)
 
     @property
     def future(self) -> Future[CallReport] | None:
@@ -104,12 +106,14 @@ class CallService:
         *,
         rng: np.random.Generator,
         virtual_folder: Path,
+        telemetry: Telemetry = OFF,
     ) -> None:
         self._store = store
         self._catalogs = catalogs
         self._caller = caller
         self._rng = rng
         self._virtual_folder = virtual_folder
+        self._telemetry = telemetry
         self._pool = ThreadPoolExecutor(max_workers=16, thread_name_prefix="wayfare-call")
         self._learning = threading.Lock()
         self._begun: WeakSet[CallHandle] = WeakSet()
@@ -147,8 +151,11 @@ class CallService:
         server, tool = self._catalogs.catalog(call.catalog).find(call.server, call.tool)
         at_start = self._before(call)
         self._store.events.flush()  # the decision is committed before its call leaves
-        outcome = self._drawn(call) if mode is CallMode.DRAWN else self._called(handle, server, tool, mode)
-        return self._learn(outcome, origin, client, at_start)
+        with self._telemetry.calling(call, origin) as ended:
+            outcome = self._drawn(call) if mode is CallMode.DRAWN else self._called(handle, server, tool, mode)
+            report = self._learn(outcome, origin, client, at_start)
+            ended(report.outcome)
+        return report
 
     def _called(self, handle: CallHandle, server: Server, tool: Tool, mode: CallMode) -> Outcome:
         """A call over MCP. Every outcome of a virtual server is simulated, a crash as well as a result."""

@@ -16,6 +16,7 @@ from core.domain.events import DecisionEvent, ParameterEvent
 from core.domain.params import Parameters, Value
 from core.routers.base import AnyRouter
 from core.store import Store
+from core.telemetry.base import OFF, Telemetry
 
 VISITORS_KEPT = 4096
 AGENT = "agent"
@@ -37,8 +38,9 @@ class DecisionLog:
     A visitor is one open page, one command, or one client of the MCP endpoint: what one changes, no other has changed.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, telemetry: Telemetry = OFF) -> None:
         self._store = store
+        self._telemetry = telemetry
         self._last: LRUCache[tuple[str, str, str], Mapping[str, Value]] = LRUCache(VISITORS_KEPT)
         self._lock = threading.Lock()
 
@@ -46,6 +48,7 @@ class DecisionLog:
         """Record a new decision and what its visitor changed. A step of a plan may be decided with more than was chosen."""
         changes = self._changes(router, chosen, decision.at)
         self._store.events.append_later(*changes, _decision_event(decision, chosen, router.event(decision)))
+        self._telemetry.decided(decision, chosen.origin)
 
     def repeated(self, router: AnyRouter, chosen: ChosenParameters) -> None:
         """Record what changed where an earlier decision is shown again: going back to its parameters is a change too."""
