@@ -170,7 +170,7 @@ class GovernanceService:
             permit = Permit(reservation.id, wanted, reservation, any(b.covers(*usage[1:]) for b in policy.budgets))
             try:
                 if permit.stored:
-                    self._store.governance.put(self._row(permit, amount, settled=False))
+                    self._store.governance.reserve(self._row(permit, amount, settled=False))
                 if approval is not None:
                     self.approvals.use(approval)
                 if self.definitions.state(call.catalog, tool) != "known":
@@ -190,7 +190,7 @@ class GovernanceService:
         with self.lock:
             self.ledger.settle(permit.id, used)
             self._breakers[permit.wanted.call.server].ended(good, self._policy.breaker, self._clock())
-        self._store.governance.put(self._row(permit, used, settled=True))
+        self._store.governance.settle_later(self._row(permit, used, settled=True))
 
     def read_on(self, client: str, tokens: int) -> int:
         """How many of these tokens a client may be given of a result that was cut; they count. Raises NotAllowedError."""
@@ -202,7 +202,7 @@ class GovernanceService:
                 raise refusals.budget_spent("read_result", short, (), self._now())
             self.ledger.add(here, Amount(tokens=given), self._now())
         row = (uuid.uuid4().hex, self._now(), here.day, client, "", "", "read_result", 0.0, 0, given, False, True)
-        self._store.governance.put(Spent(*row))
+        self._store.governance.settle_later(Spent(*row))
         return given
 
     def _known(self, catalog: str, tool: Tool, policy: Policy) -> bool:

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC
 
 from core.domain.governance_events import ApprovalChange, ClientChange, DefinitionChange, PolicyChange, Spent
+from core.shared.errors import StoreError
 from core.store.connection import Database
 from core.store.log import Log, entry
 
 Change = ClientChange | PolicyChange | DefinitionChange | ApprovalChange
 SPENT = ", ".join(f'"{field.name}"' for field in dataclasses.fields(Spent))
+
+_log = logging.getLogger(__name__)
 
 
 class Governance:
@@ -19,6 +27,8 @@ class Governance:
     def __init__(self, database: Database, log: Log) -> None:
         self._database = database
         self._log = log
+        self._pending: deque[Spent] = deque()
+        self._background = ThreadPoolExecutor(max_workers=1, thread_name_prefix="wayfare-spending")
 
     def append(self, *changes: Change) -> None:
         """Commit changes together. Raises StoreError, and keeps none of them, where one cannot be stored."""
@@ -40,16 +50,35 @@ class Governance:
         """Every change of an approval, in order of commit."""
         return tuple(self._log.read(ApprovalChange, "true", []))
 
-    def put(self, spent: Spent) -> None:
-        """Keep a reservation, or what settles it. On the disk when this returns."""
-        marks = ", ".join("?" * len(dataclasses.fields(Spent)))
-        with self._database.transaction() as connection:
-            connection.execute(f"INSERT OR REPLACE INTO spending VALUES ({marks})", dataclasses.astuple(spent))  # noqa: S608
+    def reserve(self, spent: Spent) -> None:
+        """Keep a reservation. On the disk when this returns."""
+        self._write([spent])
 
-    def forget(self, id_: str) -> None:
-        """Remove the reservation of a call that was not made."""
-        with self._database.transaction() as connection:
-            connection.execute("DELETE FROM spending WHERE id = ?", [id_])
+    def settle_later(self, spent: Spent) -> None:
+        """Keep what a call used, soon: it does not wait for the disk. What is lost by a kill counts as it was reserved."""
+        self._pending.append(spent)
+        with suppress(RuntimeError):  # closed: who closed it has written, or writes now, what is pending
+            self._background.submit(self._drain)
+
+    def close(self) -> None:
+        """Write what is pending. A second call does nothing."""
+        self._background.shutdown(wait=True)
+        self._drain()
+
+    def _drain(self) -> None:
+        with self._database.lock:
+            pending = [self._pending.popleft() for _ in range(len(self._pending))]
+            try:
+                self._write(pending)
+            except StoreError:
+                _log.exception("%d settled calls were not stored; they count as they were reserved", len(pending))
+
+    def _write(self, spent: Sequence[Spent]) -> None:
+        if spent:
+            rows = [dataclasses.astuple(one) for one in spent]
+            marks = ", ".join("?" * len(rows[0]))
+            with self._database.transaction() as connection:
+                connection.executemany(f"INSERT OR REPLACE INTO spending VALUES ({marks})", rows)  # noqa: S608
 
     def settle_left_over(self) -> int:
         """Settle, at all that they reserved, the calls of a process that was killed: whether they were made is not known."""
@@ -61,6 +90,7 @@ class Governance:
 
     def spending(self, day: str) -> tuple[Spent, ...]:
         """What was settled of a day, oldest first."""
+        self._drain()
         rows = self._database.read(
             f'SELECT {SPENT} FROM spending WHERE day = ? AND settled ORDER BY "at"',  # noqa: S608
             [day],

@@ -97,6 +97,7 @@ class Store:
         Raises StoreError for queued events that could not be written; the file is released all the same.
         """
         try:
+            self.governance.close()
             self.events.close()
         finally:
             self._database.close()
