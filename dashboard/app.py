@@ -1,5 +1,5 @@
-"""The console as one ASGI app: the pages, their fast lane, `/mcp` for agents, `/door` for commands, `/healthz`, the charts' library,
-and its life cycle."""
+"""The console as one ASGI app: the pages, their fast lane, `/mcp` for agents, `/door` for commands, `/healthz`, `/readyz` and
+`/metrics` for machines, the charts' library, and its life cycle."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import streamlit as st
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from streamlit import config
 from streamlit.runtime.pages_manager import PagesManager
@@ -19,6 +19,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from core.cli.door import PATH as DOOR_PATH
 from core.cli.door import CommandDoor
 from core.endpoint.http_app import METADATA_PATH, PATH, EndpointApp
+from core.endpoint.http_status import status_routes
 from dashboard import session
 from dashboard.lane import PATH as LANE_PATH
 from dashboard.lane import lanes
@@ -41,11 +42,6 @@ def load_config() -> None:
     if CONFIG.is_file():
         flags = dict(_options(tomllib.loads(CONFIG.read_text(encoding="utf-8"))))
         config.get_config_options(force_reparse=True, options_from_flags=flags)
-
-
-async def healthz(_: Request) -> JSONResponse:
-    """200 as soon as pages can be served."""
-    return JSONResponse({"status": "ok"})
 
 
 async def plotly(_: Request) -> Response:
@@ -89,7 +85,7 @@ app = st.App(
     HERE / "main.py",
     lifespan=lifespan,
     routes=[
-        Route("/healthz", healthz),
+        *status_routes(endpoint, session.opened_app, session.first_catalog()),
         Route(PATH, endpoint),
         Route(METADATA_PATH + "{path:path}", endpoint.metadata),
         Route(LANE_PATH, turned, methods=["POST"]),

@@ -74,6 +74,11 @@ def current_app() -> App:
         return _app
 
 
+def opened_app() -> App | None:
+    """The app of this process where it is open already."""
+    return _app
+
+
 def use_app(app: App | None) -> None:
     """Have the pages use this app, which the caller closes; None: the next look opens one anew."""
     global _app  # noqa: PLW0603

@@ -76,7 +76,7 @@ class EndpointApp:
     ):
         self._app = app
         self._catalog = catalog
-        self._other_names = other_names
+        self.other_names = other_names
         self._wanted, self._ready = anyio.Event(), anyio.Event()
         self._served: Asgi | None = None
         self._governance: GovernanceService | None = None
@@ -92,25 +92,31 @@ class EndpointApp:
                 tasks.cancel_scope.cancel()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if reason := stranger(scope, self._other_names):
-            error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": reason}}
-            return await JSONResponse(error, status_code=403)(scope, receive, send)
-        self._wanted.set()
-        await self._ready.wait()
+        if refused := await self.refused(scope):
+            return await refused(scope, receive, send)
         if self._served is None:
             return await JSONResponse({"status": "the store cannot be opened"}, status_code=503)(scope, receive, send)
+        return await self._served(scope, receive, send)
+
+    async def refused(self, scope: Scope) -> JSONResponse | None:
+        """The answer to a request that is not let in; None where it is, then with its client in the scope."""
+        if reason := stranger(scope, self.other_names):
+            error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": reason}}
+            return JSONResponse(error, status_code=403)
+        self._wanted.set()
+        await self._ready.wait()
         if problem := self._unauthorized(scope):
             error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": problem}}
             challenge = f'Bearer resource_metadata="{_own_url(scope)}{METADATA_PATH}{PATH}"'
             if "authorization" in Headers(scope=scope):
                 challenge += ', error="invalid_token"'
             headers = {"WWW-Authenticate": challenge}
-            return await JSONResponse(error, status_code=401, headers=headers)(scope, receive, send)
-        return await self._served(scope, receive, send)
+            return JSONResponse(error, status_code=401, headers=headers)
+        return None
 
     async def metadata(self, request: HttpRequest) -> JSONResponse:
         """What RFC 9728 says of this resource: tokens go in the header, and the operator makes them, no server of ours."""
-        if reason := stranger(request.scope, self._other_names):
+        if reason := stranger(request.scope, self.other_names):
             return JSONResponse({"error": reason}, status_code=403)
         return JSONResponse(
             {
@@ -134,7 +140,7 @@ class EndpointApp:
                 )
             scope[CLIENT] = client.name
             return ""
-        if headers.get("host", "").lower() in self._other_names or governance.policy.tokens == "always":
+        if headers.get("host", "").lower() in self.other_names or governance.policy.tokens == "always":
             return "This endpoint needs a token: send Authorization: Bearer with the one that the operator made."
         return ""
 

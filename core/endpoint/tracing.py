@@ -9,13 +9,13 @@ from opentelemetry.context import attach, detach
 from opentelemetry.propagate import extract
 
 
-async def traced(context: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+async def traced(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
     """Middleware around that of the package, which prefers what `_meta` says."""
-    headers = getattr(context.request, "headers", None)
+    headers = getattr(ctx.request, "headers", None)
     if headers is None or "traceparent" not in headers:
-        return await call_next(context)
+        return await call_next(ctx)
     token = attach(extract({name: headers[name] for name in ("traceparent", "tracestate") if name in headers}))
     try:
-        return await call_next(context)
+        return await call_next(ctx)
     finally:
         detach(token)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 from core.domain.activity_filter import ActivityFilter
 from core.domain.events import DecisionEvent, OutcomeEvent
@@ -89,6 +91,17 @@ class Activity:
             quantile_cont(o.latency_s, 0.95) {COUNTS} AS latency_p95_s"""
         return self._over_time(bucket, columns, where)
 
+    def decision_totals(self, bounds_s: Sequence[float]) -> list[dict[str, Any]]:
+        """All decisions by catalog, router and origin: count, seconds, and `buckets`, how many took at most each of the bounds
+        and more than the one before."""
+        return self._totals("catalog, router, origin", "decisions", "total_ms / 1e3", bounds_s)
+
+    def call_totals(self, bounds_s: Sequence[float]) -> list[dict[str, Any]]:
+        """The same of calls, by catalog, server, outcome, simulated and origin; with usd and unpriced."""
+        money = ", coalesce(sum(price_usd), 0.0) AS usd, count(*) FILTER (price_usd IS NULL) AS unpriced"
+        by = "catalog, server, kind AS outcome, simulated, origin"
+        return self._totals(by, "outcomes", "latency_s", bounds_s, money)
+
     def statistics_history(
         self, catalog: str, server: str, tool: str | None = None, *, limit: int = 2000
     ) -> pd.DataFrame:
@@ -131,6 +144,20 @@ class Activity:
             GROUP BY ALL ORDER BY ALL""",  # noqa: S608
             [bucket, *values],
         )
+
+    def _totals(
+        self, by: str, table: str, seconds: str, bounds_s: Sequence[float], more: str = ""
+    ) -> list[dict[str, Any]]:
+        edges = pairwise((float("-inf"), *bounds_s))
+        buckets = ", ".join(
+            f"count(*) FILTER ({seconds} > {low!r}::DOUBLE AND {seconds} <= {high!r}::DOUBLE)".replace("-inf", "'-inf'")
+            for low, high in edges
+        )
+        return self._database.read(
+            f"""SELECT {by}, count(*) AS count, sum({seconds}) AS seconds, [{buckets}] AS buckets{more}
+            FROM {table} GROUP BY ALL ORDER BY ALL""",  # noqa: S608
+            [],
+        ).to_pylist()
 
     def _frame(self, sql: str, parameters: list[object]) -> pd.DataFrame:
         return self._database.read(sql, parameters).to_pandas()

@@ -67,9 +67,10 @@ def test_the_configuration_is_ours_from_any_directory(elsewhere: Path) -> None:
 def test_healthz_answers_ok_and_only_there(elsewhere: Path) -> None:
     from dashboard.app import app
 
-    answer = TestClient(app).get("/healthz")
+    client = TestClient(app, "http://127.0.0.1:8501", client=("127.0.0.1", 5))
+    answer = client.get("/healthz")
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
-    assert TestClient(app).post("/healthz").status_code == 405
+    assert client.post("/healthz").status_code == 405
 
 
 def test_the_library_of_the_charts_comes_from_the_console_itself() -> None:

@@ -1,0 +1,109 @@
+"""What Prometheus reads: totals of the log since the store was made, and governance as it is now. Counted when it is asked for.
+
+Labels are names of catalogs, servers, routers and clients, and kinds; no text of a task, an argument or a result is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from itertools import accumulate
+from typing import Any
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.registry import Collector, CollectorRegistry
+
+from core.domain.connection_state import ConnectionState
+from core.services.governance import GovernanceService
+from core.services.governance_status import budgets, servers
+from core.store import Store
+
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+DECISION_S = (0.002, 0.005, 0.01, 0.015, 0.02, 0.05, 0.1, 0.5)
+CALL_S = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0)
+Family = CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily
+
+
+class Metrics(Collector):
+    """One page of them. `sessions` are the connections of the pool."""
+
+    def __init__(
+        self,
+        store: Store,
+        governance: GovernanceService,
+        sessions: Callable[[], Iterable[ConnectionState]],
+        now: Callable[[], datetime],
+    ) -> None:
+        self._store = store
+        self._governance = governance
+        self._sessions = sessions
+        self._now = now
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry.register(self)
+
+    def text(self) -> bytes:
+        """The page in the text format of Prometheus."""
+        return generate_latest(self._registry)
+
+    def describe(self) -> Iterable[Family]:
+        """Nothing is counted for its description alone."""
+        return ()
+
+    def collect(self) -> Iterable[Family]:
+        """See prometheus_client."""
+        yield from self._log()
+        yield from self._now_in_force()
+
+    def _log(self) -> Iterable[Family]:
+        decided, called = self._store.activity.decision_totals(DECISION_S), self._store.activity.call_totals(CALL_S)
+        yield _histogram(
+            "wayfare_decision_duration_seconds",
+            "Routing decisions.",
+            ("catalog", "router", "origin"),
+            decided,
+            DECISION_S,
+        )
+        of = ("catalog", "server", "outcome", "simulated", "origin")
+        yield _histogram("wayfare_call_duration_seconds", "Calls of tools, without connecting.", of, called, CALL_S)
+        spent = CounterMetricFamily("wayfare_call_cost_usd", "Declared prices of calls.", labels=of)
+        unpriced = CounterMetricFamily("wayfare_unpriced_calls", "Calls without a declared price.", labels=of)
+        for row in called:
+            spent.add_metric(_labels(of, row), row["usd"])
+            unpriced.add_metric(_labels(of, row), row["unpriced"])
+        yield from (spent, unpriced)
+
+    def _now_in_force(self) -> Iterable[Family]:
+        governance = self._governance
+        yield GaugeMetricFamily("wayfare_approvals_waiting", "Calls that wait for a person.", len(governance.waiting()))
+        circuits = GaugeMetricFamily(
+            "wayfare_server_circuit", "1 for the state of a server's breaker.", labels=("server", "state")
+        )
+        for one in servers(governance):
+            circuits.add_metric((one.server, one.state), 1)
+        left = GaugeMetricFamily(
+            "wayfare_budget_left", "What is left of a budget today.", labels=("client", "server", "unit")
+        )
+        for budget in budgets(governance, self._now):
+            left.add_metric((budget.client, budget.server, budget.unit), budget.left)
+        sessions = GaugeMetricFamily(
+            "wayfare_server_connection", "1 for the state of a connection.", labels=("server", "state")
+        )
+        for server, state in sorted({(one.server, one.state) for one in self._sessions()}):
+            sessions.add_metric((server, state), 1)
+        yield from (circuits, left, sessions)
+
+
+def _histogram(
+    name: str, about: str, labels: Sequence[str], rows: Iterable[Mapping[str, Any]], bounds: Sequence[float]
+) -> HistogramMetricFamily:
+    family = HistogramMetricFamily(name, about, labels=labels)
+    for row in rows:
+        counts = [*accumulate(row["buckets"])]
+        buckets = [*((str(bound), count) for bound, count in zip(bounds, counts, strict=False)), ("+Inf", row["count"])]
+        family.add_metric(_labels(labels, row), buckets, row["seconds"])
+    return family
+
+
+def _labels(names: Iterable[str], row: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(str(row[name]).lower() if isinstance(row[name], bool) else str(row[name]) for name in names)
