@@ -21,6 +21,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from core.app import App
 from core.cli import main
 from core.endpoint.door_server import served
+from core.endpoint.http_app import EndpointApp
 from core.governance.approvals import ApprovalRules
 from core.governance.budgets import Budget
 from core.governance.scope import Scope
@@ -30,6 +31,7 @@ from tests.services.world import document, open_test_app
 
 SECRET = "sk-abcdefghijklmnop"
 START = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "page", "version": "1"}}
+START_MESSAGE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": START}
 
 
 @pytest.fixture
@@ -59,7 +61,7 @@ async def with_token(url: str, token: str) -> AsyncIterator[Any]:
 
 def status(url: str, **headers: str) -> tuple[int, Message]:
     """How a first message is answered."""
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": START}).encode()
+    body = json.dumps(START_MESSAGE).encode()
     accept = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
     request = urllib.request.Request(url, body, {**accept, **headers})
     try:
@@ -154,6 +156,41 @@ def test_where_tokens_are_needed_nothing_is_said_without_one(world: App, url: st
     assert headers["WWW-Authenticate"] == expected
     token = world.governance.clients.make("ann", origin="test")
     assert status(url, Authorization=f"bearer {token}")[0] == 200
+
+
+def test_who_comes_under_another_name_needs_a_token(world: App) -> None:
+    token = world.governance.clients.make("ann", origin="test")
+    endpoint = EndpointApp(lambda: world, catalog="world", other_names=frozenset({"wayfare.example"}))
+
+    async def answered(**headers: str) -> int:
+        sent, bodies = list[Any](), [json.dumps(START_MESSAGE).encode()]
+
+        async def receive() -> dict[str, Any]:
+            if bodies:
+                return {"type": "http.request", "body": bodies.pop()}
+            return await anyio.sleep_forever()
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        accept = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+        raw = [(name.encode(), value.encode()) for name, value in {**accept, **headers}.items()]
+        scope = {"type": "http", "method": "POST", "path": "/mcp", "query_string": b"", "headers": raw,
+                 "client": ("10.0.0.9", 5), "server": ("10.0.0.1", 80), "scheme": "http"}  # fmt: skip
+        await endpoint(scope, receive, send)
+        return sent[0]["status"]
+
+    async def script() -> list[int]:
+        async with endpoint.running():
+            own = {"host": "wayfare.example"}
+            return [
+                await answered(**own),
+                await answered(**own, authorization=f"Bearer {token}"),
+                await answered(**own, authorization=f"Basic {token}"),
+                await answered(host="127.0.0.1", authorization=f"Bearer {token}"),
+            ]
+
+    assert anyio.run(script) == [401, 200, 401, 403]
 
 
 def test_the_console_says_what_protects_its_endpoint(console: Console) -> None:
