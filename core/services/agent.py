@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from core.domain.agent_run import AgentEvent, Executed, Routed, Stopped
@@ -15,7 +15,7 @@ from core.planning.base import Planner, SubQuery
 from core.planning.environment import chosen_planner
 from core.planning.turns import MAY_WRITE, Action, Attempt, Turn
 from core.services.attention import AttentionService
-from core.services.calls import CallService
+from core.services.calls import CallHandle, CallService
 from core.services.catalogs import CatalogService
 from core.services.decision_log import AGENT
 from core.services.routing import RoutingService
@@ -27,6 +27,14 @@ CLIENT = "wayfare agent"
 """The client that its decisions and calls are recorded under."""
 ROUNDS = 3
 UNAVAILABLE, INVALID, OVER_BUDGET = "tool_not_available", "invalid_arguments", "over_budget"
+
+
+Review = Callable[[Turn, Action], Action]
+
+
+def as_planned(_: Turn, action: Action) -> Action:
+    """What the planner decided."""
+    return action
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +65,16 @@ class AgentService:
     attention: AttentionService
     planners: Mapping[str, Planner]
 
-    def start(self, task: AgentTask) -> AgentRun:
-        """A run that has not begun. Raises PlannerError where there is no model."""
-        return AgentRun(self, task, chosen_planner(self.planners, task.planner))
+    def start(self, task: AgentTask, review: Review = as_planned) -> AgentRun:
+        """A run that has not begun; `review` may put another action in the place of the planner's. Raises PlannerError where there
+        is no model."""
+        return AgentRun(self, task, chosen_planner(self.planners, task.planner), review)
 
 
 class AgentRun:
     """One question. Iterate over `events`: who stops to iterate stops the loop. The totals grow meanwhile."""
 
-    def __init__(self, services: AgentService, task: AgentTask, planner: Planner) -> None:
+    def __init__(self, services: AgentService, task: AgentTask, planner: Planner, review: Review = as_planned) -> None:
         self.planner = planner.name
         self.calls_usd = 0.0
         self.unpriced = 0
@@ -73,6 +82,8 @@ class AgentRun:
         self._services = services
         self._task = task
         self._planner = planner
+        self._review = review
+        self._call: CallHandle | None = None
         self._before = planner.usage
         self._results: dict[int, tuple[str, str]] = {}  # of the steps that were done: sub-task and what it brought
         self._seen: list[str] = []
@@ -104,6 +115,11 @@ class AgentRun:
         for step, part in enumerate(parts):
             yield from self._step(step, part, last=step == len(parts) - 1)
 
+    def cancel_call(self) -> None:
+        """End a call that is under way; the loop goes on with its outcome."""
+        if self._call is not None and not self._call.done:
+            self._call.cancel()
+
     def _step(self, step: int, part: SubQuery, *, last: bool) -> Iterator[AgentEvent]:
         """One sub-task until STOP."""
         decision = self._route(part.text)
@@ -112,24 +128,27 @@ class AgentRun:
             yield Stopped(step, False, f"It needs what step {' and '.join(lacking)} should have brought.")
             return
         attempts: list[Attempt] = []
-        action = Action("stop")
+        action, tokens = Action("stop"), 0
         for left in range(self._task.rounds, -1, -1):
+            before = self.model_tokens
             action = self._next(self._turn(decision, attempts, left, last=last))
+            tokens = self.model_tokens - before
             if action.kind == "stop":
                 break
             if not left:
                 action = Action("stop", f"Not done within {self._task.rounds} rounds.")
             elif action.kind == "route":
                 decision = self._route(action.subtask or part.text)
-                yield Routed(step, part.needs, decision, action.words)
+                yield Routed(step, part.needs, decision, action.words, tokens)
             else:
-                executed = replace(self._executed(decision, action), step=step, words=action.words)
+                executed = self._executed(decision, action)
+                executed = replace(executed, step=step, words=action.words, model_tokens=tokens)
                 yield executed
                 attempts.append(Attempt(executed.tool, executed.said, executed.error))
                 if not executed.error:
                     self._results[step] = (part.text, executed.said)
                     self._seen.append(executed.tool)
-        yield Stopped(step, step in self._results, action.words)
+        yield Stopped(step, step in self._results, action.words, tokens)
 
     def _route(self, subtask: str) -> Decision:
         task = self._task
@@ -156,7 +175,7 @@ class AgentRun:
         """What the planner decides; a model is not asked where nothing is left to pay it with."""
         if self._planner.usage.model and self.left_usd is not None and self.left_usd <= 0:
             return Action("stop", "The budget is spent.")
-        return self._planner.act(turn)
+        return self._review(turn, self._planner.act(turn))
 
     def _executed(self, decision: Decision, action: Action) -> Executed:
         """EXECUTE: a recorded call, or the error that says why there is none."""
@@ -201,7 +220,8 @@ class AgentRun:
 
     def _called(self, call: ToolCall) -> Outcome:
         mode = CallMode.REAL if self._task.live else CallMode.DRAWN
-        outcome = self._services.calls.start(call, mode=mode, origin=AGENT, client=CLIENT).report().outcome
+        self._call = self._services.calls.start(call, mode=mode, origin=AGENT, client=CLIENT)
+        outcome = self._call.report().outcome
         self.calls_usd += outcome.price_usd or 0.0
         self.unpriced += outcome.price_usd is None
         return outcome

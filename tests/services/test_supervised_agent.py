@@ -1,0 +1,80 @@
+"""A person beside the agent loop: what waits, what is done in the planner's place, and what ends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from core.app import App
+from core.domain.agent_run import Executed, Stopped, turn_tokens
+from core.domain.outcome import ToolCall
+from core.planning.turns import Action
+from core.services.agent import AgentTask
+from core.services.calls import CallService
+from core.services.supervised_agent import SupervisedAgent
+from tests.services.test_agent import CATALOG, ECHO
+from tests.services.world import Scripted
+
+Begin = Callable[..., SupervisedAgent]
+WAIT_S = 30.0
+
+
+@pytest.fixture
+def begin(app: App, calls_of: Callable[[Scripted], CallService]) -> Begin:
+    app.catalog_editor.import_text(json.dumps(CATALOG), "birds")
+
+    def started(meanwhile: Callable[[ToolCall], None] = lambda _: None, **options: bool) -> SupervisedAgent:
+        calls = calls_of(Scripted(meanwhile=meanwhile))
+        return SupervisedAgent(replace(app.agent, calls=calls), AgentTask(ECHO, "birds", live=True), **options)
+
+    return started
+
+
+def test_a_person_acts_in_the_planners_place_and_lets_it_go_on(begin: Begin) -> None:
+    run = begin(paused=True)
+    assert run.wait(WAIT_S)
+    assert (run.proposal.action.kind, run.proposal.action.tool) == ("execute", "parrot::echo")
+    run.answer(Action("execute", "I prefer this one.", "parrot::echo_again", {"words": "hm"}))
+    while not (run.done or (run.proposal and run.proposal.turn.attempts)):
+        assert run.wait(WAIT_S)
+    assert run.proposal.action.kind == "stop"
+    run.go_on()
+    while not run.done:
+        run.wait(WAIT_S)
+    executed, stopped = run.events[1:]
+    assert isinstance(executed, Executed)
+    assert (executed.tool, executed.words, executed.arguments) == (
+        "parrot::echo_again",
+        "I prefer this one.",
+        {"words": "hm"},
+    )
+    assert isinstance(stopped, Stopped)
+    assert stopped.done
+    turns = turn_tokens(run.events)
+    assert [turn.do for turn in turns] == ["execute", "stop"]
+    assert all(0 < turn.exposed < turn.baseline and turn.model == 0 for turn in turns)
+
+
+def test_the_end_comes_before_the_next_action(begin: Begin) -> None:
+    runs: list[SupervisedAgent] = []
+
+    def end(_: ToolCall) -> None:
+        runs[0].end()
+
+    runs.append(begin(end, paused=True))
+    assert runs[0].wait(WAIT_S)
+    runs[0].go_on()
+    while not runs[0].done:
+        runs[0].wait(WAIT_S)
+    assert [type(event).__name__ for event in runs[0].events] == ["Routed", "Executed"]
+    assert runs[0].problem == "Ended by hand."
+
+
+def test_an_unpaused_run_asks_nobody(begin: Begin) -> None:
+    run = begin()
+    assert run.wait(WAIT_S)
+    assert (run.done, run.problem, run.proposal) == (True, "", None)
+    assert isinstance(run.events[-1], Stopped)
