@@ -25,6 +25,7 @@ from core.routers.why import fit_note
 from core.services.catalogs import CatalogService
 from core.services.decision_log import ChosenParameters, DecisionLog
 from core.shared.errors import UnknownNameError
+from core.whatif.layer import Supposed, layered
 
 DECISIONS_KEPT, PREVIEWS_KEPT = 256, 64
 CONSOLE = "console"
@@ -81,20 +82,31 @@ class RoutingService:
         return self._recorded(algorithm, subtask, catalog, chosen, set_by, server_hint=server_hint, anew=anew)
 
     def preview(
-        self, subtask: str, *, catalog: str, router: str, parameters: Parameters, server_hint: str = ""
+        self,
+        subtask: str,
+        *,
+        catalog: str,
+        router: str,
+        parameters: Parameters,
+        server_hint: str = "",
+        supposed: tuple[Supposed, ...] = (),
     ) -> Decision:
-        """What `route` would decide, without recording it. Asked for afterwards, `route` records this very decision."""
+        """What `route` would decide, without recording it. Asked for afterwards, `route` records this very decision, unless
+        figures were `supposed` for it."""
         algorithm = self._router(router)
         chosen = algorithm.checked(parameters)
         context = self._context(catalog, chosen)
         asked = _asked(context, router, chosen, subtask, server_hint)
         with self._lock:
-            known = self._asked.get((*asked, CONSOLE)) or self._previewed.get(asked)
+            known = (self._asked.get((*asked, CONSOLE)) if not supposed else None) or self._previewed.get(
+                (*asked, supposed)
+            )
         if known is not None and known[0] is context:
             return known[1]
-        decision = _completed(algorithm.route(subtask, context, chosen, server_hint=server_hint), context, chosen)
+        figures = layered(context, supposed)
+        decision = _completed(algorithm.route(subtask, figures, chosen, server_hint=server_hint), figures, chosen)
         with self._lock:
-            self._previewed[asked] = (context, decision)
+            self._previewed[(*asked, supposed)] = (context, decision)
         return decision
 
     def decide(
@@ -163,7 +175,7 @@ class RoutingService:
         asked = (*query, set_by.origin)
         with self._lock:
             known = self._asked.get(asked)
-            previewed = self._previewed.pop(query, None)
+            previewed = self._previewed.pop((*query, ()), None)
         if known is not None and known[0] is context and not anew:
             self._log.repeated(algorithm, set_by)
             return known[1]

@@ -30,7 +30,7 @@ _chart = component(
         '<button class="wayfare-widen" type="button" title="Fullscreen" aria-label="Fullscreen">⤢</button></div>'
     ),
     css=(ASSETS / "chart.css").read_text(encoding="utf-8"),
-    js=(ASSETS / "chart.js").read_text(encoding="utf-8"),
+    js="\n".join((ASSETS / name).read_text(encoding="utf-8") for name in ("chart.js", "drag.js")),
     isolate_styles=False,
 )
 

@@ -17,6 +17,7 @@ from core.domain.feedback import By, Label
 from core.services.feedback import MovedBy
 from core.shared import units
 from core.shared.errors import WayfareError
+from core.whatif.layer import Supposed
 from dashboard.ui.text import escaped
 
 NOTICE = "label:notice"
@@ -24,12 +25,14 @@ NOTICE = "label:notice"
 
 @dataclass(frozen=True, slots=True)
 class Labelling:
-    """One decision with what this visitor says of its tools, and what moved them (`moves`, by tool, the strongest first)."""
+    """One decision with what this visitor says of its tools, and what moved them (`moves`, by tool, the strongest first). One made
+    with `supposed` figures is not recorded, and its tools are not judged."""
 
     app: App
     decision: Decision
     said: Mapping[str, Label]
     moves: Mapping[str, Sequence[MovedBy]]
+    supposed: Sequence[Supposed] = ()
 
     def learnt(self, tool: str) -> float:
         """What labels added to a tool, in logits of p_fit; 0 where none is near."""
@@ -55,7 +58,7 @@ def labeller(origin: str = "console") -> By:
     return By(address if isinstance(address, str) else "", origin)
 
 
-def labelling(app: App, decision: Decision) -> Labelling:
+def labelling(app: App, decision: Decision, supposed: Sequence[Supposed] = ()) -> Labelling:
     """What is known of a decision's labels now."""
     said = app.feedback.said(
         decision.subtask, catalog=decision.catalog, server_hint=decision.server_hint, by=labeller()
@@ -64,11 +67,13 @@ def labelling(app: App, decision: Decision) -> Labelling:
     if decision.fit is not None and decision.fit.learnt is not None:
         for one in app.feedback.moved(decision.subtask, catalog=decision.catalog):
             moves.setdefault(one.tool, []).append(one)
-    return Labelling(app, decision, said, moves)
+    return Labelling(app, decision, said, moves, supposed)
 
 
 def label_bar(known: Labelling, tool: str, place: str, *, changed: Callable[[], None] | None = None) -> None:
     """The three ways to judge a tool. `changed` is called after something was stored."""
+    if known.supposed:
+        return
     said = known.said.get(tool)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         for right in (True, False):

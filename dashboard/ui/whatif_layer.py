@@ -1,6 +1,7 @@
 """The what-if layer of a visitor: figures of tools as somebody supposes them, kept in the session alone.
 
-The What if page decides with it; every page says that it is there, and one click drops it. Catalog and store are untouched.
+What if, Route and Compare decide with it and record nothing; every page says that it is there, and one click drops it. Catalog,
+store and calls are untouched.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from core.whatif.layer import FIT, LATENCY, PRICE, SUCCESS, Supposed
 from dashboard.ui.text import escaped
 
 LAYER = "layer:supposed"
+MARK = ' <span class="wayfare-badge">what if</span>'
 SHOWN = {PRICE: units.price, LATENCY: units.seconds, SUCCESS: units.share, FIT: units.share}
 Layers = Mapping[str, tuple[Supposed, ...]]
 
@@ -27,6 +29,12 @@ def suppose(catalog: str, one: Supposed) -> None:
     """Add to the layer, in the place of what was supposed of the same figure before; for `on_click`."""
     others = [known for known in supposed(catalog) if (known.tool, known.figure) != (one.tool, one.figure)]
     st.session_state[LAYER] = {**_layers(), catalog: (*others, one)}
+
+
+def badge(catalog: str, tool: str | None = None) -> str:
+    """Markdown behind a decision of this catalog, or behind a tool: `what if` where something (of it) is supposed, else nothing."""
+    marked = any(tool in {None, one.tool} for one in supposed(catalog))
+    return " :violet-badge[what if]" if marked else ""
 
 
 def drop_layer() -> None:
@@ -43,8 +51,8 @@ def layer_banner() -> None:
     more = f" and {len(layers) - 4} more" if len(layers) > 4 else ""
     with st.container(horizontal=True, vertical_alignment="center", border=True, key="layer:banner"):
         st.markdown(
-            f":violet-badge[what if] Supposed, not known: {', '.join(words)}{more}. The What if page decides with it; all other "
-            "pages, and calls, with the catalog as it is.",
+            f":violet-badge[what if] Supposed, not known: {', '.join(words)}{more}. Route, Compare and What if decide with "
+            "it and record nothing; plans, measures over tasks, calls and all other pages use the figures as they are.",
         )
         st.button("Drop", icon=":material/layers_clear:", key="layer:drop", on_click=drop_layer)
 

@@ -87,6 +87,24 @@ def test_a_supposed_figure_makes_the_tool_win_and_is_dropped_with_one_click(app:
     assert app.what_if.decision(asked(app)).winner.tool != tool  # another visitor has no layer
 
 
+@pytest.mark.parametrize("where", ["route", "compare"])
+def test_route_and_compare_decide_with_the_layer_mark_it_and_record_nothing(app: App, where: str) -> None:
+    names = [f"{server['name']}::{tool['name']}" for server in CATALOG["servers"] for tool in server["tools"]]
+    winner = app.what_if.decision(asked(app)).winner
+    assert winner is not None
+    possible = [app.what_if.counterfactual(asked(app), name) for name in names if name != winner.tool]
+    tool, change = next((one.tool, change) for one in possible for change in one.changes if not change.of_knob)
+    one = Supposed(tool, change.name, change.then)
+    page = open_page(
+        where, remembered={LAYER: {"small": (one,)}}, **ASKED, **({"with": "ehrr"} if where == "compare" else {})
+    )
+    read = " ".join(text_of(page).split())
+    assert re.search(rf"★\]? {re.escape(tool)} (:violet-badge\[)?what if", read)
+    assert read.count("what if") >= 2  # the decision, and the tool where it is a candidate
+    app.store.events.flush()
+    assert app.store.activity.decision_count() == 0
+
+
 def test_a_change_too_small_to_be_read_is_said_in_words(app: App) -> None:
     words = partial(winners.words, asked=asked(app))
     assert words(Change("price", 0.02, 0.02 - 1e-9, 1e-7, of_knob=False)) == "its price hardly below 20 m\\$"

@@ -13,13 +13,14 @@ from dashboard.pages.compare.tables import difference, places_table
 from dashboard.ui.chart import chart
 from dashboard.ui.text import escaped
 from dashboard.ui.variants import Variant
+from dashboard.ui.whatif_layer import badge
 
 
 def compared(app: App, variants: tuple[Variant, ...], decisions: tuple[Decision, ...], texts: dict[str, str]) -> None:
     """All of it; `texts` are what a link to the query carries."""
     favourite, votes = next(iter(winners(decisions).items()))
     choice = f"choose {escaped(favourite, 90)}" if favourite else "find no candidate"
-    st.markdown(f"**{votes} of {len(decisions)}** {choice}.")
+    st.markdown(f"**{votes} of {len(decisions)}** {choice}.{badge(decisions[0].catalog)}")
     grid = st.grid(len(decisions), min_column_width=250, gap="xsmall")
     for variant, decision in zip(variants, decisions, strict=True):
         with grid.cell():

@@ -11,6 +11,7 @@ from dashboard.ui.charts.stages import stages
 from dashboard.ui.navigation import open_page
 from dashboard.ui.text import escaped
 from dashboard.ui.variants import Variant
+from dashboard.ui.whatif_layer import badge
 
 LISTED = 5
 
@@ -32,12 +33,14 @@ def card(variant: Variant, decision: Decision, texts: dict[str, str]) -> None:
         if winner is None:
             st.markdown(f":orange[No candidate.] :small[{escaped(decision.reason, 200)}]")
         else:
-            st.markdown(f":violet[★] {escaped(winner.tool, 60)}")
+            st.markdown(f":violet[★] {escaped(winner.tool, 60)}{badge(decision.catalog, winner.tool)}")
         _numbers(decision)
         chart(stages(decision.stages), key=f"{key}:stages")
         for place, row in enumerate(decision.candidates[:LISTED], start=1):
             tool = decision.tool_at(row)
-            st.markdown(f":small[{place} · {escaped(tool.tool, 48)} · {tool.utility:.3f}]")
+            st.markdown(
+                f":small[{place} · {escaped(tool.tool, 48)} · {tool.utility:.3f}]{badge(decision.catalog, tool.tool)}"
+            )
         if (more := len(decision.candidates) - LISTED) > 0:
             st.caption(f"and {more} more")
 

@@ -6,10 +6,11 @@ import streamlit as st
 
 from core.app import App
 from core.domain.decision import Decision
+from core.services.whatif import Asked
 from core.shared.errors import WayfareError
 from dashboard.pages.compare.body import compared
 from dashboard.pages.compare.outcomes import outcomes
-from dashboard.session import current_app, first_catalog, visitor
+from dashboard.session import current_app, first_catalog
 from dashboard.ui.index_progress import show_preparing
 from dashboard.ui.planner_usage import planner_usage
 from dashboard.ui.query_form import QueryForm, example_subtasks, query_row
@@ -17,6 +18,7 @@ from dashboard.ui.text import escaped
 from dashboard.ui.token_meter import read_meter, start_meter, token_meter
 from dashboard.ui.url_state import UrlState
 from dashboard.ui.variants import Variant, choose_variants
+from dashboard.ui.whatif_layer import supposed
 
 
 def page() -> None:
@@ -60,16 +62,10 @@ def _empty_page(state: UrlState, query: QueryForm) -> None:
 
 
 def _decision(app: App, query: QueryForm, variant: Variant) -> Decision | None:
-    """To compare is only to look: nothing is recorded."""
+    """To compare is only to look: nothing is recorded; what is supposed counts."""
     try:
-        return app.routing.route(
-            query.subtask,
-            visitor=visitor(),
-            catalog=query.catalog,
-            router=variant.router,
-            parameters=variant.parameters,
-            server_hint=query.hint,
-            record=False,
+        return app.what_if.decision(
+            Asked(query.subtask, variant.parameters, query.catalog, variant.router, query.hint, supposed(query.catalog))
         )
     except WayfareError as error:
         st.error(f"{escaped(variant.name)}: {escaped(str(error))}", icon=":material/error:")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import streamlit as st
 
@@ -15,6 +15,7 @@ from dashboard.ui.moved import LABELS_HELP, moved_words
 from dashboard.ui.navigation import open_page
 from dashboard.ui.text import as_html
 from dashboard.ui.variants import FIRST, MOST, variant_text
+from dashboard.ui.whatif_layer import MARK
 
 HELP = "Calibrated probability of fit, price a call, expected seconds until success, chance that one attempt succeeds, tokens of the definition."
 CARD = "card"
@@ -35,7 +36,7 @@ def candidate_cards(known: Labelling, html: Mapping[str, str], linked: Mapping[s
                 with about:
                     live(html[card_key(place)], key=card_key(place))
                 with button, st.container(key=f"{ACTIONS}:call:{place}"):
-                    _call(decision, decision.tool_at(row))
+                    _call(known, decision.tool_at(row))
                 live(html[numbers_key(place)], key=numbers_key(place))
                 with st.container(gap="xxsmall", key=f"{ACTIONS}:{place}"):
                     _judge(known, decision.tool_at(row))
@@ -51,14 +52,15 @@ def numbers_key(place: int) -> str:
     return f"route:card:{place}:numbers"
 
 
-def card(decision: Decision, row: int) -> str:
-    """HTML: which tool a candidate is, and how good."""
+def card(decision: Decision, row: int, supposed: Collection[str] = ()) -> str:
+    """HTML: which tool a candidate is, and how good; marked where it is one of those of which a figure is `supposed`."""
     tool = decision.tool_at(row)
     server, name = tool.tool.split("::", 1)
     star = '<span class="wayfare-star">★</span> ' if tool.rank == 1 else ""
     score = "U" if decision.economic else as_html(decision.score)
     return (
-        f'{star}<strong>{as_html(name, 40)}</strong> <small class="wayfare-faint">{as_html(server, 40)}</small><br>'
+        f'{star}<strong>{as_html(name, 40)}</strong> <small class="wayfare-faint">{as_html(server, 40)}</small>'
+        f"{MARK if tool.tool in supposed else ''}<br>"
         f"<small>{score} <strong>{tool.utility:.3f}</strong>{_fit(decision, tool)}</small>"
     )
 
@@ -97,10 +99,13 @@ def compare_link(texts: Mapping[str, str]) -> dict[str, str]:
     return {**query, "with": ",".join([variant_text(router, knobs), *others[: MOST - 1]])}
 
 
-def _call(decision: Decision, tool: ToolRow) -> None:
+def _call(known: Labelling, tool: ToolRow) -> None:
+    """The way to the Call page, with the decision where it is recorded."""
+    decision = known.decision
     kind = "primary" if tool.rank == 1 else "secondary"
     if st.button("Call", key=f"route:call:{tool.tool}", type=kind, width="stretch"):
-        open_page("call", catalog=decision.catalog, tool=tool.tool, decision=decision.id)
+        recorded = {} if known.supposed else {"decision": decision.id}
+        open_page("call", catalog=decision.catalog, tool=tool.tool, **recorded)
 
 
 def _judge(known: Labelling, tool: ToolRow) -> None:

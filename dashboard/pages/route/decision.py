@@ -12,6 +12,7 @@ from core.app import App
 from core.domain.decision import Decision
 from core.domain.params import Parameters
 from core.lab import curves
+from core.services.whatif import Asked
 from dashboard.lane import lanes
 from dashboard.pages.route.agent_state import agent_state
 from dashboard.pages.route.candidates import candidate_cards
@@ -40,6 +41,7 @@ from dashboard.ui.query_form import QueryForm
 from dashboard.ui.text import escaped
 from dashboard.ui.token_meter import folded_meter, read_meter
 from dashboard.ui.url_state import UrlState
+from dashboard.ui.whatif_layer import supposed
 
 WHY = "route.why"
 
@@ -54,26 +56,33 @@ def decision_body(
     token: str,
 ) -> None:
     """Route the query and show the decision. `linked` are what a link to it carries, `knobs` the prefix of the router's, `token`
-    that of the page's fast lane.
+    that of the page's fast lane. Under a what-if layer nothing is recorded.
 
     Raises WayfareError as the router does.
     """
-    decision = app.routing.route(
-        query.subtask,
-        visitor=visitor(),
-        catalog=query.catalog,
-        router=query.router,
-        parameters=parameters,
-        server_hint=query.hint,
-    )
-    lanes.open(token, lane_answers(app, query, parameters))
-    known, html = labelling(app, decision), texts(decision)
+    asked = Asked(query.subtask, parameters, query.catalog, query.router, query.hint, supposed(query.catalog))
+    if asked.supposed:
+        decision = app.routing.preview(
+            query.subtask, catalog=query.catalog, router=query.router, parameters=parameters, server_hint=query.hint,
+            supposed=asked.supposed,
+        )  # fmt: skip
+    else:
+        decision = app.routing.route(
+            query.subtask,
+            visitor=visitor(),
+            catalog=query.catalog,
+            router=query.router,
+            parameters=parameters,
+            server_hint=query.hint,
+        )
+    lanes.open(token, lane_answers(app, asked))
+    known, html = labelling(app, decision, asked.supposed), texts(decision, asked.supposed)
     live(html[HEADLINE], key=HEADLINE)
     agent_state(app, [decision], knobs)
     _columns(known, html, linked, partial(explain, WHY))
     why_panel(known, WHY)
     refusing(app, decision, parameters)
-    _cost_curves(app, query, decision, parameters)
+    _cost_curves(app, asked, decision)
     folded_meter(app, state, read_meter(state), decision)
 
 
@@ -109,20 +118,17 @@ def _stages(decision: Decision, drawn: go.Figure) -> None:
             st.markdown(f":small[**{escaped(stage.name, 40)}**{by}: {escaped(stage.note, 240)}]")
 
 
-def _cost_curves(app: App, query: QueryForm, decision: Decision, parameters: Parameters) -> None:
+def _cost_curves(app: App, asked: Asked, decision: Decision) -> None:
     """In which interval the winner stays the winner; nothing for a router that does not weigh costs."""
     if not decision.economic:
         return
-    strips = app.what_if.strips(
-        query.subtask, catalog=query.catalog, router=query.router, parameters=parameters, server_hint=query.hint
-    )
-    knobs = {knob.name: knob for knob in parameters.knobs()}
+    strips, knobs = app.what_if.strips_of(asked), {knob.name: knob for knob in asked.parameters.knobs()}
     grid = st.grid(3, min_column_width=235, gap="xsmall")
     for axis in ("alpha_t", "kappa"):
         lines = curves.utility_lines(decision, axis)
         with grid.cell():
             chart(utility_lines(lines), key=f"route:{axis}")
             if axis in strips:
-                st.caption(winning_interval(strips[axis], knobs[axis], getattr(parameters, axis)))
+                st.caption(winning_interval(strips[axis], knobs[axis], getattr(asked.parameters, axis)))
     with grid.cell():
         chart(posted_price(decision, curves.posted_price_curve(decision)), key="route:posted")

@@ -8,6 +8,7 @@ from core.routers.presets import PRESETS
 from core.shared import units
 from dashboard.ui.live import noted
 from dashboard.ui.text import as_html
+from dashboard.ui.whatif_layer import MARK
 
 Metric = tuple[str, str, str]  # label, value, help
 SIGNALS = {
@@ -19,11 +20,12 @@ SIGNALS = {
 }
 
 
-def headline(decision: Decision) -> str:
-    """HTML: the winner in a sentence, and its metrics; why there is none where there is none."""
-    winner = decision.winner
+def headline(decision: Decision, *, what_if: bool = False) -> str:
+    """HTML: the winner in a sentence, and its metrics; why there is none where there is none. `what_if` marks it as one under
+    supposed figures."""
+    winner, mark = decision.winner, MARK if what_if else ""
     if winner is None:
-        return f'<div class="wayfare-notice" role="status">⊘ {as_html(decision.reason, 600)}</div>'
+        return f'<div class="wayfare-notice" role="status">⊘{mark} {as_html(decision.reason, 600)}</div>'
     preset = f' <span class="wayfare-badge">{as_html(PRESETS[decision.preset].title)}</span>' if decision.preset else ""
     metrics = "".join(
         f'<div class="wayfare-metric"><dt>{noted(label, help_text)}</dt><dd>{as_html(value)}</dd></div>'
@@ -31,7 +33,7 @@ def headline(decision: Decision) -> str:
     )
     return (
         f'<div class="wayfare-headline"><div class="wayfare-winner"><span class="wayfare-star">★</span> '
-        f"<strong>{as_html(winner.tool, 90)}</strong>{preset}<small>{as_html(decision.reason, 300)}</small></div>"
+        f"<strong>{as_html(winner.tool, 90)}</strong>{mark}{preset}<small>{as_html(decision.reason, 300)}</small></div>"
         f'<dl class="wayfare-metrics">{metrics}</dl></div>'
     )
 

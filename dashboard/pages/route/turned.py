@@ -5,14 +5,16 @@ A part's key is that of its element on the page; its value is HTML, or a figure 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import plotly.graph_objects as go
 
 from core.app import App
 from core.domain.decision import Decision
-from core.domain.params import Parameters
 from core.routers.parameters import PlanningParameters
+from core.services.whatif import Asked
+from core.whatif.layer import Supposed
 from dashboard.lane import Answer, Refused, Values
 from dashboard.pages.route.candidates import card, card_key, numbers, numbers_key
 from dashboard.pages.route.charts.auction import auction
@@ -24,7 +26,6 @@ from dashboard.pages.route.tries import order_of_tries
 from dashboard.pages.route.winner_strips import strips_json
 from dashboard.ui.charts.base import figure_json
 from dashboard.ui.charts.stages import stages
-from dashboard.ui.query_form import QueryForm
 
 COLUMN_PX = 472  # three candidates
 HEADLINE, SERVERS, AUCTION, TRIES, STAGES, TOOLS = (
@@ -49,36 +50,44 @@ def figures(decision: Decision) -> dict[str, go.Figure]:
     }
 
 
-def texts(decision: Decision) -> dict[str, str]:
-    """HTML by key: the headline, the order of tries, and a card for each candidate."""
+def texts(decision: Decision, supposed: Sequence[Supposed] = ()) -> dict[str, str]:
+    """HTML by key: the headline, the order of tries, and a card for each candidate; marked where figures are `supposed`."""
+    tools = {one.tool for one in supposed}
     return {
-        HEADLINE: headline(decision),
+        HEADLINE: headline(decision, what_if=bool(tools)),
         **({} if decision.tries is None else {TRIES: order_of_tries(decision.tries)}),
-        **{card_key(place): card(decision, row) for place, row in enumerate(decision.candidates)},
+        **{card_key(place): card(decision, row, tools) for place, row in enumerate(decision.candidates)},
         **{numbers_key(place): numbers(decision.tool_at(row)) for place, row in enumerate(decision.candidates)},
     }
 
 
-def lane_answers(app: App, query: QueryForm, parameters: Parameters) -> Mapping[str, Answer]:
-    """What the page of this query may ask for; `parameters` has the values of what is no knob of the panel."""
+def lane_answers(app: App, asked: Asked) -> Mapping[str, Answer]:
+    """What the page of this query may ask for; its parameters have the values of what is no knob of the panel."""
+
+    def made(asked: Asked) -> Decision:
+        return app.routing.preview(
+            asked.subtask, catalog=asked.catalog, router=asked.router, parameters=asked.parameters, server_hint=asked.hint,
+            supposed=asked.supposed,
+        )  # fmt: skip
 
     def decision(values: Values) -> Mapping[str, object]:
-        chosen = parameters.replaced(values)
+        chosen = asked.parameters.replaced(values)
         if isinstance(chosen, PlanningParameters) and chosen.planner != "rules":
             raise Refused(409, "The model is asked when the knob is let go.")
-        made = app.routing.preview(
-            query.subtask, catalog=query.catalog, router=query.router, parameters=chosen, server_hint=query.hint
-        )
-        drawn = {key: figure_json(figure) for key, figure in figures(made).items()}
-        return {"parts": {**texts(made), **drawn}, "winner": made.winner.tool if made.winner else ""}
+        turned = made(replace(asked, parameters=chosen))
+        drawn = {key: figure_json(figure) for key, figure in figures(turned).items()}
+        return {
+            "parts": {**texts(turned, asked.supposed), **drawn},
+            "winner": turned.winner.tool if turned.winner else "",
+        }
 
     def strips(values: Values) -> Mapping[str, object]:
-        chosen = parameters.replaced(values)
-        asked = {"catalog": query.catalog, "router": query.router, "parameters": chosen, "server_hint": query.hint}
-        found = app.what_if.strips(query.subtask, **asked)
+        chosen = asked.parameters.replaced(values)
+        turned = replace(asked, parameters=chosen)
+        found = app.what_if.strips_of(turned)
         if not found:
             return {}
-        winner = app.routing.preview(query.subtask, **asked).winner
+        winner = made(turned).winner
         return strips_json(found, chosen.knobs(), chosen.values(), winner.tool if winner else None)
 
     return {"decision": decision, "strips": strips}

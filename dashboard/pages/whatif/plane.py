@@ -1,4 +1,4 @@
-"""Two knobs: who wins over the plane of any two parameters; a click sets both."""
+"""Two knobs: who wins over the plane of any two parameters; a click, or the cross dragged, sets both."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ def plane_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
     )  # fmt: skip
     legend({name: colours[name] for name in winners})
     st.caption(
-        "Full colour: the winner leads by 0.1 in utility or more, paler: by less. The cross is where the knobs are; a click sets both."
+        "Full colour: the winner leads by 0.1 in utility or more, paler: by less. The cross is where the knobs are: drag it, or "
+        "click, to set both."
     )
 
 

@@ -24,7 +24,7 @@ from dashboard.ui.charts.base import label
 from dashboard.ui.choice_table import table_height
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
-from dashboard.ui.whatif_layer import SHOWN, suppose
+from dashboard.ui.whatif_layer import SHOWN, badge, suppose
 
 COMPARED = 8
 
@@ -34,7 +34,9 @@ def winners_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
     decision, strips = app.what_if.decision(asked), app.what_if.strips_of(asked)
     winner = decision.winner.tool if decision.winner else None
     st.markdown(
-        f":violet[★] **{escaped(winner, 90)}** wins." if winner else f"Nobody wins: {escaped(decision.reason, 300)}"
+        f":violet[★] **{escaped(winner, 90)}** wins.{badge(asked.catalog, winner)}"
+        if winner
+        else f"Nobody wins: {escaped(decision.reason, 300)}"
     )
     if not strips:
         st.info("Strips are computed for EHRR and Expected value; choose one of them.", icon=":material/alt_route:")

@@ -34,7 +34,7 @@ def plane_chart(
         for row in found
     ]  # fmt: skip
     point = {
-        "type": "scatter", "mode": "markers", "x": [at[0]], "y": [at[1]], "cliponaxis": False, "hoverinfo": "skip",
+        "type": "scatter", "mode": "markers", "meta": "dragged", "x": [at[0]], "y": [at[1]], "cliponaxis": False, "hoverinfo": "skip",
         "marker": {"symbol": "cross-thin", "size": 18, "line": {"width": 3, "color": LOOKED_AT}},
     }  # fmt: skip
     boundaries = [
