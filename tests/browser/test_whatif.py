@@ -1,0 +1,103 @@
+"""The What if page in a real browser: a supposed figure tried and dropped, the map's cross dragged, from a bar to its tasks."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from core.whatif.layer import FIGURES
+
+from .conftest import Visitor
+from .serving import ConsoleProgram
+from .visit import LIMIT_MS, Visit
+
+pytestmark = pytest.mark.browser
+
+AIR = "report today's air quality in Kraków"
+AT = """([chart, x, y]) => {
+  const {xaxis, yaxis} = chart._fullLayout, box = chart.getBoundingClientRect();
+  return [box.left + xaxis._offset + xaxis.l2p(x), box.top + yaxis._offset + yaxis.l2p(y)];
+}"""
+MARK = "chart => { const mark = chart.data.find(trace => trace.meta === 'dragged'); return [mark.x[0], mark.y[0]]; }"
+BAR = """chart => {
+  const trace = chart.data.find(one => one.type === 'bar' && one.customdata);
+  const at = trace.x.findIndex(value => value !== 0);
+  return [trace.customdata[at], Math.abs(trace.x[at])];
+}"""
+
+
+def chart(visit: Visit) -> Locator:
+    """The one chart of the view, drawn."""
+    found = visit.main.locator(".js-plotly-plot")
+    expect(found.locator(".main-svg").first).to_be_attached(timeout=LIMIT_MS)
+    visit.settled()
+    return found
+
+
+def on_map(visit: Visit, x: float, y: float) -> tuple[float, float]:
+    """Where on the page values of the map stand."""
+    left, top = visit.page.evaluate(AT, [chart(visit).element_handle(), x, y])
+    return left, top
+
+
+def test_what_is_tried_makes_the_tool_win_until_it_is_dropped(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console)
+    visit.open("whatif", q=AIR)
+    winner = visit.see(re.compile(r"^★ .+ wins\.$")).inner_text()
+    tool = visit.select("Tool").input_value()
+    assert tool not in winner
+    figures = ", ".join(f".st-key-whatif-try-{name} button" for name in FIGURES)
+    visit.main.locator(figures).first.click()
+    visit.see(f"★ {tool} wins.")
+    visit.see("Supposed, not known")
+    visit.press("Drop")
+    visit.see(winner)
+    expect(visit.main.get_by_text("Supposed, not known")).to_have_count(0, timeout=LIMIT_MS)
+
+
+def test_the_cross_of_the_map_is_dragged_and_names_who_wins_where_it_is(
+    console: ConsoleProgram, visitor: Visitor
+) -> None:
+    visit = visitor(console)
+    visit.open("whatif", q=AIR, view="Two knobs")
+    shown = chart(visit)
+    x, y = shown.evaluate(MARK)
+    visit.page.mouse.move(*on_map(visit, x, y))
+    visit.page.mouse.down()
+    said = set[str]()
+    for step in range(1, 9):
+        visit.page.mouse.move(*on_map(visit, x + step * 0.009, y + step * 45))
+        label = shown.locator(".hoverlayer .hovertext").first
+        expect(label).to_contain_text("wins", timeout=LIMIT_MS)
+        said.add(label.text_content() or "")
+    assert len(said) > 3
+    assert "alpha_t" not in visit.query  # not before it is let go
+    visit.page.mouse.up()
+    visit.page.wait_for_function("new URLSearchParams(location.search).has('alpha_t')")
+    visit.settled()
+    now = shown.evaluate(MARK)
+    assert [float(visit.query[name]) for name in ("alpha_t", "kappa")] == pytest.approx(now)
+    assert now == pytest.approx([x + 0.072, y + 360], rel=0.05)
+    assert any(f"{now[0]:.3g}" in one for one in said)
+
+
+def test_a_bar_of_the_tornado_leads_to_its_tasks(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console)
+    visit.open("whatif", q=AIR, view="Over tasks", tasks="ETOM, level 2")
+    shown = chart(visit)
+    name, share = shown.evaluate(BAR)
+    place = shown.evaluate("(chart, name) => [...chart.data[0].customdata].indexOf(name)", name)
+    bar = shown.locator(".trace.bars").first.locator(".point path").nth(place)
+    bar.scroll_into_view_if_needed()
+    box = bar.bounding_box()
+    assert box is not None
+    visit.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(shown.locator(".hoverlayer .hovertext").first).to_be_visible(timeout=LIMIT_MS)
+    visit.page.mouse.down()
+    visit.page.mouse.up()
+    visit.until_query(bar=name)
+    heading = visit.see(re.compile(r"^\d+ tasks? with another winner at"))
+    assert int(heading.inner_text().split()[0]) > 0
+    assert share > 0
