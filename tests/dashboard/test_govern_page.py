@@ -43,10 +43,11 @@ def html_of(page: AppTest) -> str:
 def test_nothing_waits_and_the_page_says_how_to_change_that(app: App) -> None:
     page = open_page("govern")
     assert "Turn on under **Policy**" in text_of(page)
-    page = open_page("govern", view="Policy")
-    page.toggle(key="govern:policy-writes").set_value(True).run()
+    assert "appears here by itself" in text_of(press(page, "govern:begin"))
     assert app.governance.policy.approvals.writes
-    assert "appears here by itself" in text_of(open_page("govern"))
+    page = open_page("govern", view="Policy")
+    page.toggle(key="govern:policy-writes").set_value(False).run()
+    assert not app.governance.policy.approvals.writes
 
 
 @pytest.mark.parametrize("approve", [True, False])

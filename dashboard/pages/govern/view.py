@@ -58,7 +58,7 @@ def _headline(app: App) -> None:
     )  # fmt: skip
     with st.container(horizontal=True, gap="small", key="govern-headline"):
         for label, value, about in figures:
-            st.metric(label, value, help=about, border=True, width=144)
+            st.metric(label, value, help=about, border=True, width=140)
 
 
 def _tightest(found: tuple[BudgetStatus, ...]) -> str:

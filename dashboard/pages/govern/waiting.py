@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import streamlit as st
@@ -86,8 +87,21 @@ def _nothing(app: App) -> None:
         )
         return
     st.info(
-        "Nothing waits, and no call ever will: the policy has none of them wait. Turn on under **Policy** which calls need a person.",
+        "Nothing waits, and no call ever will: the policy has none of them wait. Turn on under **Policy** which calls need a person, "
+        "or begin with those that may write.",
         icon=":material/front_hand:",
+    )
+    st.button(
+        "Have calls that may write wait", key="govern:begin", icon=":material/front_hand:", on_click=_begin, args=(app,)
+    )
+
+
+def _begin(app: App) -> None:
+    policy = app.governance.policy
+    changed = replace(policy, approvals=replace(policy.approvals, writes=True))
+    do(
+        lambda: app.governance.set_policy(changed, origin="console"),
+        "Calls of tools that may write wait for you from now on.",
     )
 
 
