@@ -5,6 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from dashboard.pages.activity import view as activity
+from dashboard.pages.agent import view as agent
 from dashboard.pages.call import view as call
 from dashboard.pages.catalog import view as catalog
 from dashboard.pages.compare import view as compare
@@ -30,6 +31,7 @@ page = st.navigation(
         st.Page(whatif.page, title="What if", icon=":material/tune:", url_path="whatif"),
         st.Page(compare.page, title="Compare", icon=":material/compare_arrows:", url_path="compare"),
         st.Page(call.page, title="Call", icon=":material/play_arrow:", url_path="call"),
+        st.Page(agent.page, title="Agent", icon=":material/conversion_path:", url_path="agent"),
         st.Page(map.page, title="Map", icon=":material/scatter_plot:", url_path="map"),
         st.Page(network.page, title="Network", icon=":material/network_check:", url_path="network"),
         st.Page(lab.page, title="Lab", icon=":material/science:", url_path="lab"),

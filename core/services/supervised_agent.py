@@ -7,7 +7,7 @@ import threading
 import uuid
 from dataclasses import dataclass
 
-from core.domain.agent_run import AgentEvent
+from core.domain.agent_run import AgentEvent, Stopped
 from core.planning.turns import Action, Turn
 from core.services.agent import AgentService, AgentTask
 from core.shared.errors import WayfareError
@@ -63,6 +63,11 @@ class SupervisedAgent:
     def done(self) -> bool:
         """Whether nothing comes any more."""
         return self._done
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether a sub-task was not done, or the run ended before its end."""
+        return bool(self.problem) or any(isinstance(event, Stopped) and not event.done for event in self._events)
 
     def pause(self) -> None:
         """Have the next action wait; a call under way ends first."""

@@ -1,0 +1,139 @@
+"""What the agent is to do, and how far it may go: the fields above the run, kept in the URL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from core.app import App
+from core.domain.params import Parameters
+from core.services.agent import ROUNDS, AgentTask
+from dashboard.session import first_catalog
+from dashboard.ui.knobs import knob_panel, read_knobs, start_knobs
+from dashboard.ui.preset_choice import preset_choice
+from dashboard.ui.query_form import DEFAULT_ROUTER
+from dashboard.ui.text import escaped
+from dashboard.ui.url_state import UrlState
+
+SIMULATE, READ, WRITE = "simulate", "read", "write"
+CALLS = {READ: "only tools that read", WRITE: "all tools", SIMULATE: "none, simulate"}
+RULES = "rules"
+MOST_ROUNDS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """The task, and whether each action waits for the person."""
+
+    task: AgentTask
+    by_hand: bool
+
+
+def task_form(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[Filled, dict[str, str]]:
+    """Draw the fields; what they say, and what it puts into the URL."""
+    router, parameters = _sidebar(app, state, linked)
+    _start(state.key("q"), linked.get("q", ""))
+    question = st.text_area(
+        "What should be done?", key=state.key("q"), height=76, max_chars=20_000,
+        placeholder="One or several things, such as: convert 300 from 'mile' to 'kilometre', then make a QR code for 'hello'",
+    )  # fmt: skip
+    row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    catalogs = [info.name for info in app.catalogs.infos()]
+    catalog = _select(row, state, linked, "catalog", "Catalog", {name: name for name in catalogs}, first_catalog(), 150)
+    planners = {name: "rules" if name == RULES else title for name, title in app.routing.planners().items()}
+    planner = _select(
+        row, state, linked, "planner", "Decides", planners, RULES, 170,
+        "Who splits the task, chooses tools and fills arguments: rules, or the model that WAYFARE_LLM_MODEL names.",
+    )  # fmt: skip
+    calls = _select(
+        row, state, linked, "calls", "Really calls", CALLS, READ, 180,
+        "Tools that do not say that they only read are called under “all tools” alone. Simulated outcomes are drawn from the "
+        "known figures, marked, and teach nothing.",
+    )  # fmt: skip
+    _start(state.key("rounds"), _rounds(linked.get("rounds", "")))
+    rounds = int(
+        row.number_input(
+            "Rounds", 1, MOST_ROUNDS, key=state.key("rounds"), width=110, help="Most actions for each sub-task."
+        )
+    )
+    _start(state.key("budget"), _budget(linked.get("budget", "")))
+    budget: float | None = row.number_input(
+        "Budget, USD", 0.0, None, key=state.key("budget"), step=0.01, format="%.3f", placeholder="none", width=130,
+        help="Nothing is called that costs more than what is left, or whose price is not known. A model is paid from it, too.",
+    )  # fmt: skip
+    _start(state.key("hand"), linked.get("hand") == "1")
+    by_hand = row.toggle(
+        "Step by step", key=state.key("hand"), help="Each action waits for you: do it, do another one, or end here."
+    )
+    texts = {
+        "q": question.strip(),
+        "catalog": "" if catalog == first_catalog() else catalog,
+        "planner": "" if planner == RULES else planner,
+        "calls": "" if calls == READ else calls,
+        "rounds": "" if rounds == ROUNDS else str(rounds),
+        "budget": "" if budget is None else f"{budget:g}",
+        "hand": "1" if by_hand else "",
+        "router": "" if router == DEFAULT_ROUTER else router,
+        **{name: str(value) for name, value in parameters.changed().items()},
+    }
+    live, may_write = calls != SIMULATE, calls == WRITE
+    task = AgentTask(question.strip(), catalog, router, parameters, planner, rounds, budget, live, may_write)
+    return Filled(task, by_hand), texts
+
+
+def _sidebar(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[str, Parameters]:
+    """The router whose candidates are offered, with its knobs. Tool Attention has its two phases."""
+    titles = {router.id: router.title for router in app.routing.routers()}
+    with st.sidebar:
+        router = _select(
+            st.container(), state, linked, "router", "Router", titles, DEFAULT_ROUTER, 240,
+            "Tool Attention shows one line for every tool in a stable prefix (phase 1) and the definitions of the active ones "
+            "(phase 2), and refuses calls of any other; what the steps before brought changes its state.",
+        )  # fmt: skip
+        defaults, prefix = app.routing.parameters(router), f"agent.knob.{router}"
+        problems = start_knobs(defaults, linked, prefix)
+        preset_choice(defaults, prefix)
+        knob_panel(defaults, prefix, ())
+    for problem in problems:
+        st.warning(f"The link was not taken whole: {escaped(problem)}", icon=":material/link_off:")
+    return router, read_knobs(defaults, prefix)
+
+
+def _select(
+    where: DeltaGenerator, state: UrlState, linked: Mapping[str, str], name: str, label: str,
+    options: Mapping[str, str], start: str, width: int, note: str | None = None,
+) -> str:  # fmt: skip
+    key = state.key(name)
+    if st.session_state.get(key) not in options:
+        wanted = linked.get(name, start)
+        st.session_state[key] = wanted if wanted in options else start if start in options else next(iter(options))
+    return where.selectbox(label, list(options), key=key, format_func=lambda one: options[one], width=width, help=note)
+
+
+def _start(key: str, value: object) -> None:
+    st.session_state.setdefault(key, value)
+
+
+def _rounds(text: str) -> int:
+    """The rounds of a link; the default where it says none that the field takes.
+
+    >>> _rounds("5"), _rounds(""), _rounds("999")
+    (5, 3, 3)
+    """
+    return int(text) if text.isdecimal() and 1 <= int(text) <= MOST_ROUNDS else ROUNDS
+
+
+def _budget(text: str) -> float | None:
+    """The budget of a link, None where it says none.
+
+    >>> _budget("0.05"), _budget(""), _budget("-1"), _budget("nan")
+    (0.05, None, None, None)
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if 0 <= value < float("inf") else None

@@ -1,0 +1,98 @@
+"""The Agent page: a task that runs to its end, one that is done by hand, what tools say shown as text, and links."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+from core.app import App
+from core.services.supervised_agent import SupervisedAgent
+from dashboard.pages.agent.view import EXAMPLES, RUN
+from tests.dashboard.harness import app_with, checked, markdown_of, open_page, press, text_of
+from tests.services.world import RAW
+
+WORDS = {"type": "object", "properties": {"words": {"type": "string"}}, "required": ["words"]}
+
+
+def tool(name: str, text: str, **fields: Any) -> dict[str, Any]:
+    return {"name": name, "description": text, "inputSchema": WORDS, "annotations": {"readOnlyHint": True}, **fields}
+
+
+RAW_SERVER = {
+    "servers": [
+        {"name": "raw", "description": "Echo words.", "connection": {"type": "stdio", "command": "${python}", "args": ["-S", RAW]},
+         "tools": [tool("echo", "Echo words back.", price_usd=0.001, success=0.9, latency_s=0.5)]},
+    ]
+}  # fmt: skip
+app = app_with({"raw": RAW_SERVER})
+TASK = "Echo words '**bold** <b>'"
+ASKED = {"q": TASK, "catalog": "raw", "router": "rag_mcp"}
+
+
+def finished(page: AppTest) -> AppTest:
+    """The page once its run is done, or waits for a person."""
+    run: SupervisedAgent = page.session_state[RUN]
+    deadline = time.monotonic() + 60
+    while not run.wait(1):
+        assert time.monotonic() < deadline
+    return checked(page.run())
+
+
+def test_without_a_run_there_are_examples(app: App) -> None:
+    page = open_page("agent")
+    labels = [button.label.replace("\\", "").replace("\u2060", "") for button in page.button]
+    assert set(EXAMPLES) <= set(labels)
+    assert page.button(key="agent:start").disabled
+
+
+def test_a_task_runs_and_every_step_is_shown(app: App) -> None:
+    page = finished(press(open_page("agent", **ASKED), "agent:start"))
+    shown = text_of(page)
+    assert "ROUTE" in shown
+    assert "EXECUTE" in shown
+    assert [json.loads(code.value) for code in page.code] == [{"words": "**bold** <b>"}]
+    assert "**bold** <b>" not in markdown_of(page)
+    assert {metric.label: metric.value for metric in page.metric}["Sub-tasks done"] == "1 of 1"
+    app.store.events.flush()
+    assert set(app.store.activity.decisions()["origin"]) == {"agent"}
+    (turn, stop) = page.dataframe[0].value.to_dict("records")
+    assert (turn["do"], stop["do"], turn["exposed"] > 0) == ("execute", "stop", True)
+    press(page, "agent:start")
+    assert len(app.store.activity.decisions()) >= 1
+
+
+def test_a_person_does_another_call_and_lets_it_go_on(app: App) -> None:
+    page = finished(press(open_page("agent", **ASKED, hand="1"), "agent:start"))
+    assert "rules would call **raw" in text_of(page)
+    arguments = next(area for area in page.text_area if area.label == "Arguments, JSON")
+    page = checked(arguments.set_value("[1]").run())
+    assert "Arguments are an object" in text_of(page)
+    do = next(button for button in page.button if button.label == "Do it")
+    assert do.disabled
+    arguments = next(area for area in page.text_area if area.label == "Arguments, JSON")
+    page = checked(arguments.set_value('{"words": "by hand"}').run())
+    page = finished(press(page, next(button.key for button in page.button if button.label == "Do it")))
+    assert "rules would stop here" in text_of(page)
+    run: SupervisedAgent = page.session_state[RUN]
+    page = press(page, "agent:go_on")
+    while not run.done:
+        run.wait(1)
+    page = checked(page.run())
+    assert [json.loads(code.value) for code in page.code] == [{"words": "by hand"}]
+
+
+def test_what_is_missing_is_said_and_can_be_done_step_by_step(app: App) -> None:
+    page = finished(press(open_page("agent", **{**ASKED, "q": "Echo words"}), "agent:start"))
+    shown = text_of(page)
+    assert "needs words" in shown
+    assert "not done" in shown
+    page = finished(press(page, "agent:again"))
+    assert "Your turn" in text_of(page)
+    run: SupervisedAgent = page.session_state[RUN]
+    page = press(page, "agent:end")
+    while not run.done:
+        run.wait(1)
+    assert "Ended by hand" in text_of(checked(page.run()))
