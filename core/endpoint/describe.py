@@ -9,7 +9,6 @@ import mcp_types
 
 from core.endpoint.base import AgentTool, Answer, Request, Services, answer, definition
 from core.endpoint.naming import LONGEST_NAME, find
-from core.governance.refusals import tool_not_allowed
 from core.shared.untrusted_text import visible
 from core.virtual.document import hint_names
 
@@ -27,8 +26,7 @@ def _described(services: Services, request: Request) -> list[dict[str, Any]]:
     catalog = app.catalogs.catalog(name)
     named = [find(catalog, tool)[1] for tool in dict.fromkeys(request.arguments["tools"])]
     for tool in named:
-        if reason := app.governance.refusal(request.client, name, tool):
-            raise tool_not_allowed(tool.id, reason)
+        app.governance.check(request.client, name, tool)
     wanted = [tool.id for tool in named]
     return [
         {

@@ -75,7 +75,7 @@ def _search(app: App, request: Request) -> dict[str, Any]:
     )
     catalog = app.catalogs.catalog(decision.catalog)
     tools = {row: catalog.tools[catalog.tool_row[decision.tools.ids[row]]] for row in decision.candidates}
-    allowed = [row for row, tool in tools.items() if not app.governance.refusal(request.client, catalog.name, tool)]
+    allowed = [row for row, tool in tools.items() if app.governance.allows(request.client, catalog.name, tool)]
     rows = allowed[: n or MOST_CANDIDATES]
     found = [_candidate(app, decision, row) for row in rows]
     kept = found if n is not None else _fitting(found, MOST_TOKENS - LEFT_OUT_TOKENS)
@@ -118,7 +118,9 @@ def _left_out(decision: Decision, found: int, kept: int, not_allowed: int) -> st
     dropped = ", ".join(f"{count} {words}" for count, words in sorted(counts, reverse=True))
     parts = [f"{kept} of {len(decision.tools.ids)} tools{f'; left out: {dropped}' if dropped else ''}."]
     if not_allowed:
-        parts.append(f"{not_allowed} candidates are not shown: this client may not use them.")
+        parts.append(
+            f"{not_allowed} candidates are not shown: this client may not use them, or their definition changed."
+        )
     if not found and decision.reason:
         parts.append(one_line(decision.reason, WHY_CHARS))
     if found > kept:

@@ -19,6 +19,7 @@ from core.domain.governance_events import PolicyChange, Spent
 from core.domain.outcome import OutcomeKind, ToolCall
 from core.governance import refusals
 from core.governance.approvals import binding
+from core.governance.base import NotAllowedError
 from core.governance.breaker import Breaker
 from core.governance.budgets import Amount, Ledger, Reservation, Usage, day_of
 from core.governance.policy import Policy, from_toml, to_toml
@@ -65,7 +66,7 @@ class Permit:
 
 
 class GovernanceService:
-    """Thread-safe: who reads `ledger` or `breakers` has `lock`. `clock` is monotonic seconds, `now` the time of day."""
+    """Thread-safe: who reads `ledger` or `breakers` has `lock`. `clock` is monotonic, `now` the time of day."""
 
     def __init__(
         self, store: Store, catalogs: CatalogService, *, now: Callable[[], datetime], clock: Callable[[], float]
@@ -134,9 +135,22 @@ class GovernanceService:
         if wait_s > 0:
             raise refusals.rate_limited(client, per_minute, wait_s, self._now())
 
-    def refusal(self, client: str, catalog: str, tool: Tool) -> str:
-        """Why a client may not use a tool at all; "" where it may."""
-        return self._policy.refusal(tool) or self.scope(client).refusal(catalog, tool)
+    def check(self, client: str, catalog: str, tool: Tool) -> bool:
+        """Whether a tool is known as it is now. Raises NotAllowedError for one that a client may neither see nor use."""
+        if reason := self._policy.refusal(tool) or self.scope(client).refusal(catalog, tool):
+            raise refusals.tool_not_allowed(tool.id, reason)
+        state = self.definitions.state(catalog, tool)
+        if self._policy.changed_definitions and state in {"changed", "denied"}:
+            raise refusals.definition_changed(tool.id, denied=state == "denied")
+        return state == "known"
+
+    def allows(self, client: str, catalog: str, tool: Tool) -> bool:
+        """Whether a client may see and use a tool."""
+        try:
+            self.check(client, catalog, tool)
+        except NotAllowedError:
+            return False
+        return True
 
     def limited(self, client: str) -> bool:
         """Whether there are tools that a client may not use."""
@@ -145,9 +159,7 @@ class GovernanceService:
     def before(self, wanted: Wanted) -> Permit:
         """Reserve what a call may use. Raises NotAllowedError with what is awaited and how to go on; nothing is reserved then."""
         call, tool, policy = wanted.call, wanted.tool, self._policy
-        if reason := self.refusal(wanted.client, call.catalog, tool):
-            raise refusals.tool_not_allowed(tool.id, reason)
-        known = self._known(call.catalog, tool, policy)
+        known = self.check(wanted.client, call.catalog, tool)
         priced = self._price(call.catalog, tool.id)
         usd = policy.unpriced_usd if priced is None else priced
         with self.lock:
@@ -204,13 +216,6 @@ class GovernanceService:
         row = (uuid.uuid4().hex, self._now(), here.day, client, "", "", "read_result", 0.0, 0, given, False, True)
         self._store.governance.settle_later(Spent(*row))
         return given
-
-    def _known(self, catalog: str, tool: Tool, policy: Policy) -> bool:
-        """Whether a tool was used or approved before, as it is now. Raises NotAllowedError where it changed since."""
-        state = self.definitions.state(catalog, tool)
-        if policy.changed_definitions and state in {"changed", "denied"}:
-            raise refusals.definition_changed(tool.id, denied=state == "denied")
-        return state == "known"
 
     def _price(self, catalog: str, tool: str) -> float | None:
         row = self._catalogs.catalog(catalog).tool_row[tool]
