@@ -109,10 +109,10 @@ class CatalogIndex:
         return np.minimum(found, np.float32(1))
 
     def best_tool(self, tool_similarity: Vectors) -> Vectors:
-        """(S,): the largest similarity among each server's tools; 0 for a server without tools."""
-        best = np.zeros(len(self.catalog.servers), dtype=np.float32)
+        """(..., T) -> (..., S): the largest similarity among each server's tools; 0 for a server without tools."""
+        best = np.zeros((*tool_similarity.shape[:-1], len(self.catalog.servers)), dtype=np.float32)
         if self._starts.size:
-            best[self._filled] = np.maximum.reduceat(tool_similarity, self._starts)
+            best[..., self._filled] = np.maximum.reduceat(tool_similarity, self._starts, axis=-1)
         return best
 
     def view_similarities(self, query: Vectors, row: int, text: str = "") -> dict[str, float]:

@@ -21,6 +21,7 @@ TOOL_WEIGHTS = ("w_names", "w_full", "w_description", "w_parameters", "w_lexical
 SERVER_WEIGHTS = ("w_server_profile", "w_server_summary", "w_server_best_tool", "w_server_lexical")
 CONTRAST = ("sim_midpoint", "sim_steepness")
 WEIGHTS = (*TOOL_WEIGHTS, *SERVER_WEIGHTS, "hint_weight", *CONTRAST)
+TINY = 1e-300  # stands for 0 where logarithms are taken
 VIEWS = ("names", "full", "description", "parameters")
 
 
@@ -72,17 +73,20 @@ class ViewSignals:
             given = points.get(name)
             return np.array([[getattr(p, name)]], dtype=np.float64) if given is None else given[:, None]
 
-        names, full, description, parameters, lexical = _shares([column(name) for name in TOOL_WEIGHTS])
-        dense = names * self.tools[0] + full * self.tools[1] + description * self.tools[2] + parameters * self.tools[3]
-        tools = np.minimum(np.maximum(dense, 0.0) + lexical * self.tool_words, 1.0)
+        *of_views, lexical = _shares([column(name) for name in TOOL_WEIGHTS])
+        tools = of_views[0] * self.tools[0]
+        for share, cosines in zip(of_views[1:], self.tools[1:], strict=True):
+            tools += share * cosines
+        np.maximum(tools, 0.0, out=tools)
+        tools += lexical * self.tool_words
+        np.minimum(tools, 1.0, out=tools)
         profile, summary, best, words = _shares([column(name) for name in SERVER_WEIGHTS])
-        share = column("hint_weight") if self.hinted else np.zeros((1, 1))
+        hint = column("hint_weight") if self.hinted else np.zeros((1, 1))
         (own, hinted), (own_words, hint_words) = self.servers, self.server_words
-        dense = profile * ((1 - share) * own[0] + share * hinted[0])
-        dense = dense + summary * ((1 - share) * own[1] + share * hinted[1])
-        servers = np.maximum(dense, 0.0) + words * ((1 - share) * own_words + share * hint_words)
-        of_best = np.stack([self.index.best_tool(row.astype(np.float32)) for row in tools])
-        servers = np.minimum(servers + best * of_best, 1.0)
+        dense = profile * ((1 - hint) * own[0] + hint * hinted[0])
+        dense = dense + summary * ((1 - hint) * own[1] + hint * hinted[1])
+        servers = np.maximum(dense, 0.0) + words * ((1 - hint) * own_words + hint * hint_words)
+        servers = np.minimum(servers + best * self.index.best_tool(tools.astype(np.float32)), 1.0)
         contrast = column("sim_midpoint"), column("sim_steepness")
         return Match(_calibrated(servers, *contrast), _calibrated(tools, *contrast))
 
@@ -93,8 +97,10 @@ def _shares(weights: list[Array]) -> list[Array]:
 
 
 def _calibrated(similarity: Array, midpoint: Array, steepness: Array) -> Array:
-    best = similarity.max(axis=1, keepdims=True, initial=0.0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        raised = np.exp(steepness * np.log(similarity))  # faster than a power
-        middle = (midpoint * np.maximum(best, LEAST_BEST)) ** steepness
-        return np.where(midpoint == 0, similarity, np.nan_to_num(raised / (raised + middle)))
+    best = np.maximum(similarity.max(axis=1, keepdims=True, initial=0.0), LEAST_BEST)
+    raised = np.maximum(similarity, TINY)
+    np.log(raised, out=raised)
+    with np.errstate(over="ignore"):  # 1 / (1 + inf) is the 0 that is meant
+        below = np.exp(steepness * (np.log(np.maximum(midpoint * best, TINY)) - raised))
+        below += 1
+    return np.where(midpoint == 0, similarity, np.reciprocal(below, out=below))
