@@ -21,8 +21,9 @@ from core.cli.options import common, print_json
 )
 @common
 def audit(file: Path | None, head: str, db: Path | None, as_json: bool) -> None:
-    """Verify the log: decisions, calls, labels, judgments, and changes of parameters, prices and calibrations, each write sealed with
-    the hash of the one before. Exits 1, naming the first write that is not what was sealed.
+    """Verify the log: decisions, calls, labels, judgments, approvals and denials, and changes of parameters, prices, calibrations,
+    clients and policies, each write sealed with the hash of the one before. Exits 1, naming the first write that is not what was
+    sealed.
 
     Note the newest hash where nobody who writes the store can: it says that the log ends where it ended.
 

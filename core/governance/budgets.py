@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Literal, NamedTuple
 
 EACH = "*"
@@ -119,6 +120,8 @@ class Ledger:
 
     def reserve(self, reservation: Reservation, at: datetime) -> None:
         """Keep a reservation until it is settled. Who reserves has looked whether it fits, under the same lock."""
+        if any(usage.day < reservation.usage.day for usage in islice(self._since, 1)):
+            self._forget_before(reservation.usage.day)
         self._open[reservation.id] = reservation
         self._since.setdefault(reservation.usage, at)
 
@@ -180,6 +183,12 @@ class Ledger:
             if budget.tokens is not None and budget.covers(usage.client, usage.server)
         ]
         return max(LEAST_TOKENS, min([wanted, *lefts]))
+
+    def _forget_before(self, day: str) -> None:
+        """Days that are over count for nothing any more."""
+        for kept in (self._settled, self._over, self._since):
+            for usage in [usage for usage in kept if usage.day < day]:
+                del kept[usage]
 
     @staticmethod
     def _counts(budget: Budget, usage: Usage, of: Usage) -> bool:

@@ -1,0 +1,66 @@
+"""`wayfare clients`, `wayfare policy`, `wayfare approvals`: made, listed, revoked, taken in, given out, decided."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.app import Settings, open_app
+from core.domain.outcome import ToolCall
+from core.governance.base import NotAllowedError
+from core.services.governance import Wanted
+
+
+def test_a_token_is_printed_once_and_a_client_is_revoked(wayfare):
+    assert "none is needed" in wayfare("clients").out
+    made = wayfare("clients", "add", "ann", "--server", "files*", "--read-only", "--per-minute", 30, "--json").json()
+    assert made["token"].startswith("wf_")
+    (listed,) = wayfare("clients", "--json").json()["clients"]
+    assert (listed["client"], listed["servers"], listed["read_only"], listed["per_minute"]) == (
+        "ann",
+        ["files*"],
+        True,
+        30,
+    )
+    assert "servers files*, only reads, 30 requests a minute" in wayfare("clients").out
+    twice = wayfare("clients", "add", "ann")
+    assert (twice.code, twice.out) == (2, "")
+    assert "already" in twice.err
+    assert wayfare("clients", "revoke", "ann").code == 0
+    assert "revoked" in wayfare("clients").out
+    assert wayfare("clients", "revoke", "ann").code == 2
+    assert "2 records in 2 writes" in wayfare("audit").out
+
+
+def test_a_policy_goes_out_and_in_and_a_wrong_one_changes_nothing(wayfare, tmp_path: Path):
+    file = tmp_path / "policy.toml"
+    assert wayfare("policy", "export", file).code == 0
+    file.write_text(file.read_text().replace("writes = false", "writes = true"))
+    taken = wayfare("policy", "import", file, "--json").json()
+    shown = wayfare("policy", "--json").json()
+    assert shown["digest"] == taken["digest"]
+    assert "writes = true" in shown["toml"]
+    for text, words in (("writes = true", "has no 'writes'"), ("\xff", "not text")):
+        file.write_bytes(text.encode("latin-1"))
+        wrong = wayfare("policy", "import", file)
+        assert (wrong.code, words in wrong.err) == (2, True)
+    assert wayfare("policy", "--json").json() == shown
+
+
+@pytest.mark.parametrize("action", ["approve", "deny"])
+def test_a_call_that_waits_is_decided(wayfare, tmp_path: Path, db: Path, raw_catalog, action: str):
+    assert "Nothing waits" in wayfare("approvals").out
+    assert wayfare("import", raw_catalog, "--name", "own").code == 0
+    file = tmp_path / "policy.toml"
+    file.write_text("[approvals]\nwrites = true")
+    wayfare("policy", "import", file)
+    with open_app(Settings.from_environment(db=db)) as app:
+        tool = app.catalogs.catalog("own").tools[0]
+        with pytest.raises(NotAllowedError):
+            app.governance.before(Wanted("crab", ToolCall(tool.server, tool.name, {}, catalog="own"), tool, 100))
+    (waiting,) = wayfare("approvals", "--json").json()["calls"]
+    assert (waiting["client"], waiting["reasons"]) == ("crab", "it may write")
+    assert wayfare("approvals", action, waiting["number"]).code == 0
+    assert "Nothing waits" in wayfare("approvals").out
+    assert wayfare("approvals", action, waiting["number"]).code == 2
