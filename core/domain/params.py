@@ -20,23 +20,30 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Self, cast
+from typing import Any, Literal, Self, cast
 
 from core.shared.errors import ParameterError
 
 Value = float | int | bool | str | None
+Scale = Literal["linear", "cube root"]
 NOTHING = "none"
 TEXT_LIMIT = 10_000
+CUBE_ROOT: Scale = "cube root"
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The values of a number, both ends inclusive, the step of its slider, and its unit."""
+    """The values of a number, both ends inclusive, the step of its slider, and its unit.
+
+    `scale` is that of its track: under `cube root` a value stands at ((value - low) / (high - low))^(1/3) of it, so that low
+    values have room.
+    """
 
     low: float
     high: float
     step: float = 1
     unit: str = ""
+    scale: Scale = "linear"
 
 
 SHARE = Range(0.0, 1.0, 0.05)
@@ -64,6 +71,7 @@ class Knob:
     optional: bool = False
     label: str = ""
     advanced: bool = False
+    scale: Scale = "linear"
 
     @property
     def free_text(self) -> bool:
@@ -143,10 +151,10 @@ def knob(
 
     `kind` is needed only where the default is None (an optional number).
     """
-    low, high, step, unit = (None, None, None, "") if within is None else dataclasses.astuple(within)
+    low, high, step, unit, scale = (None, None, None, "", "linear") if within is None else dataclasses.astuple(within)
     info = Knob(
         "", kind or type(default), default, symbol, unit, low, high, step, group, help, choices, default is None,
-        label, advanced,
+        label, advanced, scale,
     )  # fmt: skip
     return field(default=default, metadata={"knob": info})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.domain.params import Range, knob
+from core.domain.params import CUBE_ROOT, Range, knob
 from core.routers.exploration import ExplorationParameters
 from core.routers.parameters import (
     ABLATION,
@@ -25,25 +25,25 @@ class EhrrParameters(RefusingParameters, ExplorationParameters, LearningParamete
     """EHRR's knobs, the switches of its ablation study, and exploration. Table V is the preset `paper`."""
 
     similarity: str = similarity_knob(FIT)
-    k: int = knob(5, Range(1, 100), group=SIMILARITY, symbol="k", label="Servers on the short-list",
+    k: int = knob(5, Range(1, 100, scale=CUBE_ROOT), group=SIMILARITY, symbol="k", label="Servers on the short-list",
         help="Servers on the short-list, top-k by (3).")  # fmt: skip
-    alpha_s: float = knob(0.01, Range(0.0, 2.0, 0.01, "1/s"), group=TIME, symbol="αs", label="Server time matters",
+    alpha_s: float = knob(0.01, Range(0.0, 2.0, 0.01, "1/s", CUBE_ROOT), group=TIME, symbol="αs", label="Server time matters",
         help="Similarity given up per second of a server's expected time to success, EHRR (3).")  # fmt: skip
-    alpha_t: float = knob(0.02, Range(0.0, 2.0, 0.01, "1/s"), group=TIME, symbol="αt", label="Time matters",
+    alpha_t: float = knob(0.02, Range(0.0, 2.0, 0.01, "1/s", CUBE_ROOT), group=TIME, symbol="αt", label="Time matters",
         help="Similarity given up per second of a tool's expected cost, EHRR (7).")  # fmt: skip
-    l_route_s: float = knob(0.0, Range(0.0, 5.0, 0.01, "s"), group=TIME, symbol="Lroute", label="Routing overhead", advanced=True,
+    l_route_s: float = knob(0.0, Range(0.0, 5.0, 0.01, "s", CUBE_ROOT), group=TIME, symbol="Lroute", label="Routing overhead", advanced=True,
         help="Routing overhead before every call; G = Lroute + Lconn.")  # fmt: skip
-    eps: float = knob(1e-3, Range(1e-3, 0.5, 1e-3), group=TIME, symbol="ε", label="Least success", advanced=True,
+    eps: float = knob(1e-3, Range(1e-3, 0.5, 1e-3, scale=CUBE_ROOT), group=TIME, symbol="ε", label="Least success", advanced=True,
         help="Floor of every success probability in (2), (6).")  # fmt: skip
-    p_bs: float = knob(0.1, Range(0.0, 1.0, 0.0005, "$"), group=AUCTION, symbol="p_bs", label="Base price",
+    p_bs: float = knob(0.1, Range(0.0, 1.0, 0.0005, "$", CUBE_ROOT), group=AUCTION, symbol="p_bs", label="Base price",
         help="Base price: offered per unit of similarity, EHRR (4).")  # fmt: skip
-    p_ofs: float = knob(0.0225, Range(0.0, 0.2, 0.0005, "$"), group=AUCTION, symbol="p_ofs", label="Offset price",
+    p_ofs: float = knob(0.0225, Range(0.0, 0.2, 0.0005, "$", CUBE_ROOT), group=AUCTION, symbol="p_ofs", label="Offset price",
         help="Offset price: offered per unit of ln(1 + C / L0), EHRR (4).")  # fmt: skip
-    l0_s: float = knob(1.0, Range(0.1, 60.0, 0.1, "s"), group=AUCTION, symbol="L0", label="Reference time", advanced=True,
+    l0_s: float = knob(1.0, Range(0.1, 60.0, 0.1, "s", CUBE_ROOT), group=AUCTION, symbol="L0", label="Reference time", advanced=True,
         help="Reference time of the posted price, EHRR (4).")  # fmt: skip
-    kappa: float = knob(100.0, Range(0.0, 1000.0, 0.5, "s/$"), group=BUDGET, symbol="κ", label="Money matters",
+    kappa: float = knob(100.0, Range(0.0, 1000.0, 0.5, "s/$", CUBE_ROOT), group=BUDGET, symbol="κ", label="Money matters",
         help="Seconds that one dollar is worth, EHRR (6).")  # fmt: skip
-    budget_usd: float | None = knob(None, Range(0.0, 1.0, 0.001, "$"), group=BUDGET, symbol="B", label="Price limit", kind=float,
+    budget_usd: float | None = knob(None, Range(0.0, 1.0, 0.001, "$", CUBE_ROOT), group=BUDGET, symbol="B", label="Price limit", kind=float,
         help="Cap of every posted price, Proposition 3; off where empty.")  # fmt: skip
     billing: str = knob("per_call", group=BUDGET, label="What a retry costs", advanced=True, choices=("per_call", "per_attempt"),
         help="per_call: the price counts once. per_attempt: it counts for each expected attempt (variant of (6)).")  # fmt: skip

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.decision import Stage
-from core.domain.params import Range, knob
+from core.domain.params import CUBE_ROOT, Range, knob
 from core.domain.trace import DROPS, KEPT, Array, Drop
 from core.domain.tries import PlannedTry, TryPlan
 from core.economics.order_of_tries import POOL, Order, Tries, best_order, worth_of_next
@@ -35,15 +35,15 @@ NOT_WORTH = DROPS.index(Drop.NOT_WORTH)
 class ExpectedValueParameters(RefusingParameters, LearningParameters, CandidateParameters):
     """What a solved sub-task and a wrong call are worth, and how many tries are allowed."""
 
-    n: int = knob(3, Range(1, 50), group=SIMILARITY, symbol="n", label="Most tries",
+    n: int = knob(3, Range(1, 50, scale=CUBE_ROOT), group=SIMILARITY, symbol="n", label="Most tries",
         help="Tries at most; beyond 6, the rest in order of value.")  # fmt: skip
-    worth_usd: float = knob(0.10, Range(0.0, 10.0, 0.01, "$"), group=VALUE, symbol="V", label="Worth of a solution",
+    worth_usd: float = knob(0.10, Range(0.0, 10.0, 0.01, "$", CUBE_ROOT), group=VALUE, symbol="V", label="Worth of a solution",
         help="What a solved sub-task is worth.")  # fmt: skip
-    wrong_usd: float = knob(0.002, Range(0.0, 1.0, 0.001, "$"), group=VALUE, symbol="w", label="Cost of a failed try",
+    wrong_usd: float = knob(0.002, Range(0.0, 1.0, 0.001, "$", CUBE_ROOT), group=VALUE, symbol="w", label="Cost of a failed try",
         help="What a call costs on top where it does not solve the sub-task.")  # fmt: skip
-    unsafe_usd: float = knob(0.002, Range(0.0, 1.0, 0.001, "$"), group=VALUE, symbol="w write", label="Cost of a wrong write",
+    unsafe_usd: float = knob(0.002, Range(0.0, 1.0, 0.001, "$", CUBE_ROOT), group=VALUE, symbol="w write", label="Cost of a wrong write",
         help="What a wrong call costs beyond that where the tool does not say that it only reads.")  # fmt: skip
-    kappa: float = knob(1000.0, Range(1.0, 100_000.0, 10.0, "s/$"), group=VALUE, symbol="κ", label="Money matters",
+    kappa: float = knob(1000.0, Range(1.0, 100_000.0, 10.0, "s/$", CUBE_ROOT), group=VALUE, symbol="κ", label="Money matters",
         help="Seconds that one dollar is worth: 1000 is 3.60 dollars an hour.")  # fmt: skip
 
 

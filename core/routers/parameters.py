@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.domain.params import SHARE, Parameters, Range, knob
+from core.domain.params import CUBE_ROOT, SHARE, Parameters, Range, knob
 from core.stats.ema import Rates
 from core.stats.projection import Priors
 
@@ -12,7 +12,7 @@ SIMILARITY, VIEWS = "similarity", "views of the texts"
 TIME, LEARNING = "reliability and time", "learning and priors"
 AUCTION, BUDGET, ABLATION = "auction", "budget", "ablations"
 PLANNING = "planner"
-PRIOR_TIME = Range(0.0, 60.0, 0.1, "s")
+PRIOR_TIME = Range(0.0, 60.0, 0.1, "s", CUBE_ROOT)
 FIT, VIEW_WEIGHTS = "fit", "views"  # what Sim is: the probability of fit, or the weighted views of the texts
 
 
@@ -42,7 +42,7 @@ def _prior_knob(default: float, within: Range, symbol: str, what: str, *, label:
 class CandidateParameters(Parameters):
     """How many tools are handed on."""
 
-    n: int = knob(3, Range(1, 50), group=SIMILARITY, symbol="n", label="Candidates",
+    n: int = knob(3, Range(1, 50, scale=CUBE_ROOT), group=SIMILARITY, symbol="n", label="Candidates",
         help="Candidates returned, EHRR (9).")  # fmt: skip
 
 
@@ -109,7 +109,7 @@ class LearningParameters(Parameters):
     prior_pfail: float = _prior_knob(0.02, Range(0.0, 0.99, 0.01), "pfail₀", "Post-accept failure", label="Assumed late failures")  # fmt: skip
     prior_call_s: float = _prior_knob(1.0, PRIOR_TIME, "Lcall₀", "Call time", label="Assumed call time")
     prior_conn_s: float = _prior_knob(0.3, PRIOR_TIME, "Lconn₀", "Connection time", label="Assumed connection time")
-    half_life_s: float = knob(0.0, Range(0.0, 86_400.0, 60.0, "s"), group=LEARNING, symbol="t½", label="Half-life of experience", advanced=True,
+    half_life_s: float = knob(0.0, Range(0.0, 86_400.0, 60.0, "s", CUBE_ROOT), group=LEARNING, symbol="t½", label="Half-life of experience", advanced=True,
         help="Time without a call after which a figure is half-way back to its declared or prior value; 0, the paper: never.")  # fmt: skip
 
     def rates(self) -> Rates:

@@ -1,5 +1,7 @@
 // One knob: its row of the panel, and how it is read, shown and turned.
 
+const NEEDLE_PX = 10; // --needle of knobs.css
+
 function control(spec, panel) {
   const id = `wayfare-knob-${panel.data.prefix}-${spec.name}`.replace(/[^\w-]/g, "-");
   const dot = element("span", { className: "wayfare-dot", textContent: "●", hidden: true });
@@ -25,12 +27,14 @@ function control(spec, panel) {
   };
 }
 
-// A slider with a field for typing; the value is always a multiple of the step, unless a link brought another.
+// A slider with a field for typing; what the hand and the keys set is a multiple of the step. The browser's own slider has the
+// value, for keys and for those who hear it; where the needle stands, and what the pointer means, is the scale of the track.
 function slider(spec, panel, id, head, row) {
   const range = element("input", { type: "range", id, min: spec.low, max: spec.high, step: "any" });
   range.setAttribute("aria-label", spec.title);
   const field = numberField(spec, `${spec.title}: type a value`);
-  const track = element("div", { className: "wayfare-track" }, element("div", { className: "wayfare-strip" }), range);
+  const track = trackOf(range);
+  const strip = track.querySelector(".wayfare-strip");
   head.append(field, element("span", { className: "wayfare-unit", textContent: spec.unit }));
   row.append(track);
   const say = (value, winner = "") =>
@@ -48,8 +52,24 @@ function slider(spec, panel, id, head, row) {
     if (moved) panel.turn(spec.name, next);
   };
   const shown = () => panel.values()[spec.name];
-  range.addEventListener("pointerdown", () => panel.hold(true));
-  for (const end of ["pointerup", "pointercancel", "change"]) range.addEventListener(end, () => panel.held && panel.hold(false));
+  let grip = 0; // px from the middle of the needle to where it is held
+  const pull = ({ clientX }) => {
+    const { left, width } = strip.getBoundingClientRect();
+    turn(valueAt(spec, (clientX - grip - left) / width));
+  };
+  track.addEventListener("pointerdown", (event) => {
+    if (event.button) return;
+    event.preventDefault(); // the focus goes to the slider
+    range.focus({ preventScroll: true });
+    track.setPointerCapture(event.pointerId);
+    const { left, width } = strip.getBoundingClientRect();
+    grip = event.clientX - left - width * shareOf(spec, shown());
+    if (Math.abs(grip) > NEEDLE_PX / 2) grip = 0;
+    panel.hold(true);
+    pull(event);
+  });
+  track.addEventListener("pointermove", (event) => track.hasPointerCapture(event.pointerId) && pull(event));
+  for (const end of ["pointerup", "pointercancel"]) track.addEventListener(end, () => panel.held && panel.hold(false));
   range.addEventListener("input", () => turn(range.valueAsNumber));
   range.addEventListener("keydown", (event) => {
     const next = keyed(event, spec, Number(shown()));
@@ -64,14 +84,18 @@ function slider(spec, panel, id, head, row) {
   return { show, readOut: (winner) => say(shown(), winner) };
 }
 
+function trackOf(...under) {
+  const strip = element("div", { className: "wayfare-strip" });
+  return element("div", { className: "wayfare-track" }, ...under, strip, element("b", { className: "wayfare-needle" }));
+}
+
 function keyed({ key }, { low, high, step }, value) {
   const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10 }[key];
   return by ? value + by * step : { Home: low, End: high }[key];
 }
 
 function snapped({ low, high, step, digits }, value) {
-  const on = low + Math.round((value - low) / step) * step;
-  return Number(Math.min(high, Math.max(low, on)).toFixed(digits));
+  return Number(Math.min(high, Math.max(low, Math.round(value / step) * step)).toFixed(digits));
 }
 
 function numberField(spec, label) {
@@ -106,7 +130,7 @@ function typed(field, spec, panel, show) {
 function limit(spec, panel, id, head, row) {
   const field = Object.assign(numberField(spec, spec.title), { id, placeholder: "off" });
   head.append(field, element("span", { className: "wayfare-unit", textContent: spec.unit }));
-  row.append(element("div", { className: "wayfare-track" }, element("div", { className: "wayfare-strip" })));
+  row.append(trackOf());
   const show = (value) => {
     if (document.activeElement !== field || (value ?? "") !== (field.value === "" ? "" : Number(field.value))) {
       field.value = value === null ? "" : value.toFixed(spec.digits);

@@ -2,6 +2,17 @@
 // drawn; until then, those of the values before are faint. Colours and words are the console's.
 
 const LATER_MS = 500; // whoever turns on at once does not wait for them
+const POWERS = { linear: 1, "cube root": 3 };
+
+// Where on its track a value stands, 0 to 1.
+function shareOf({ low, high, scale }, value) {
+  return Math.min(1, Math.max(0, (value - low) / (high - low))) ** (1 / POWERS[scale]);
+}
+
+// And which value stands there.
+function valueAt({ low, high, scale }, share) {
+  return low + (high - low) * Math.min(1, Math.max(0, share)) ** POWERS[scale];
+}
 
 const strips = {
   known: new WeakMap(), // by row of a knob: what its strip says
@@ -33,10 +44,10 @@ const strips = {
     strips.known.set(row, strip);
     if (!strip) {
       track.style.background = "";
-      track.querySelectorAll("i").forEach((tick) => tick.remove());
+      track.replaceChildren();
       return;
     }
-    const share = (value) => (100 * (value - spec.low)) / (spec.high - spec.low);
+    const share = (value) => 100 * shareOf(spec, value);
     const stops = strip.bands.map(([from, to, colour]) => `${colour || "var(--wayfare-nobody)"} ${share(from)}% ${share(to)}%`);
     track.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
     const winners = new Set(strip.bands.map(([from]) => from));
@@ -45,31 +56,28 @@ const strips = {
       tick.style.left = `${share(at)}%`;
       return tick;
     });
-    track.replaceChildren(...ticks, ...track.querySelectorAll("b"));
+    track.replaceChildren(...ticks);
     range?.setAttribute("aria-description", strip.about);
   },
 
-  // The needle of a knob without a slider; a slider's thumb is its own.
+  // The needle; a knob that is off has none.
   point(row, spec, value) {
-    if (spec.kind !== "optional") return;
-    const track = row.querySelector(".wayfare-strip");
-    const needle = track.querySelector("b") ?? track.appendChild(element("b", { className: "wayfare-needle" }));
+    const needle = row.querySelector(".wayfare-needle");
     needle.hidden = value === null;
-    needle.style.left = `${(100 * (value - spec.low)) / (spec.high - spec.low)}%`;
+    needle.style.setProperty("--share", shareOf(spec, value));
   },
 
   // Where the mouse is on a track: who would win there, by how much, and what decides it.
   hover(row, spec) {
     const track = row.querySelector(".wayfare-track");
-    track.addEventListener("mousemove", (event) => {
+    track.addEventListener("pointermove", (event) => {
       const strip = strips.known.get(row);
       if (!strip) return;
       const box = track.querySelector(".wayfare-strip").getBoundingClientRect();
-      const share = Math.min(1, Math.max(0, (event.clientX - box.left) / box.width));
-      const value = spec.low + share * (spec.high - spec.low);
+      const value = valueAt(spec, (event.clientX - box.left) / box.width);
       const segment = strip.segments.findLast(([from]) => from <= value) ?? strip.segments[0];
       showTip(tip, segment[2], track.getBoundingClientRect(), track);
     });
-    track.addEventListener("mouseleave", () => (tip.hidden = true));
+    track.addEventListener("pointerleave", () => (tip.hidden = true));
   },
 };

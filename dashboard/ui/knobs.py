@@ -193,7 +193,7 @@ def _spec(info: Knob) -> dict[str, Any]:
         return {**spec, "choices": info.choices}
     if info.kind in (bool, str):
         return {**spec, "longest": TEXT_LIMIT}
-    numbers = {"low": info.low, "high": info.high, "step": info.step, "whole": info.kind is int}
+    numbers = {"low": info.low, "high": info.high, "step": info.step, "scale": info.scale, "whole": info.kind is int}
     return {**spec, **numbers, "digits": _digits(info)}
 
 

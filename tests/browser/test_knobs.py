@@ -48,12 +48,13 @@ def strip_loaded(route: Route) -> Locator:
 
 
 def x_of(strip: Locator, value: float) -> tuple[float, float]:
-    """Where on the page a value of αt stands."""
+    """Where on the page a value of αt stands; low values have more room."""
     box = strip.bounding_box()
     assert box is not None
     assert TIMES.low is not None
     assert TIMES.high is not None
-    return box["x"] + box["width"] * (value - TIMES.low) / (TIMES.high - TIMES.low), box["y"] + box["height"] / 2
+    share = ((value - TIMES.low) / (TIMES.high - TIMES.low)) ** (1 / 3)
+    return box["x"] + box["width"] * share, box["y"] + box["height"] / 2
 
 
 def stored(visit: Visit) -> list[str]:
@@ -71,7 +72,7 @@ def test_dragged_over_a_breakpoint_the_winner_and_all_that_names_it_change_there
     before, _ = route.headline()
     strip = strip_loaded(route)
     share = strip.locator(".wayfare-break").first.evaluate("tick => parseFloat(tick.style.left) / 100")
-    at = TIMES.low + share * (TIMES.high - TIMES.low)
+    at = TIMES.low + share**3 * (TIMES.high - TIMES.low)
     visit.page.evaluate(WATCH)
     visit.page.mouse.move(*x_of(strip, 0.02))
     visit.page.mouse.down()

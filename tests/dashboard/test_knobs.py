@@ -74,7 +74,12 @@ def test_every_knob_shows_its_kind_range_default_and_help(router) -> None:
             assert spec["kind"] == ("switch" if info.kind is bool else "text")
         else:
             assert spec["kind"] == ("optional" if info.optional else "slider")
-            assert (spec["low"], spec["high"], spec["step"]) == (info.low, info.high, info.step)
+            assert (spec["low"], spec["high"], spec["step"], spec["scale"]) == (
+                info.low,
+                info.high,
+                info.step,
+                info.scale,
+            )
             assert round(info.step, spec["digits"]) == info.step
 
 
