@@ -25,6 +25,12 @@ from core.shared.settings import Settings
     show_default=True,
     help="Where a tool that only reads does not answer, call the next candidates of its search.",
 )
+@click.option(
+    "--mirror",
+    multiple=True,
+    metavar="SERVER",
+    help="List the tools of this server (* and ? match) under their names, in place of a search; may be repeated.",
+)
 @set_option
 @preset_option
 @catalog_option
@@ -33,6 +39,7 @@ def mcp(
     router: str,
     timeout: float,
     fallback: bool,
+    mirror: tuple[str, ...],
     settings: tuple[str, ...],
     preset: str,
     catalog: str,
@@ -47,5 +54,5 @@ def mcp(
     from core.endpoint.options import EndpointOptions
     from core.endpoint.stdio import serve_stdio
 
-    options = EndpointOptions(catalog, router, preset, settings_of(settings), timeout, fallback)
+    options = EndpointOptions(catalog, router, preset, settings_of(settings), timeout, fallback, mirror)
     serve_stdio(Settings.from_environment(db=db, catalog=catalog), options)

@@ -38,7 +38,7 @@ async def no_progress(progress: float, total: float | None = None, message: str 
 @dataclass(frozen=True)
 class Request:
     """One tools/call: what is asked, by whom, and with which options. `client` is the name that the client gives itself, or
-    where its token was `known` the name that the token was made for."""
+    where its token was `known` the name that the token was made for. `mirrored` calls want the result of the tool as it is."""
 
     tool: str
     arguments: Mapping[str, Any]
@@ -46,6 +46,7 @@ class Request:
     client: str = ""
     known: bool = False
     progress: ProgressFnT = no_progress
+    mirrored: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,16 @@ import time
 from dataclasses import replace
 from typing import Any, cast
 
+import anyio.to_thread
+import mcp_types
+from mcp import MCPError
+from mcp_types import INVALID_PARAMS
+
 from core.endpoint.base import Answer, Refusal, Request, Services
-from core.endpoint.tools import TOOLS
+from core.endpoint.mirror import call_mirrored, mirrored
+from core.endpoint.options import EndpointOptions
+from core.endpoint.read_result import READ_RESULT
+from core.endpoint.tools import DEFINITIONS, TOOLS
 from core.governance.base import NotAllowedError
 from core.shared.errors import WayfareError
 from core.shared.json_schema import argument_problems
@@ -35,6 +43,15 @@ class Endpoint:
         self._services.app.telemetry.answered(tool, time.perf_counter() - began, error)
         return answer
 
+    async def listed(self, options: EndpointOptions, client: str) -> list[mcp_types.Tool]:
+        """The tools that a client sees. Raises MCPError where the options name what there is not."""
+        if not options.mirror:
+            return DEFINITIONS
+        try:
+            return await anyio.to_thread.run_sync(mirrored, self._services, options, client)
+        except (Refusal, WayfareError) as error:
+            raise MCPError(INVALID_PARAMS, visible(str(error))) from error
+
     async def _answer(self, request: Request) -> Answer:
         try:
             return await self._run(request)
@@ -54,6 +71,12 @@ class Endpoint:
     async def _run(self, request: Request) -> Answer:
         self._services.app.governance.enter(request.client, request.options.catalog, known=request.known)
         tool = _TOOLS.get(request.tool)
+        if request.options.mirror and request.tool != READ_RESULT.definition.name:
+            if fault := _not_text(dict(request.arguments)):
+                raise Refusal(
+                    "invalid_arguments", f"{one_line(request.tool, 100)}: {fault}.", "Send valid JSON in UTF-8."
+                )
+            return await call_mirrored(self._services, request)
         if tool is None:
             raise Refusal(
                 "unknown_tool",

@@ -73,13 +73,15 @@ async def _answered(services: Services, request: Request, *, read_only: bool) ->
     begun, outcome = await _outcome(services, request, read_only)
     if outcome.kind is not OutcomeKind.OK:
         raise _failed(services, outcome, begun)
-    if begun.tool.hints.read_only is True and is_empty(outcome):
+    if begun.tool.hints.read_only is True and is_empty(outcome) and not request.mirrored:
         raise Refusal(
             "empty_result",
             f"{begun.tool.id} ended well and found nothing.",
             f"Ask for something wider or spelled otherwise{_others(begun)}.",
         )
-    return await anyio.to_thread.run_sync(passed_on, services, outcome, begun.permit.tokens)
+    return await anyio.to_thread.run_sync(
+        partial(passed_on, as_it_is=request.mirrored), services, outcome, begun.permit.tokens
+    )
 
 
 def _begin(services: Services, request: Request, read_only: bool, listener: Listener, begun: list[_Begun]) -> None:

@@ -175,7 +175,8 @@ class EndpointApp:
 
         app = self._app()
         self._governance = app.governance
-        return StreamableHTTPSessionManager(mcp_server(Endpoint(Services(app)).call, options_of, client_of))
+        endpoint = Endpoint(Services(app))
+        return StreamableHTTPSessionManager(mcp_server(endpoint.call, options_of, client_of, listing=endpoint.listed))
 
 
 def _own_url(scope: Scope) -> str:

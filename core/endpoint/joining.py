@@ -23,7 +23,6 @@ from core.endpoint.endpoint import Endpoint
 from core.endpoint.fallback import MOST_TRIES
 from core.endpoint.http_app import PATH
 from core.endpoint.options import EndpointOptions
-from core.endpoint.server import Call
 from core.endpoint.tools import DEFINITIONS
 from core.shared.errors import StoreBusyError
 from core.shared.settings import Settings
@@ -66,6 +65,11 @@ class OwnApp:
             ).answer()
         return await self._endpoint.call(request)
 
+    async def listed(self, options: EndpointOptions, client: str) -> list[mcp_types.Tool]:
+        """The tools that the client of this process sees."""
+        known = self._governance.clients.of_token(self._token) if self._token else None
+        return await self._endpoint.listed(options, client if known is None else known.name)
+
     def close(self) -> None:
         """End calls and sessions, commit what is queued, release the store."""
         self._stack.close()
@@ -97,6 +101,15 @@ class JoinedOwner:
             )
         except Exception as error:
             self._clients.pop(request.client, None)
+            raise OwnerLostError(str(error)) from error
+
+    async def listed(self, _: EndpointOptions, client: str) -> list[mcp_types.Tool]:
+        """What the owner lists. Raises OwnerLostError."""
+        try:
+            known = self._clients.get(client) or await self._tasks.start(self._keep, client)
+            return (await known.list_tools()).tools
+        except Exception as error:
+            self._clients.pop(client, None)
             raise OwnerLostError(str(error)) from error
 
     async def _keep(self, name: str, *, task_status: TaskStatus[Client]) -> None:
@@ -132,7 +145,7 @@ class StdioBackend:
         """The answer; a request that may be repeated is, once, where the owner has left meanwhile."""
         for attempt in range(2):
             try:
-                return await (await self._answering(tasks))(request)
+                return await (await self._answering(tasks)).call(request)
             except OwnerLostError:
                 async with self._lock:
                     self._joined, self._url = None, ""
@@ -146,20 +159,34 @@ class StdioBackend:
             "Whether the tool did its work is not known: call it again only if it just reads.",
         ).answer()
 
+    async def listed(self, tasks: TaskGroup, options: EndpointOptions, client: str) -> list[mcp_types.Tool]:
+        """The tools that the client sees; those of Wayfare itself without asking anybody."""
+        if not options.mirror:
+            return DEFINITIONS
+        for attempt in range(2):
+            try:
+                return await (await self._answering(tasks)).listed(options, client)
+            except OwnerLostError:
+                async with self._lock:
+                    self._joined, self._url = None, ""
+                if attempt:
+                    raise
+        return []
+
     def close(self) -> None:
         """Release what is owned."""
         if self._own is not None:
             self._own.close()
 
-    async def _answering(self, tasks: TaskGroup) -> Call:
+    async def _answering(self, tasks: TaskGroup) -> OwnApp | JoinedOwner:
         async with self._lock:
             if self._own is None and not self._url:
                 self._url = await anyio.to_thread.run_sync(self._resolved)
             if self._own is not None:
-                return self._own.call
+                return self._own
             if self._joined is None:
                 self._joined = JoinedOwner(self._url, self._options, tasks, token_of(self._settings))
-            return self._joined.call
+            return self._joined
 
     def _resolved(self) -> str:
         """Open the store, or give the address of who has it. Raises WayfareError."""

@@ -20,7 +20,8 @@ SHORTEST_S, LONGEST_S = 0.1, 3600.0
 @dataclass(frozen=True)
 class EndpointOptions:
     """The defaults are those of the console. `timeout_s` bounds one call of a tool. With `fallback` the
-    next candidates of a search are called where a tool that only reads does not answer.
+    next candidates of a search are called where a tool that only reads does not answer. `mirror` are names of servers, with * and ?,
+    whose tools are listed in place of Wayfare's own.
 
     >>> options = EndpointOptions.of_pairs([("router", "expected_value"), ("set", "n=5"), ("fallback", "on")], catalog="mine")
     >>> options.catalog, options.router, options.settings, options.timeout_s, options.fallback
@@ -33,16 +34,18 @@ class EndpointOptions:
     settings: Mapping[str, str] = field(default_factory=dict[str, str])
     timeout_s: float = 60.0
     fallback: bool = False
+    mirror: tuple[str, ...] = ()
 
     @classmethod
     def of_pairs(cls, pairs: Iterable[tuple[str, str]], *, catalog: str = FIRST_CATALOG) -> Self:
-        """Options as the address `/mcp?catalog=...&router=...&preset=...&timeout=S&fallback=on&set=K=V` gives them.
+        """Options as the address `/mcp?catalog=...&router=...&preset=...&timeout=S&fallback=on&mirror=SERVER&set=K=V` gives them.
 
         Raises ParameterError for a name that is none of these, and a time that is none.
         """
         chosen: dict[str, str] = {"catalog": catalog}
         timeout_s, fallback = cls.timeout_s, cls.fallback
         settings: dict[str, str] = {}
+        mirror: list[str] = []
         for name, value in pairs:
             if name == "set" and "=" in value:
                 key, _, text = value.partition("=")
@@ -51,13 +54,15 @@ class EndpointOptions:
                 timeout_s = _seconds(value)
             elif name == "fallback" and value in SWITCH:
                 fallback = value == "on"
+            elif name == "mirror" and value:
+                mirror.append(value)
             elif name in {"catalog", "router", "preset"}:
                 chosen[name] = value
             else:
                 raise ParameterError(
-                    f"The address has {name}={value}; it takes catalog, router, preset, timeout, fallback=on|off and set=K=V."
+                    f"The address has {name}={value}; it takes catalog, router, preset, timeout, fallback=on|off, mirror=SERVER and set=K=V."
                 )
-        return cls(**chosen, settings=settings, timeout_s=timeout_s, fallback=fallback)
+        return cls(**chosen, settings=settings, timeout_s=timeout_s, fallback=fallback, mirror=tuple(mirror))
 
     def pairs(self) -> list[tuple[str, str]]:
         """The same for an address."""
@@ -68,6 +73,7 @@ class EndpointOptions:
             ("timeout", f"{self.timeout_s:g}"),
             ("fallback", "on" if self.fallback else "off"),
         ]
+        named += [("mirror", server) for server in self.mirror]
         return [*named, *(("set", f"{name}={value}") for name, value in self.settings.items())]
 
     def parameters(self, n: int | None = None) -> Parameters:

@@ -35,9 +35,9 @@ def given_tokens(outcome: Outcome, limit: int) -> int:
     return count_tokens(document) if fits(document, limit) else limit
 
 
-def passed_on(services: Services, outcome: Outcome, limit: int) -> Answer:
+def passed_on(services: Services, outcome: Outcome, limit: int, *, as_it_is: bool = False) -> Answer:
     """The answer to a call that ended well: the server's own content, with what Wayfare knows of the call beside it. `limit` is
-    how many tokens of its text are given at once."""
+    how many tokens of its text are given at once; `as_it_is` leaves out what Wayfare knows."""
     content, result = _parts(outcome)
     text = _text(content)
     blocks = [block if isinstance(block, mcp_types.TextContent) else _bounded(block) for block in content]
@@ -48,6 +48,9 @@ def passed_on(services: Services, outcome: Outcome, limit: int) -> Answer:
         part = cut if cut is not None and is_text else _cut(services, text, limit)
         blocks = [block for block in blocks if not isinstance(block, mcp_types.TextContent)]
         blocks += [text_block(part["text"]), text_block(_read_on(part))]
+    meta: dict[str, Any] | None = {SIMULATED_MARK: True} if outcome.simulated else None
+    if as_it_is:
+        return Answer(content=blocks, structured_content=None if cut else result, _meta=meta)
     given: dict[str, Any] = {
         "tool": f"{outcome.call.server}::{outcome.call.tool}",
         "ok": True,
@@ -57,7 +60,6 @@ def passed_on(services: Services, outcome: Outcome, limit: int) -> Answer:
         "result": cut or (text or None if result is None else result),
         "fallback": [],
     }
-    meta: dict[str, Any] | None = {SIMULATED_MARK: True} if outcome.simulated else None
     return answer(given, blocks or [text_block(GAVE_NOTHING)], meta=meta)
 
 

@@ -7,6 +7,7 @@ from importlib.metadata import version
 from typing import Any
 
 import mcp_types
+from mcp import MCPError
 from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server as McpServer
@@ -20,7 +21,9 @@ from core.shared.untrusted_text import one_line
 
 Context = ServerRequestContext[Any, Any]
 Call = Callable[[Request], Awaitable[Answer]]
+Listing = Callable[[EndpointOptions, str], Awaitable[list[mcp_types.Tool]]]
 LISTED = CacheHint(ttl_ms=3_600_000, scope="public")  # the same for every client, as long as Wayfare runs
+MIRRORED_MS = 60_000
 CLIENT_CHARS = 80
 SCHEMAS = {tool.name: tool.input_schema for tool in DEFINITIONS}
 
@@ -29,12 +32,21 @@ def mcp_server(
     call: Call,
     options_of: Callable[[Context], EndpointOptions],
     client_of: Callable[[Context], str] = lambda _: "",
+    *,
+    listing: Listing,
 ) -> McpServer[Any]:
     """The server; `call` answers a request, `options_of` says with which options it comes, `client_of` whose token came with it,
-    "" where none did. Raises nothing to a client."""
+    "" where none did, `listing` which tools it sees."""
 
-    async def listed(_: Context, __: mcp_types.PaginatedRequestParams | None) -> mcp_types.ListToolsResult:
-        return mcp_types.ListToolsResult(tools=DEFINITIONS)
+    async def listed(context: Context, _: mcp_types.PaginatedRequestParams | None) -> mcp_types.ListToolsResult:
+        try:
+            options = options_of(context)
+        except WayfareError as error:
+            raise MCPError(mcp_types.INVALID_PARAMS, str(error)) from error
+        tools = await listing(options, client_of(context) or client_name(context))
+        if options.mirror:  # of this client, and it may change
+            return mcp_types.ListToolsResult(tools=tools, ttl_ms=MIRRORED_MS, cache_scope="private")
+        return mcp_types.ListToolsResult(tools=tools)
 
     async def called(context: Context, params: mcp_types.CallToolRequestParams) -> Answer:
         try:

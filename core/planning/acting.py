@@ -24,6 +24,6 @@ def act(turn: Turn) -> Action:
         return Action(
             "stop",
             f"{tool.id} needs {', '.join(missing)}, and the sub-task does not say it: write it there (texts in quotes), "
-            "or have a model fill it with --planner llm.",
+            "or have a model decide (--planner llm).",
         )
     return Action("execute", tool=tool.id, arguments=arguments)

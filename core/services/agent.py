@@ -207,7 +207,7 @@ class AgentRun:
         catalog = self._services.catalogs.catalog(self._task.catalog)
         server, tool = catalog.find(*_names(tool_id))
         if self._task.live and not (self._task.may_write or _only_reads(server, tool)):
-            said = f"{tool_id} does not say that it only reads, and was not called; --allow-writes lets it be called."
+            said = f"{tool_id} does not say that it only reads, and was not called: --allow-writes, or “all tools” on the page, lets it be."
             return MAY_WRITE, said
         price = float(self._services.catalogs.statistics(catalog.name).tools.price_usd[catalog.tool_row[tool_id]])
         left = self.left_usd

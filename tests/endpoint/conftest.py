@@ -118,4 +118,5 @@ def app(tmp_path: Path) -> Iterator[App]:
 def served(app: App, **options: Any) -> Any:
     """The endpoint of an app of this process, as a client's target."""
     chosen = EndpointOptions(**{"catalog": "world", **options})
-    return mcp_server(Endpoint(Services(app, result_tokens=200)).call, lambda _: chosen)
+    endpoint = Endpoint(Services(app, result_tokens=200))
+    return mcp_server(endpoint.call, lambda _: chosen, listing=endpoint.listed)

@@ -1,0 +1,109 @@
+"""The mirror: real tools of chosen servers under their names, for clients that want no search. Calls go the way of `execute_tool`."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from hashlib import sha256
+from typing import Any
+
+import mcp_types
+
+from core.domain.catalog import Catalog, Tool
+from core.endpoint.base import Answer, Refusal, Request, Services
+from core.endpoint.execute import execute_tool
+from core.endpoint.naming import MOST_NEAR
+from core.endpoint.options import EndpointOptions
+from core.endpoint.read_result import READ_RESULT
+from core.shared.untrusted_text import one_line, visible
+from core.virtual.document import hint_names
+
+LONGEST = 64
+"""Characters of a name that every client takes."""
+NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
+TITLE_CHARS = 200
+
+
+def mirrored(services: Services, options: EndpointOptions, client: str) -> list[mcp_types.Tool]:
+    """The tools that a client sees: those of the chosen servers that it may use, and `read_result` for what is cut."""
+    governance = services.app.governance
+    tools = _tools(services, options)
+    listed = [
+        mcp_types.Tool(
+            name=name,
+            title=one_line(tool.title, TITLE_CHARS) or None,
+            description=visible(tool.description),
+            input_schema=dict(tool.input_schema or {"type": "object"}),
+            annotations=mcp_types.ToolAnnotations.model_validate(hint_names(tool.hints)),
+        )
+        for name, tool in tools.items()
+        if governance.allows(client, options.catalog, tool)
+    ]
+    return [*listed, READ_RESULT.definition]
+
+
+async def call_mirrored(services: Services, request: Request) -> Answer:
+    """A call of a tool by its name here. Raises Refusal, NotAllowedError."""
+    tools = _tools(services, request.options)
+    tool = tools.get(request.tool)
+    if tool is None:
+        near = [name for name in tools if request.tool.rpartition("__")[2] in name][:MOST_NEAR]
+        meant = f"Did you mean {', '.join(near)}? " if near else ""
+        raise Refusal(
+            "unknown_tool",
+            f"There is no tool {one_line(request.tool, 100)!r} among those that are mirrored here.",
+            f"{meant}List the tools again: they may have changed.",
+        )
+    asked: dict[str, Any] = {"tool": tool.id, "arguments": dict(request.arguments)}
+    return await execute_tool(services, replace(request, arguments=asked, mirrored=True), read_only=False)
+
+
+def _tools(services: Services, options: EndpointOptions) -> dict[str, Tool]:
+    catalog = services.app.catalogs.catalog(options.catalog)
+    return names(chosen(catalog, options.mirror), reserved={READ_RESULT.definition.name})
+
+
+def chosen(catalog: Catalog, servers: Collection[str]) -> list[Tool]:
+    """The tools of the servers that one of the patterns names. Raises Refusal where a pattern names none."""
+    for pattern in servers:
+        if not any(fnmatchcase(server.name, pattern) for server in catalog.servers):
+            raise Refusal(
+                "unknown_server",
+                f"No server in catalog {catalog.name!r} is called {one_line(pattern, 100)!r}.",
+                "Change mirror= in the address of the endpoint.",
+            )
+    return [tool for tool in catalog.tools if any(fnmatchcase(tool.server, pattern) for pattern in servers)]
+
+
+def names(tools: Iterable[Tool], *, reserved: Collection[str] = ()) -> dict[str, Tool]:
+    """Tools by a name for each: its own where no other has it, else with its server's, with characters that every client takes.
+
+    >>> tools = [Tool("files", "read"), Tool("mail", "read"), Tool("mail", "send it!"), Tool("a", "x" * 70)]
+    >>> [*names(tools)][:3], [len(name) for name in names(tools)]
+    (['files__read', 'mail__read', 'send_it_'], [11, 10, 8, 64])
+    """
+    listed = list(tools)
+    own = Counter(_plain(tool.name) for tool in listed)
+    wanted = [
+        _plain(tool.name) if own[_plain(tool.name)] == 1 and _plain(tool.name) not in reserved
+        else f"{_plain(tool.server)}__{_plain(tool.name)}"
+        for tool in listed
+    ]  # fmt: skip
+    often = Counter(wanted)
+    return {
+        name if often[name] == 1 and 0 < len(name) <= LONGEST else _marked(name, tool): tool
+        for name, tool in zip(wanted, listed, strict=True)
+    }
+
+
+def _plain(name: str) -> str:
+    return NOT_IN_NAMES.sub("_", name)
+
+
+def _marked(name: str, tool: Tool) -> str:
+    """A name that only this tool has, whatever others there are."""
+    mark = sha256(tool.id.encode()).hexdigest()[:8]
+    return f"{name[: LONGEST - 9]}_{mark}"
