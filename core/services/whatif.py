@@ -23,19 +23,21 @@ from core.routers.refusing import refusal
 from core.services.catalogs import CatalogService
 from core.services.routing import RoutingService
 from core.shared.errors import WayfareError
+from core.whatif import counterfactuals as of_ehrr
 from core.whatif import tornado
+from core.whatif import value_counterfactuals as of_value
 from core.whatif.case import Case
-from core.whatif.counterfactuals import Counterfactual, Room, counterfactual, room
+from core.whatif.counterfactuals import Counterfactual, Room
 from core.whatif.ehrr_strips import strips as ehrr_strips
 from core.whatif.layer import Supposed, layered
-from core.whatif.plane import Plane, plane, values_of
+from core.whatif.plane import Plane, plane, value_plane, values_of
 from core.whatif.strips import Strip
 from core.whatif.value_case import ValueCase
 from core.whatif.value_strips import strips as value_strips
 from core.whatif.view_signals import ViewSignals
 
 KEPT = 64
-CELLS = 56, 36  # of a plane
+CELLS, VALUE_CELLS = (56, 36), (40, 26)  # of a plane
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,28 +112,35 @@ class WhatIfService:
         return _value_case(context, checked_subtask(asked.subtask), asked.hint, parameters or ExpectedValueParameters())
 
     def room(self, asked: Asked) -> Room | None:
-        """How far the winner may worsen; None without a winner, or where the router is not EHRR."""
-        case = self.case(asked)
-        return None if case is None else room(case)
+        """How far the winner may worsen; None without a winner, or where the router is neither EHRR nor expected value."""
+        case = self._case(asked)
+        if isinstance(case, Case):
+            return of_ehrr.room(case)
+        return None if case is None else of_value.room(case)
 
     def counterfactual(self, asked: Asked, tool: str) -> Counterfactual:
         """What would make this tool win. Raises WayfareError where the catalog does not have it."""
-        case = self.case(asked)
+        case = self._case(asked)
         if case is None or tool not in case.context.tool_ids:
             raise WayfareError(f"There is no tool {tool[:80]!r} to make win under this router.")
-        return counterfactual(case, self.strips_of(asked), case.context.tool_ids.index(tool))
+        row, strips = case.context.tool_ids.index(tool), self.strips_of(asked)
+        if isinstance(case, Case):
+            return of_ehrr.counterfactual(case, strips, row)
+        return of_value.counterfactual(case, strips, row)
 
     def plane(self, asked: Asked, x: str, y: str, *, near: bool = False) -> Plane | None:
-        """Who wins over two parameters of EHRR, over their whole ranges or `near` their current values; None for another router."""
-        case = self.case(asked)
+        """Who wins over two parameters of EHRR or expected value, over their whole ranges or `near` their current values; None for
+        another router."""
+        case = self._case(asked)
         if case is None:
             return None
+        cells = CELLS if isinstance(case, Case) else VALUE_CELLS
         knobs = {knob.name: knob for knob in asked.parameters.knobs()}
         across, up = (
             values_of(knobs[name], count, getattr(asked.parameters, name) if near else None)
-            for name, count in zip((x, y), CELLS, strict=True)
+            for name, count in zip((x, y), cells, strict=True)
         )
-        return plane(case, x, y, across, up)
+        return plane(case, x, y, across, up) if isinstance(case, Case) else value_plane(case, x, y, across, up)
 
     def tornado(self, asked: Asked, tasks: Sequence[Task]) -> tornado.Tornado:
         """How many of these labelled tasks change when one knob of EHRR does. Raises WayfareError for another router."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.domain.params import Knob
+from core.domain.params import Knob, Parameters
 from core.economics.auction import affordable, posted_price
 from core.economics.headroom import Headroom, headroom
 from core.routers.estimates import estimate_servers
@@ -78,7 +78,7 @@ def room(case: Case) -> Room | None:
 def counterfactual(case: Case, strips: Mapping[str, Strip], row: int) -> Counterfactual:
     """Of a tool that does not win."""
     now = decide(case, {})
-    changes, blocked = _of_knobs(case, strips, case.context.tool_ids[row]), dict[str, str]()
+    changes, blocked = of_knobs(case.parameters, strips, case.context.tool_ids[row]), dict[str, str]()
     known = case.context.statistics.tools
     block = _block(case, now, row)
     limits = _limits(case, now, row) if block is None else None
@@ -166,11 +166,12 @@ def _limits(case: Case, now: Outcomes, row: int) -> Headroom:
     )
 
 
-def _of_knobs(case: Case, strips: Mapping[str, Strip], tool: str) -> list[Change]:
-    knobs = {knob.name: knob for knob in case.parameters.knobs()}
+def of_knobs(parameters: Parameters, strips: Mapping[str, Strip], tool: str) -> list[Change]:
+    """Of each knob the nearest value at which a tool wins, read off its strip."""
+    knobs = {knob.name: knob for knob in parameters.knobs()}
     found: list[Change] = []
     for name, strip in strips.items():
-        value = getattr(case.parameters, name)
+        value = getattr(parameters, name)
         now = math.inf if value is None else float(value)
         near = [
             nearest_value(knobs[name], strip, place, now)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.params import Knob
 from core.domain.trace import Array
-from core.whatif.case import Case, decide
+from core.whatif.case import NONE, Case, decide
+from core.whatif.value_case import ValueCase
 
 ROWS_AT_ONCE = 8
 REACH = 5
@@ -17,7 +18,8 @@ REACH = 5
 
 @dataclass(frozen=True, slots=True)
 class Plane:
-    """`winner` (Y, X) are rows of tools, -1 where nobody wins; `margin` (Y, X) the lead in utility, infinite without a rival."""
+    """`winner` (Y, X) are rows of tools, -1 where nobody wins; `margin` (Y, X) the lead in utility, infinite without a rival, or in
+    USD where expected value decides."""
 
     x: Array
     y: Array
@@ -50,3 +52,16 @@ def plane(case: Case, x: str, y: str, x_values: Array, y_values: Array) -> Plane
         winners.append(found.winner.reshape(len(rows), -1))
         margins.append(found.runners_up()[1].reshape(len(rows), -1))
     return Plane(x_values, y_values, np.concatenate(winners), np.concatenate(margins), case.context.tool_ids)
+
+
+def value_plane(case: ValueCase, x: str, y: str, x_values: Array, y_values: Array) -> Plane:
+    """The first try at every pair of values, and how much more the best order that begins with it is worth than any other."""
+    shape = len(y_values), len(x_values)
+    winner, margin = np.full(shape, NONE, dtype=np.int64), np.zeros(shape)
+    for up, value in enumerate(y_values.tolist()):
+        row = replace(case, parameters=case.parameters.replaced({y: value}))
+        for across, at in enumerate(x_values.tolist()):
+            order = row.candidates(x, at)
+            if order:
+                winner[up, across], margin[up, across] = order[0], row.lead(x, at, order[0])
+    return Plane(x_values, y_values, winner, margin, case.context.tool_ids)

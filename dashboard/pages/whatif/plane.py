@@ -9,6 +9,7 @@ import streamlit as st
 
 from core.app import App
 from core.domain.params import Knob
+from core.routers.expected_value import ExpectedValueParameters
 from core.services.whatif import Asked
 from dashboard.pages.whatif.charts.colours import winner_colours
 from dashboard.pages.whatif.charts.plane import plane_chart
@@ -18,13 +19,20 @@ from dashboard.ui.knobs import knob_title
 from dashboard.ui.url_state import UrlState
 
 AXES = ("alpha_t", "kappa", "alpha_s", "p_bs", "p_ofs", "l0_s", "l_route_s", "eps", "budget_usd", "k", "n")
+AXES_OF_VALUE = ("worth_usd", "kappa", "wrong_usd", "unsafe_usd", "n")
 
 
 def plane_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
     """The choice of both parameters, and the map."""
-    knobs = {knob.name: knob for knob in asked.parameters.knobs() if knob.name in AXES}
+    by_value = isinstance(asked.parameters, ExpectedValueParameters)
+    axes = AXES_OF_VALUE if by_value else AXES
+    infos = {knob.name: knob for knob in asked.parameters.knobs()}
+    knobs = {name: infos[name] for name in axes if name in infos}
+    if len(knobs) < len(axes):
+        st.info("The map is of EHRR and Expected value; choose one of them above.", icon=":material/alt_route:")
+        return
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        x, y = (_axis(state, name, other, knobs) for name, other in (("x", "alpha_t"), ("y", "kappa")))
+        x, y = (_axis(state, name, other, knobs) for name, other in (("x", axes[0]), ("y", axes[1])))
         whole = st.toggle("Whole ranges", key="whatif.whole", help="Off: up to five times the current values.")
     if x == y:
         st.info("Choose two different knobs.", icon=":material/tune:")
@@ -37,13 +45,14 @@ def plane_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
     colours = winner_colours(None if today is None else today.tool, winners)
     at = (_number(asked, knobs[x]), _number(asked, knobs[y]))
     chart(
-        plane_chart(plane, knobs[x], knobs[y], at, colours), key=f"whatif:plane:{x}:{y}",
+        plane_chart(plane, knobs[x], knobs[y], at, colours, in_usd=by_value), key=f"whatif:plane:{x}:{y}",
         choose=partial(set_both, prefix=prefix, x=knobs[x], y=knobs[y]),
     )  # fmt: skip
     legend({name: colours[name] for name in winners})
+    lead = "10 m\\$" if by_value else "0.1 in utility"
     st.caption(
-        "Full colour: the winner leads by 0.1 in utility or more, paler: by less. The cross is where the knobs are: drag it, or "
-        "click, to set both."
+        f"Full colour: the winner leads by {lead} or more, paler: by less. The cross is where the knobs are: drag it, or click, to "
+        "set both."
     )
 
 

@@ -18,7 +18,7 @@ from dashboard.pages.whatif.tasks import tasks_view
 from dashboard.pages.whatif.winners import winners_view
 from dashboard.session import current_app, first_catalog
 from dashboard.ui.index_progress import show_preparing
-from dashboard.ui.knobs import knob_panel, read_knobs, reset_knobs, start_knobs
+from dashboard.ui.knobs import knob_panel, read_knobs, reset_and_history, start_knobs
 from dashboard.ui.navigation import open_page
 from dashboard.ui.preset_choice import preset_choice
 from dashboard.ui.query_form import QueryForm, example_subtasks, query_row
@@ -34,7 +34,7 @@ VIEWS: dict[str, View] = {
     "Auction": auction_view,
     "Over tasks": tasks_view,
 }
-OF_EHRR = ("Two knobs", "Auction", "Over tasks")
+OF_EHRR = ("Auction", "Over tasks")
 KEPT = ("x", "y", "tool", "server", "tasks", "bar")  # what views keep in the URL
 
 
@@ -49,9 +49,7 @@ def page() -> None:
     for name in KEPT:
         st.session_state.setdefault(state.key(name), linked.get(name, ""))
     with st.sidebar:
-        st.button(
-            "Reset all knobs", icon=":material/restart_alt:", on_click=reset_knobs, args=(defaults, prefix), width="stretch",
-        )  # fmt: skip
+        reset_and_history(defaults, prefix)
         preset_choice(defaults, prefix)
         knob_panel(defaults, prefix, (), elsewhere={STATE})
     parameters = read_knobs(defaults, prefix)

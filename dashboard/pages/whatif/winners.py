@@ -61,7 +61,7 @@ def winners_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
             else ""
         )
     )
-    if app.what_if.case(asked) is not None:
+    if decision.tools.ids:
         _make_win(app, state, asked, decision, prefix)
 
 

@@ -8,28 +8,37 @@ import numpy as np
 import plotly.graph_objects as go
 
 from core.domain.params import Knob
+from core.shared import units
 from core.whatif.plane import Plane
 from dashboard.theme import LOOKED_AT, MUTED
 from dashboard.ui.charts.base import figure, label
 
-WIDE = 0.1  # a lead in utility from which on a colour is full
+WIDE, WIDE_USD = 0.1, 0.01  # a lead in utility, or in USD, from which on a colour is full
 
 
 def plane_chart(
-    plane: Plane, x: Knob, y: Knob, at: tuple[float, float], colours: Mapping[str | None, str], *, height: int = 460
+    plane: Plane,
+    x: Knob,
+    y: Knob,
+    at: tuple[float, float],
+    colours: Mapping[str | None, str],
+    *,
+    in_usd: bool = False,
+    height: int = 460,
 ) -> go.Figure:
-    """A cell for each pair of values, its customdata `x|y`; boundaries are where colours meet."""
+    """A cell for each pair of values, its customdata `x|y`; boundaries are where colours meet. Leads are of utility, or `in_usd`."""
+    wide = WIDE_USD if in_usd else WIDE
     found = sorted({int(row) for row in plane.winner.ravel()})
     names = {row: plane.tools[row] if row >= 0 else None for row in found}
-    share = np.clip(plane.margin / WIDE, 0.0, 1.0)
-    lead = np.clip(plane.margin, WIDE / 1e3, WIDE)  # of the one who wins, negative for the others: 0 where they meet
+    share = np.clip(plane.margin / wide, 0.0, 1.0)
+    lead = np.clip(plane.margin, wide / 1e3, wide)  # of the one who wins, negative for the others: 0 where they meet
     cells = [
         {
             "type": "heatmap", "x": plane.x.tolist(), "y": plane.y.tolist(),
             "z": [[0.35 + 0.65 * float(s) if int(w) == row else None for w, s in zip(ws, ss, strict=True)]
                   for ws, ss in zip(plane.winner, share, strict=True)],
             "colorscale": [[0, "rgba(255,255,255,0)"], [1, colours[names[row]]]], "zmin": 0, "zmax": 1, "showscale": False,
-            "customdata": _pairs(plane), "hovertext": _texts(plane, names, row, x, y), "hoverinfo": "text", "hoverongaps": False,
+            "customdata": _pairs(plane), "hovertext": _texts(plane, names, row, (x, y), in_usd=in_usd), "hoverinfo": "text", "hoverongaps": False,
         }
         for row in found
     ]  # fmt: skip
@@ -67,13 +76,19 @@ def _pairs(plane: Plane) -> list[list[str]]:
     return [[f"{x!r}|{y!r}" for x in plane.x.tolist()] for y in plane.y.tolist()]
 
 
-def _texts(plane: Plane, names: Mapping[int, str | None], row: int, x: Knob, y: Knob) -> Sequence[Sequence[str]]:
-    name = names[row]
+def _texts(
+    plane: Plane, names: Mapping[int, str | None], row: int, axes: tuple[Knob, Knob], *, in_usd: bool
+) -> Sequence[Sequence[str]]:
+    name, (x, y) = names[row], axes
     who = "nobody wins" if name is None else f"{label(name, 60)} wins"
     return [
         [
             f"{x.symbol} {at_x:.3g}, {y.symbol} {at_y:.3g}<br>{who}"
-            + ("" if name is None or not np.isfinite(lead) else f", {lead:.3g} ahead")
+            + (
+                ""
+                if name is None or not np.isfinite(lead)
+                else f", {units.price(lead) if in_usd else f'{lead:.3g}'} ahead"
+            )
             for at_x, lead in zip(plane.x.tolist(), leads.tolist(), strict=True)
         ]
         for at_y, leads in zip(plane.y.tolist(), plane.margin, strict=True)
