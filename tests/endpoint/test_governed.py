@@ -203,6 +203,8 @@ def test_the_console_says_what_protects_its_endpoint(console: Console) -> None:
 
 
 def test_secrets_in_tasks_notes_and_errors_are_masked_in_the_store(world: App, url: str, tmp_path: Path) -> None:
+    tools = [{"name": name, "description": "Echo words.", "price_usd": 0.002} for name in ("echo", "refuse")]
+    world.catalog_editor.import_text(document(tools=tools), "world")
     policy(world, approvals=ApprovalRules(above_usd=0.0))
 
     async def script(client: Client) -> None:
@@ -210,8 +212,10 @@ def test_secrets_in_tasks_notes_and_errors_are_masked_in_the_store(world: App, u
         await ask(client, "report_outcome", route_id=found["route_id"], useful=True, note=f"used {SECRET}")
         await refused(client, "execute_tool", tool="raw::echo", arguments={"words": f"use {SECRET}"})
         policy(world, approvals=ApprovalRules())
-        said = await refused(client, "execute_tool", tool="raw::nap", arguments={"seconds": SECRET})
-        assert said["error"] in {"connection_lost", "tool_error"}
+        said = await refused(
+            client, "execute_tool", tool="raw::refuse", arguments={"code": -1, "message": f"no: {SECRET}"}
+        )
+        assert said["error"] == "tool_error"
 
     talk(url, script)
     world.close()
