@@ -78,7 +78,7 @@ def _tools(data: MapData, middles: dict[str, tuple[float, float]]) -> dict[str, 
             "opacity": 1,
             "line": {"width": 1.5, "color": "rgba(0,0,0,0)"},  # a hollow symbol's line has its own colour
         },
-        "selectedpoints": None if data.chosen is None else [data.chosen],
+        **({} if data.chosen is None else {"selectedpoints": [data.chosen]}),
         "selected": {"marker": {"size": 22, "opacity": 1, "color": LOOKED_AT}},
         "unselected": {"marker": {"opacity": 1}},
         "customdata": list(data.drawn.ids),
