@@ -22,6 +22,7 @@ class Panel {
     this.held = false; // a key or the pointer is down
     this.lane = new Lane(this);
     document.addEventListener("wayfare-shown", ({ detail }) => detail === this.data.shows && strips.refresh(this));
+    document.addEventListener("wayfare-step", ({ detail }) => this.step(detail));
   }
 
   // What the page host says: the knobs that there are, their values, and how many messages it has heard.
@@ -45,7 +46,11 @@ class Panel {
     if (latest?.row.contains(document.activeElement)) keepInSight(data.chart, latest.row);
     this.mark();
     this.say(data.said);
-    if (!this.turned.size && !this.sent.size) ahead(false, data.waits);
+    if (!this.turned.size && !this.sent.size) {
+      ahead(false, data.waits);
+      if (this.drawnOnTheWay && this.lane.open) this.lane.ask();
+      this.drawnOnTheWay = false;
+    }
     strips.refresh(this);
   }
 
@@ -108,14 +113,22 @@ class Panel {
     this.timer = setTimeout(() => this.held || this.settle(), wait);
   }
 
-  settle() {
+  // Tell the page host, and have it go so many `step`s through what the knobs were.
+  settle(step) {
     clearTimeout(this.timer);
-    if (!this.turned.size) return;
+    if (!this.turned.size && !step) return;
     const values = Object.fromEntries(this.turned);
     for (const [name, value] of this.turned) this.sent.set(name, value);
     this.turned.clear();
     this.count += 1;
-    this.send({ count: this.count, values });
+    this.send({ count: this.count, values, ...(step && { step }) });
+  }
+
+  // What is on its way to the page host is a step, too.
+  step({ prefix, by, known }) {
+    if (!this.host.isConnected || prefix !== this.data.prefix || this.held) return;
+    this.drawnOnTheWay ||= this.turned.size > 0; // and the page host may have nothing new to say
+    if (known || this.turned.size || this.sent.size) this.settle(by);
   }
 
   // Which knobs differ from their defaults, and how many of each group.

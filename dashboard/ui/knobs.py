@@ -8,7 +8,7 @@ not the whole page.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from streamlit.components.v2 import component
 from core.domain.params import TEXT_LIMIT, Knob, Parameters
 from core.shared.errors import ParameterError
 from core.shared.untrusted_text import one_line
+from dashboard.ui.knob_history import history_buttons, history_key, note, step
 
 ADVANCED = "advanced"
 LONGEST_LETTER = 5  # p_ofs
@@ -103,6 +104,21 @@ def reset_knobs(defaults: Parameters, prefix: str) -> None:
         st.session_state[f"{prefix}.{info.name}"] = info.default
 
 
+def reset_and_history(defaults: Parameters, prefix: str) -> None:
+    """The button that resets all knobs, and beside it what undoes and redoes a step."""
+    st.fragment(_reset_and_history, key=history_key(prefix))(defaults, prefix)
+
+
+def _reset_and_history(defaults: Parameters, prefix: str) -> None:
+    def reset() -> None:
+        reset_knobs(defaults, prefix)
+        st.rerun()
+
+    with st.container(horizontal=True, gap="xxsmall", vertical_alignment="center", wrap=False):
+        st.button("Reset all knobs", on_click=reset, width="stretch")
+        history_buttons(defaults.knobs(), prefix)
+
+
 def knob_title(info: Knob) -> str:
     """A knob's plain name, with the letter that formulas and papers use where it has one.
 
@@ -141,9 +157,9 @@ def _turned(said: object, infos: Sequence[Knob], prefix: str, redraws: list[str]
     st.rerun(redraws)
 
 
-def take_turned(said: object, infos: Iterable[Knob], prefix: str) -> None:
-    """Set the knobs that the browser says were turned, `{"count", "values"}`; what it sends may be anything. What cannot be
-    taken is left as it was, with a sentence."""
+def take_turned(said: object, infos: Sequence[Knob], prefix: str) -> None:
+    """Set the knobs that the browser says were turned, `{"count", "values"}`, and go the `step`s that it asks for through what
+    they were; what it sends may be anything. What cannot be taken is left as it was, with a sentence."""
     fields: dict[str, Any] = said if isinstance(said, dict) else {}
     values = fields["values"] if isinstance(fields.get("values"), dict) else {}
     problems: list[str] = []
@@ -156,6 +172,9 @@ def take_turned(said: object, infos: Iterable[Knob], prefix: str) -> None:
     st.session_state[f"{prefix}:said"] = " ".join(problems)
     if isinstance(fields.get("count"), int):
         st.session_state[f"{prefix}:heard"] = fields["count"]
+    note(infos, prefix)
+    if isinstance(fields.get("step"), int):
+        step(prefix, fields["step"])
 
 
 def _folds(infos: Sequence[Knob]) -> list[dict[str, Any]]:

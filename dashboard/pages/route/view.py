@@ -17,7 +17,8 @@ from dashboard.pages.route.plan import plan_body, plan_choice, start_plan
 from dashboard.pages.route.turned import HEADLINE, TOOLS
 from dashboard.session import current_app, first_catalog
 from dashboard.ui.index_progress import show_preparing
-from dashboard.ui.knobs import LaneLink, knob_panel, read_knobs, reset_knobs, start_knobs
+from dashboard.ui.knob_history import history_key
+from dashboard.ui.knobs import LaneLink, knob_panel, read_knobs, reset_and_history, start_knobs
 from dashboard.ui.planner_usage import planner_usage
 from dashboard.ui.preset_choice import preset_choice
 from dashboard.ui.query_form import QueryForm, query_row
@@ -39,12 +40,10 @@ def page() -> None:
     for problem in start_knobs(defaults, linked, prefix):
         st.warning(f"The link was not taken whole: {escaped(problem)}", icon=":material/link_off:")
     with st.sidebar:
-        st.button(
-            "Reset all knobs", icon=":material/restart_alt:", on_click=reset_knobs, args=(defaults, prefix), width="stretch",
-        )  # fmt: skip
+        reset_and_history(defaults, prefix)
         st.fragment(preset_choice, key=PRESET)(defaults, prefix)
         lane = LaneLink(LANE_PATH, lane_token(), HEADLINE, TOOLS, f'[class*="st-key-{ACTIONS.replace(":", "-")}"]')
-        knob_panel(defaults, prefix, (RESULT, PRESET), elsewhere={STATE}, lane=lane)
+        knob_panel(defaults, prefix, (RESULT, PRESET, history_key(prefix)), elsewhere={STATE}, lane=lane)
     _result(app, state, query)
 
 
