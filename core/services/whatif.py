@@ -12,6 +12,7 @@ from core.domain.decision import Decision
 from core.domain.params import Parameters
 from core.domain.task import Task
 from core.importers.shipped_catalogs import SAMPLE
+from core.lab.preset_comparison import Compared, NamedSet, compared
 from core.planning.rules import RulesPlanner
 from core.routers.base import checked_subtask
 from core.routers.context import Query, RoutingContext
@@ -19,6 +20,7 @@ from core.routers.ehrr_parameters import EhrrParameters
 from core.routers.expected_value import ExpectedValueParameters, prospects
 from core.routers.exploration import beliefs
 from core.routers.parameters import FIT, LearningParameters
+from core.routers.presets import PRESETS, applied
 from core.routers.refusing import refusal
 from core.services.catalogs import CatalogService
 from core.services.routing import RoutingService
@@ -146,12 +148,25 @@ class WhatIfService:
         """How many of these labelled tasks change when one knob of EHRR does. Raises WayfareError for another router."""
         if not isinstance(asked.parameters, EhrrParameters):
             raise WayfareError("Only EHRR is measured this way; choose it as the router.")
-        context = self._context(asked)
-        matcher, planner = context.matcher, RulesPlanner()
+        context, (possible, queries) = self._context(asked), self._possible(asked, tasks)
+        return tornado.measured(context, possible, [one.match(asked.parameters) for one in queries], asked.parameters)
+
+    def presets(self, asked: Asked, tasks: Sequence[Task]) -> tuple[Compared, ...]:
+        """The knobs as they are, named "", and every preset of EHRR over the labelled ones of these tasks."""
+        context, (possible, queries) = self._context(asked), self._possible(asked, tasks)
+        named = {"": asked.parameters, **{name: applied(EhrrParameters, name) for name in PRESETS}}
+        sets = [
+            NamedSet(name, one, [query.match(one) for query in queries])
+            for name, one in named.items()
+            if isinstance(one, EhrrParameters)
+        ]
+        return compared(context, possible, sets)
+
+    def _possible(self, asked: Asked, tasks: Sequence[Task]) -> tuple[list[Task], list[Query]]:
+        """The tasks that something can do, and a query each."""
+        matcher, planner = self._context(asked).matcher, RulesPlanner()
         possible = [task for task in tasks if task.relevant]
-        queries = [Query(checked_subtask(task.subtask), task.server_hint, matcher, planner) for task in possible]
-        matches = [query.match(asked.parameters) for query in queries]
-        return tornado.measured(context, possible, matches, asked.parameters)
+        return possible, [Query(checked_subtask(one.subtask), one.server_hint, matcher, planner) for one in possible]
 
     def _context(self, asked: Asked) -> RoutingContext:
         learning = asked.parameters if isinstance(asked.parameters, LearningParameters) else None

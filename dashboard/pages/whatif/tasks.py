@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import pandas as pd
 import streamlit as st
 
 from core.app import App
+from core.domain.task import Task
+from core.lab.preset_comparison import Against
+from core.routers.presets import PRESETS
 from core.services.whatif import Asked
 from core.whatif.tornado import Bar, Tornado
 from dashboard.pages.whatif.charts.tornado import tornado_chart
@@ -43,6 +47,7 @@ def tasks_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:  #
     still = [knobs[name].symbol for name in dict.fromkeys(bar.name for bar in found.bars) if name not in moving]
     if still:
         st.caption(f"Turned by up to 50 %, {', '.join(still)} {'change' if len(still) > 1 else 'changes'} no winner.")
+    _presets(app, asked, app.lab.read_tasks(sets[name]))
     _effects(found, {name: knob.symbol for name, knob in knobs.items()})
     _tasks_of(found, st.session_state.get(state.key("bar"), ""))
     _fragile(found, {name: knob.symbol for name, knob in knobs.items()})
@@ -50,6 +55,41 @@ def tasks_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:  #
 
 def _choose(name: str, *, state: UrlState) -> None:
     st.session_state[state.key("bar")] = name
+
+
+def _presets(app: App, asked: Asked, tasks: Sequence[Task]) -> None:
+    """The presets beside the knobs as they are; computed when the table is unfolded."""
+    fold = st.expander("Presets beside these knobs", icon=":material/compare:", key="whatif:presets", on_change="rerun")
+    if not fold.open:
+        return
+    with fold:
+        now, *others = app.what_if.presets(asked, tasks)
+        rows = [
+            {
+                "preset": PRESETS[one.name].title if one.name else "these knobs",
+                "success, %": _mean(100 * one.success, one.success_against, 100, one is now),
+                "money, m$ per task": _mean(1e3 * one.usd, one.usd_against, 1e3, one is now),
+                "time, s per task": _mean(one.time_s, one.time_against, 1, one is now),
+                "another winner": "–" if one is now else f"{len(one.changed)} tasks",
+                "what it is for": PRESETS[one.name].sentence if one.name else "The knobs at the left.",
+            }
+            for one in (now, *others)
+        ]
+        st.dataframe(pd.DataFrame(rows), hide_index=True, height=table_height(len(rows)), row_height=32)
+        st.caption(
+            "In brackets: the difference from these knobs over the same tasks, with its 95 % interval (paired bootstrap). Time is the "
+            "expected time until the winner succeeds, with the figures of the catalog; nothing is called."
+        )
+
+
+def _mean(value: float, against: Against, times: float, first: bool) -> str:
+    """`61.2 (+1.5, −0.4 to +3.3)`."""
+    if first:
+        return f"{value:.3g}"
+    mean, low, high = (
+        f"{times * number:+.2g}".replace("-", "−") for number in (against.mean, against.low, against.high)
+    )
+    return f"{value:.3g} ({mean}, {low} to {high})"
 
 
 def _effects(found: Tornado, symbols: dict[str, str]) -> None:

@@ -155,8 +155,10 @@ def _changes(found: Counterfactual, asked: Asked, prefix: str) -> None:
             )
             st.button("Try it", key=f"whatif:try:{change.name}", **arguments)
             st.markdown(f":small[{words(change, asked)}]")
-    for name, why in found.blocked.items():
-        st.markdown(f":small[:gray[No {name} of its own makes it win:] {escaped(why, 300)}.]")
+    for why in dict.fromkeys(found.blocked.values()):
+        *names, last = [name for name, known in found.blocked.items() if known == why]
+        figures = f"{', '.join(names)} or {last}" if names else last
+        st.markdown(f":small[:gray[No {figures} of its own makes it win:] {escaped(why, 300)}.]")
 
 
 def _compared(app: App, asked: Asked, tools: list[str]) -> None:
