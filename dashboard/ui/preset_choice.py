@@ -6,7 +6,9 @@ import streamlit as st
 
 from core.domain.params import Parameters
 from core.routers.presets import DEFAULT_PRESET, PRESETS, applied, preset_of, preset_values
+from core.shared.untrusted_text import one_line
 from dashboard.ui.knobs import read_knobs
+from dashboard.ui.preset_file import own_preset, preset_files
 from dashboard.ui.text import escaped
 
 OWN = "own"
@@ -17,20 +19,25 @@ def preset_choice(defaults: Parameters, prefix: str) -> None:
     offered = [name for name in PRESETS if name == DEFAULT_PRESET or preset_values(type(defaults), name).keys() - {"n"}]
     if len(offered) == 1:
         return
-    current = preset_of(read_knobs(defaults, prefix)) or OWN
+    parameters = read_knobs(defaults, prefix)
+    current = preset_of(parameters) or OWN
     key = f"{prefix}:preset"
     st.session_state[key] = current
-    st.selectbox(
-        "Preset",
-        [*offered, *([OWN] if current == OWN else [])],
-        key=key,
-        format_func=lambda name: PRESETS[name].title if name in PRESETS else "Your own",
-        on_change=_apply,
-        args=(defaults, prefix, key),
-        help="Named sets of parameters. Choosing one sets the knobs below.",
-    )
-    sentence = PRESETS[current].sentence if current in PRESETS else "The knobs below are set by hand."
-    st.caption(escaped(sentence, 200))
+    own = own_preset(parameters, prefix)
+    title = one_line(own.name, 40) if own and own.name else "Your own"
+    with st.container(horizontal=True, gap="xxsmall", vertical_alignment="bottom", wrap=False):
+        st.selectbox(
+            "Preset",
+            [*offered, *([OWN] if current == OWN else [])],
+            key=key,
+            format_func=lambda name: PRESETS[name].title if name in PRESETS else title,
+            on_change=_apply,
+            args=(defaults, prefix, key),
+            help="Named sets of parameters. Choosing one sets the knobs below.",
+        )
+        preset_files(defaults, prefix)
+    by_hand = (own and own.note) or "The knobs below are set by hand."
+    st.caption(escaped(PRESETS[current].sentence if current in PRESETS else by_hand, 200))
 
 
 def _apply(defaults: Parameters, prefix: str, key: str) -> None:

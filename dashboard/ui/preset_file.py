@@ -1,0 +1,77 @@
+"""Presets as files, beside the choice of presets: what the knobs are is exported with a name and a note, and imported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from core.domain.params import Parameters
+from core.routers.preset_file import LIMIT_BYTES, LONGEST_NAME, LONGEST_NOTE, PresetFile, from_toml, to_toml
+from core.shared.errors import ParameterError
+from dashboard.ui.knobs import read_knobs
+from dashboard.ui.text import escaped, file_name
+
+
+def own_preset(parameters: Parameters, prefix: str) -> PresetFile | None:
+    """The file that was imported last, where the knobs are still what it says."""
+    found: PresetFile | None = st.session_state.get(_key(prefix))
+    return found if found is not None and found.parameters == parameters else None
+
+
+def preset_files(defaults: Parameters, prefix: str) -> None:
+    """The button behind which presets are exported and imported; what is there is made when it is opened."""
+    opened = st.popover(
+        "", icon=":material/save:", key=f"{prefix}:files", on_change="rerun", help="Export or import a preset", width="content"
+    )  # fmt: skip
+    if not opened.open:
+        return
+    router, parameters = prefix.rpartition(".")[2], read_knobs(defaults, prefix)
+    own = own_preset(parameters, prefix)
+    with opened:
+        name = st.text_input(
+            "Name", own.name if own else "My preset", max_chars=LONGEST_NAME, key=f"{prefix}:file name"
+        )
+        note = st.text_area(
+            "Note", own.note if own else "", max_chars=LONGEST_NOTE, key=f"{prefix}:file note", height=80
+        )
+        st.download_button(
+            "Export", to_toml(PresetFile(name, note, parameters), router), f"{file_name(name, 'preset')}.toml",
+            "application/toml", icon=":material/download:", on_click="ignore", key=f"{prefix}:export", width="stretch",
+        )  # fmt: skip
+        upload = f"{prefix}:import:{st.session_state.get(f'{prefix}:imports', 0)}"  # another one after each file
+        st.file_uploader(
+            "Import", type="toml", key=upload, on_change=_import, args=(defaults, prefix, router, upload), max_upload_size=1,
+        )  # fmt: skip
+        if problem := st.session_state.get(f"{prefix}:import problem"):
+            st.error(escaped(problem), icon=":material/error:")
+
+
+def _import(defaults: Parameters, prefix: str, router: str, upload: str) -> None:
+    file: Any = st.session_state.get(upload)
+    if file is None:
+        return
+    st.session_state[f"{prefix}:imports"] = st.session_state.get(f"{prefix}:imports", 0) + 1
+    st.session_state[f"{prefix}:import problem"] = ""
+    try:
+        preset = from_toml(_text(file), file.name, router, defaults)
+    except ParameterError as error:
+        st.session_state[f"{prefix}:import problem"] = str(error)
+        return
+    st.session_state[_key(prefix)] = preset
+    for name, value in preset.parameters.values().items():
+        st.session_state[f"{prefix}.{name}"] = value
+    st.rerun()
+
+
+def _text(file: Any) -> str:
+    if file.size > LIMIT_BYTES:
+        raise ParameterError(f"{file.name}: it has {file.size:,} bytes; a preset has at most {LIMIT_BYTES:,}.")
+    try:
+        return file.getvalue().decode("utf-8")
+    except UnicodeDecodeError:
+        raise ParameterError(f"{file.name}: it is not UTF-8; export a preset to see the form.") from None
+
+
+def _key(prefix: str) -> str:
+    return f"{prefix}:own"
