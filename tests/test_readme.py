@@ -9,7 +9,7 @@ from core.routers.base import Router
 from tests.docs.markdown import ROOT, blocks, commands, links
 from tests.routers import worlds
 
-PAGES = ("route", "compare", "call", "map", "network", "lab", "catalog", "govern", "activity")
+PAGES = ("route", "compare", "call", "agent", "map", "network", "lab", "catalog", "govern", "activity")
 
 
 def test_two_commands_start_and_test_it():

@@ -95,4 +95,6 @@ def test_what_is_missing_is_said_and_can_be_done_step_by_step(app: App) -> None:
     page = press(page, "agent:end")
     while not run.done:
         run.wait(1)
-    assert "Ended by hand" in text_of(checked(page.run()))
+    shown = text_of(checked(page.run()))
+    assert "Ended by hand" in shown
+    assert "under way" not in shown

@@ -38,7 +38,7 @@ def _card(app: App, run: SupervisedAgent, step: int, events: Sequence[tuple[int,
         if isinstance(first, Routed) and first.needs
         else ""
     )
-    st.markdown(f"**{step + 1}. {escaped(text, 600)}**{needs} {_badge(last)}")
+    st.markdown(f"**{step + 1}. {escaped(text, 600)}**{needs} {_badge(run, last)}")
     for number, event in events:
         match event:
             case Routed():
@@ -49,9 +49,9 @@ def _card(app: App, run: SupervisedAgent, step: int, events: Sequence[tuple[int,
                 st.markdown(f":gray-badge[STOP] {_words(run, event.words) or 'The call ended well.'}")
 
 
-def _badge(event: AgentEvent) -> str:
+def _badge(run: SupervisedAgent, event: AgentEvent) -> str:
     if not isinstance(event, Stopped):
-        return ":blue-badge[under way]"
+        return ":orange-badge[ended]" if run.done else ":blue-badge[under way]"
     return ":green-badge[:material/check: done]" if event.done else ":orange-badge[not done]"
 
 
