@@ -19,7 +19,7 @@ from dashboard.ui.knobs import knob_title
 from dashboard.ui.url_state import UrlState
 
 AXES = ("alpha_t", "kappa", "alpha_s", "p_bs", "p_ofs", "l0_s", "l_route_s", "eps", "budget_usd", "k", "n")
-AXES_OF_VALUE = ("worth_usd", "kappa", "wrong_usd", "unsafe_usd", "n")
+AXES_OF_VALUE = ("worth_usd", "wrong_usd", "kappa", "unsafe_usd", "n")
 
 
 def plane_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
@@ -49,7 +49,7 @@ def plane_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
         choose=partial(set_both, prefix=prefix, x=knobs[x], y=knobs[y]),
     )  # fmt: skip
     legend({name: colours[name] for name in winners})
-    lead = "10 m\\$" if by_value else "0.1 in utility"
+    lead = "1 m\\$" if by_value else "0.1 in utility"
     st.caption(
         f"Full colour: the winner leads by {lead} or more, paler: by less. The cross is where the knobs are: drag it, or click, to "
         "set both."

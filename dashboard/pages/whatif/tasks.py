@@ -44,13 +44,17 @@ def tasks_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:  #
     moving = {bar.name for bar in found.bars if bar.changed}
     if moving:
         chart(tornado_chart(found, knobs), key="whatif:tornado", choose=partial(_choose, state=state))
+        st.caption(
+            "To the left a knob is turned down, to the right up: by 10 % in full colour, by 25 and 50 % in paler ones."
+        )
     still = [knobs[name].symbol for name in dict.fromkeys(bar.name for bar in found.bars) if name not in moving]
     if still:
         st.caption(f"Turned by up to 50 %, {', '.join(still)} {'change' if len(still) > 1 else 'changes'} no winner.")
     _presets(app, asked, app.lab.read_tasks(sets[name]))
-    _effects(found, {name: knob.symbol for name, knob in knobs.items()})
-    _tasks_of(found, st.session_state.get(state.key("bar"), ""))
-    _fragile(found, {name: knob.symbol for name, knob in knobs.items()})
+    symbols = {name: knob.symbol for name, knob in knobs.items()}
+    _effects(found, symbols)
+    _tasks_of(found, st.session_state.get(state.key("bar"), ""), symbols)
+    _fragile(found, symbols)
 
 
 def _choose(name: str, *, state: UrlState) -> None:
@@ -107,14 +111,14 @@ def _effects(found: Tornado, symbols: dict[str, str]) -> None:
         )  # fmt: skip
 
 
-def _tasks_of(found: Tornado, name: str) -> None:
+def _tasks_of(found: Tornado, name: str, symbols: dict[str, str]) -> None:
     """The tasks of the bar that was clicked."""
     knob, _, turn = name.partition("|")
     bar = next((one for one in found.bars if one.name == knob and f"{one.turn:g}" == turn), None)
     if bar is None:
         st.caption("Click a bar for its tasks.")
         return
-    st.markdown(f"##### {len(bar.changed)} tasks with another winner at {escaped(knob)} {bar.turn:+.0%}")
+    st.markdown(f"##### {len(bar.changed)} tasks with another winner at {_turn(bar, symbols)}")
     _table(found, [(place, "") for place in bar.changed])
 
 

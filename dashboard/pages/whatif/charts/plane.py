@@ -13,7 +13,7 @@ from core.whatif.plane import Plane
 from dashboard.theme import LOOKED_AT, MUTED
 from dashboard.ui.charts.base import figure, label
 
-WIDE, WIDE_USD = 0.1, 0.01  # a lead in utility, or in USD, from which on a colour is full
+WIDE, WIDE_USD = 0.1, 0.001  # a lead in utility, or in USD, from which on a colour is full
 
 
 def plane_chart(
@@ -37,7 +37,7 @@ def plane_chart(
             "type": "heatmap", "x": plane.x.tolist(), "y": plane.y.tolist(),
             "z": [[0.35 + 0.65 * float(s) if int(w) == row else None for w, s in zip(ws, ss, strict=True)]
                   for ws, ss in zip(plane.winner, share, strict=True)],
-            "colorscale": [[0, "rgba(255,255,255,0)"], [1, colours[names[row]]]], "zmin": 0, "zmax": 1, "showscale": False,
+            "colorscale": [[0, _clear(colours[names[row]])], [1, colours[names[row]]]], "zmin": 0, "zmax": 1, "showscale": False,
             "customdata": _pairs(plane), "hovertext": _texts(plane, names, row, (x, y), in_usd=in_usd), "hoverinfo": "text", "hoverongaps": False,
         }
         for row in found
@@ -61,6 +61,12 @@ def plane_chart(
         xaxis=_axis(x, plane.x),
         yaxis=_axis(y, plane.y),
     )
+
+
+def _clear(colour: str) -> str:
+    """`#RRGGBB` with nothing of it left: paler is then nearer to the page, in light and in dark."""
+    red, green, blue = bytes.fromhex(colour.removeprefix("#"))
+    return f"rgba({red},{green},{blue},0)"
 
 
 def _axis(knob: Knob, values: np.ndarray) -> dict[str, object]:

@@ -26,7 +26,7 @@ def tornado_chart(tornado: Tornado, knobs: Mapping[str, Knob]) -> go.Figure:
     places = list(range(len(names)))
     return figure(
         [*drawn, row_texts([f"<b>{knobs[name].symbol}</b> {knobs[name].label.lower()}" for name in names], places)],
-        title="Tasks whose winner changes, %, when a knob is turned down ← or up → by 10, 25 and 50 %",
+        title="Tasks whose winner changes when a knob is turned",
         height=90 + 42 * len(names),
         barmode="overlay",
         xaxis2=EDGES,
