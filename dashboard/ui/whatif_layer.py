@@ -50,7 +50,7 @@ def layer_banner() -> None:
     words = [f"{_figure(one)} of **{escaped(one.tool, 60)}**" for _, one in layers[:4]]
     more = f" and {len(layers) - 4} more" if len(layers) > 4 else ""
     with st.container(horizontal=True, vertical_alignment="center", border=True, key="layer:banner"):
-        st.markdown(
+        st.container(width="stretch").markdown(
             f":violet-badge[what if] Supposed, not known: {', '.join(words)}{more}. Route, Compare and What if decide with "
             "it and record nothing; plans, measures over tasks, calls and all other pages use the figures as they are.",
         )

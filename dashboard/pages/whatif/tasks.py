@@ -17,7 +17,6 @@ from core.whatif.tornado import Bar, Tornado
 from dashboard.pages.whatif.charts.tornado import tornado_chart
 from dashboard.ui.chart import chart
 from dashboard.ui.choice_table import table_height
-from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 
 FRAGILE = 0.1

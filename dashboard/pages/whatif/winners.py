@@ -94,7 +94,7 @@ def _room(room: Room) -> str:
     limits = [
         "at any price" if room.price_usd is None else f"up to a price of **{units.price(room.price_usd)}**",
         "at any latency" if room.latency_s is None else f"up to a latency of **{units.seconds(room.latency_s)}**",
-        "with any success" if not room.success else f"down to a success of **{units.share(room.success)}**",
+        "with any success" if not room.success else f"down to a success r of **{units.share(room.success)}**",
         "with any fit" if not room.fit else f"down to a fit of **{units.share(room.fit)}**",
     ]
     return f"It still wins {', '.join(limits)}, each alone and all else as it is.".replace("$", "\\$")
