@@ -16,7 +16,7 @@ import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from core.domain.params import NOTHING, Parameters, Value
 from core.shared.errors import ParameterError
@@ -66,7 +66,7 @@ def from_toml(text: str, file: str, router: str, defaults: Parameters) -> Preset
     if not isinstance(values, dict):
         raise _fault(file, "it has no table [parameters]; name at least one there")
     try:
-        parameters = type(defaults)().replaced(_scalars(values))
+        parameters = type(defaults)().replaced(_scalars(cast("dict[str, Any]", values)))
     except ParameterError as error:
         raise _fault(file, f"[parameters] {error}".removesuffix(".")) from None
     return PresetFile(found.get("name", ""), found.get("note", ""), parameters)

@@ -87,6 +87,7 @@ class Panel {
     }
     this.turned.set(name, value);
     this.latest = name;
+    document.dispatchEvent(new CustomEvent("wayfare-turned"));
     this.host.classList.add("wayfare-stale");
     for (const [each, { row }] of this.controls) row.classList.toggle("wayfare-turned", each === name);
     this.mark();

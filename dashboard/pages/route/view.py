@@ -12,6 +12,7 @@ from core.shared.errors import WayfareError
 from dashboard.lane import PATH as LANE_PATH
 from dashboard.pages.route.candidates import ACTIONS
 from dashboard.pages.route.decision import decision_body
+from dashboard.pages.route.guide import guide
 from dashboard.pages.route.home import home
 from dashboard.pages.route.plan import plan_body, plan_choice, start_plan
 from dashboard.pages.route.turned import HEADLINE, TOOLS
@@ -42,8 +43,9 @@ def page() -> None:
     with st.sidebar:
         reset_and_history(defaults, prefix)
         st.fragment(preset_choice, key=PRESET)(defaults, prefix)
-        lane = LaneLink(LANE_PATH, lane_token(), HEADLINE, TOOLS, f'[class*="st-key-{ACTIONS.replace(":", "-")}"]')
+        lane = LaneLink(LANE_PATH, lane_token(), HEADLINE, TOOLS, _below(ACTIONS))
         knob_panel(defaults, prefix, (RESULT, PRESET, history_key(prefix)), elsewhere={STATE}, lane=lane)
+    guide(asked=bool(query.subtask), calls=_below(f"{ACTIONS}:call"))
     _result(app, state, query)
 
 
@@ -66,6 +68,11 @@ def _result(app: App, state: UrlState, query: QueryForm) -> None:
         planner_usage(app)
     except WayfareError as error:
         st.error(escaped(str(error)), icon=":material/error:")
+
+
+def _below(key: str) -> str:
+    """A CSS selector of what has a key that begins like this."""
+    return f'[class*="st-key-{key.replace(":", "-")}"]'
 
 
 def lane_token() -> str:
