@@ -6,6 +6,7 @@ metrics of what Wayfare does between them. https://opentelemetry.io/docs/specs/s
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,7 +30,7 @@ from core.telemetry.leaving import KnownAttributesExporter
 SCOPE = "wayfare"
 SECONDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)  # as the conventions advise
 TOKENS = (100.0, 300.0, 1_000.0, 3_000.0, 10_000.0, 30_000.0, 100_000.0)
-CLOSING_MS = 3_000
+CLOSING_S = 3.0
 Attributes = dict[str, str | int | float | bool]
 
 
@@ -38,12 +39,12 @@ class OpenTelemetry(Telemetry):
 
     def __init__(self, signals: Sequence[str]) -> None:
         resource = Resource.create({SERVICE_NAME: "wayfare"}).merge(OTELResourceDetector().detect())
-        self._traces = TracerProvider(resource=resource) if "TRACES" in signals else None
+        self._traces = TracerProvider(resource=resource, shutdown_on_exit=False) if "TRACES" in signals else None
         if self._traces is not None:
             self._traces.add_span_processor(BatchSpanProcessor(KnownAttributesExporter(OTLPSpanExporter())))
             trace.set_tracer_provider(self._traces)
         readers = [PeriodicExportingMetricReader(OTLPMetricExporter())] if "METRICS" in signals else []
-        self._metrics = MeterProvider(readers, resource=resource) if readers else None
+        self._metrics = MeterProvider(readers, resource=resource, shutdown_on_exit=False) if readers else None
         if self._metrics is not None:
             metrics.set_meter_provider(self._metrics)
         self._tracer = (self._traces or NoOpTracerProvider()).get_tracer(SCOPE)
@@ -118,12 +119,14 @@ class OpenTelemetry(Telemetry):
         self._server_s.record(duration_s, {**labels, **({"error.type": error} if error else {})})
 
     def close(self) -> None:
-        """Send what is left, for at most a few seconds."""
-        if self._traces is not None:
-            self._traces.force_flush(CLOSING_MS)
-            self._traces.shutdown()
-        if self._metrics is not None:
-            self._metrics.shutdown(CLOSING_MS)
+        """Send what is left, for at most a few seconds: the SDK would try a receiver that is gone for half a minute."""
+        providers = [provider for provider in (self._traces, self._metrics) if provider is not None]
+        closing = [threading.Thread(target=provider.shutdown, daemon=True) for provider in providers]
+        for thread in closing:
+            thread.start()
+        until_s = time.monotonic() + CLOSING_S
+        for thread in closing:
+            thread.join(max(0.0, until_s - time.monotonic()))
 
 
 def _numbers(decision: Decision) -> Attributes:

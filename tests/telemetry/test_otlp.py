@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -151,6 +152,14 @@ def test_without_variables_nothing_is_loaded_or_sent_and_the_trace_goes_on(recei
         by_header = work(process["url"], {"traceparent": f"00-{OTHER_TRACE}-b7ad6b7169203331-01"}, None)
     assert by_header["traceparent"].split("-")[1] == OTHER_TRACE
     assert receiver.bodies == []
+
+
+def test_a_receiver_that_is_gone_keeps_nobody(tmp_path: Path) -> None:
+    """The limit on the end of the process is shorter than the SDK would go on to try."""
+    with socket.create_server(("127.0.0.1", 0)) as gone:
+        url = f"http://127.0.0.1:{gone.getsockname()[1]}"
+    with endpoint(tmp_path, OTEL_EXPORTER_OTLP_ENDPOINT=url) as process:
+        assert "traceparent" in work(process["url"], {}, None)
 
 
 def test_a_form_that_is_not_spoken_is_said() -> None:
