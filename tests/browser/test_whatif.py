@@ -101,3 +101,5 @@ def test_a_bar_of_the_tornado_leads_to_its_tasks(console: ConsoleProgram, visito
     heading = visit.see(re.compile(r"^\d+ tasks? with another winner at"))
     assert int(heading.inner_text().split()[0]) > 0
     assert share > 0
+    visit.main.get_by_text("Presets beside these knobs").click()
+    visit.until_text("Thrifty")

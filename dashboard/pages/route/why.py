@@ -119,7 +119,7 @@ def _headroom(row: ToolRow, room: Headroom) -> list[tuple[str, str]]:
     return [
         (f"{verb} price", _reach(room.price_usd, units.price)),
         (f"{verb} latency", _reach(room.latency_s, units.seconds)),
-        (f"{'wins down to' if row.rank == 1 else verb} success", _reach(room.success, units.share)),
+        (f"{'wins down to' if row.rank == 1 else verb} success r", _reach(room.success, units.share)),
     ]
 
 
