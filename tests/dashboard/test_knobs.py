@@ -206,3 +206,39 @@ def test_what_the_browser_says_is_taken_as_far_as_it_can_be(said, taken, sentenc
     assert sentence in problem
     assert bool(sentence) == bool(problem)
     assert "\u202e" not in problem
+
+
+def stepping() -> None:
+    import streamlit as st
+
+    from core.routers.ehrr_parameters import EhrrParameters
+    from dashboard.ui.knob_history import history_buttons
+    from dashboard.ui.knobs import take_turned
+
+    history_buttons(EhrrParameters.knobs(), "p")
+    for said in st.session_state["messages"]:
+        take_turned(said, EhrrParameters.knobs(), "p")
+
+
+def test_a_step_goes_back_through_gestures_and_one_that_was_not_stored_is_a_step_too() -> None:
+    page = AppTest.from_function(stepping)
+    turned = [{"count": 1, "values": {"alpha_t": 0.5}}, {"count": 2, "values": {"k": 7, "n": 5}}]
+    page.session_state["messages"] = turned
+    checked(page.run())
+
+    def after(*messages: dict[str, Any]) -> tuple[object, ...]:
+        page.session_state["messages"] = messages
+        checked(page.run())
+        return tuple(page.session_state[f"p.{name}"] for name in ("alpha_t", "k", "n", "kappa"))
+
+    assert after({"count": 3, "step": -1}) == (0.5, 5, 3, 100.0)
+    assert after({"count": 4, "values": {"kappa": 3.0}, "step": -1}) == (
+        0.5,
+        5,
+        3,
+        100.0,
+    )  # what was undone before is gone
+    assert after({"count": 5, "step": 1}) == (0.5, 5, 3, 3.0)
+    assert after({"count": 6, "step": -(10**9)}) == (0.02, 5, 3, 100.0)
+    assert after({"count": 7, "step": "1"}) == (0.02, 5, 3, 100.0)
+    assert after({"count": 8, "step": 10**9}) == (0.5, 5, 3, 3.0)

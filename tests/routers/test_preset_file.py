@@ -1,0 +1,51 @@
+"""Presets as files: what is exported is imported the same, and what cannot be taken is one sentence."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.routers import ROUTERS
+from core.routers.ehrr_parameters import EhrrParameters
+from core.routers.preset_file import PresetFile, from_toml, to_toml
+from core.shared.errors import ParameterError
+
+HEAD = 'router = "ehrr"\n'
+
+
+@pytest.mark.parametrize("router", list(ROUTERS))
+def test_what_is_exported_is_imported_the_same(router) -> None:
+    defaults = ROUTERS[router].parameters()
+    texts = {info.name: 'a "b"\n\x7f\\c' for info in defaults.knobs() if info.free_text}
+    numbers = {info.name: info.high for info in defaults.knobs() if info.high is not None}
+    preset = PresetFile('A "name" \x7f=\\', "<b>\nnote</b>", defaults.replaced({**texts, **numbers}))
+    assert from_toml(to_toml(preset, router), "x.toml", router, defaults) == preset
+
+
+def test_what_a_file_does_not_name_has_its_default_and_not_what_the_knobs_were() -> None:
+    found = from_toml(HEAD + "[parameters]\nk = 7\n", "x.toml", "ehrr", EhrrParameters(alpha_t=1.0))
+    assert found.parameters == EhrrParameters(k=7)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a = = 1", "it is not TOML (Invalid value"),
+        ("[" * 5000, "it is not TOML"),
+        ('colour = "red"', "'colour' is not known; a preset has name, note, router, parameters."),
+        ("name = 3", "name is not a text of at most 80 characters; shorten it."),
+        (f'note = "{"a" * 401}"', "note is not a text of at most 400 characters; shorten it."),
+        ('router = "rag_mcp"\n[parameters]\nk = 3', "it is for the router 'rag_mcp', not 'ehrr'; choose that router first."),
+        (HEAD, "it has no table [parameters]; name at least one there."),
+        (HEAD + "[parameters]\nalpha_t = 99", "[parameters] alpha_t = 99.0 is outside 0.0 to 2.0; choose a value"),
+        (HEAD + "[parameters]\nalpha_z = 1", "[parameters] There is no parameter 'alpha_z'"),
+        (HEAD + "[parameters]\nk = [1]", "[parameters] k is not a number, a text, true or false; give one of these."),
+        (HEAD + "[parameters]\nkappa = nan", "[parameters] kappa = nan is not a finite number"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_taken_is_one_sentence_with_its_place(text, said) -> None:
+    with pytest.raises(ParameterError) as caught:
+        from_toml(text, "bad\u202e.toml", "ehrr", EhrrParameters())
+    sentence = str(caught.value)
+    assert sentence.startswith("bad⟨U+202E⟩.toml: ")
+    assert said in sentence
+    assert "\n" not in sentence
