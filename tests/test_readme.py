@@ -9,7 +9,9 @@ from core.routers.base import Router
 from tests.docs.markdown import ROOT, blocks, commands, links
 from tests.routers import worlds
 
-PAGES = ("route", "compare", "call", "agent", "map", "network", "lab", "catalog", "govern", "activity")
+PAGES = (
+    "route", "whatif", "compare", "call", "agent", "map", "network", "lab", "papers", "catalog", "govern", "activity",
+)  # fmt: skip
 
 
 def test_two_commands_start_and_test_it():
