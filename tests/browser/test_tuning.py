@@ -1,0 +1,108 @@
+"""Around the knobs: the scale of their tracks, presets as files, and the first minute."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser.conftest import Visitor
+from tests.browser.pages import Route
+from tests.browser.serving import ConsoleProgram
+from tests.browser.visit import LIMIT_MS, Visit
+
+pytestmark = pytest.mark.browser
+
+AIR = "report today's air quality in Kraków"
+
+
+def decided(visit: Visit, **query: object) -> Route:
+    """The Route page with a decision."""
+    route = Route(visit)
+    visit.open("", q=AIR, **query)
+    route.decided()
+    return route
+
+
+def at(strip: Locator, share: float) -> tuple[float, float]:
+    """A place on a track."""
+    box = strip.bounding_box()
+    assert box is not None
+    return box["x"] + box["width"] * share, box["y"] + box["height"] / 2
+
+
+def test_low_values_have_room_on_the_track_and_keys_step_exactly(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console)
+    route = decided(visit)
+    slider, strip = route.slider("αt"), route.knob("αt").locator(".wayfare-strip")
+    needle = route.knob("αt").locator(".wayfare-needle").bounding_box()
+    assert needle is not None
+    x, y = at(strip, (0.02 / 2) ** (1 / 3))
+    assert needle["x"] + needle["width"] / 2 == pytest.approx(x, abs=1)
+    visit.page.mouse.click(x + 3, y)  # to hold the needle is no change
+    expect(slider).to_be_focused()
+    assert slider.input_value() == "0.02"
+    visit.page.mouse.click(*at(strip, 0.5))
+    visit.until_query(alpha_t="0.25")  # 2 · 0.5³
+    slider.press("ArrowLeft")
+    visit.until_query(alpha_t="0.24")
+    slider.press("PageUp")
+    visit.until_query(alpha_t="0.34")
+    row = visit.page.locator("[data-knob=wrong_refusals]")
+    linear = row.get_by_role("slider")
+    visit.page.mouse.click(*at(row.locator(".wayfare-strip"), 0.5))
+    expect(linear).to_have_value("25")
+    assert {name: linear.get_attribute(name) for name in ("min", "max")} == {"min": "0", "max": "50"}
+
+
+def test_a_preset_is_exported_and_imported_or_refused_whole(
+    console: ConsoleProgram, visitor: Visitor, tmp_path: Path
+) -> None:
+    visit = visitor(console)
+    decided(visit, alpha_t="0.5", budget_usd="0.1")
+    files = visit.page.get_by_test_id("stSidebar").get_by_test_id("stPopoverButton").first
+    files.click()
+    visit.fill("Name", "<b>mine</b>")
+    visit.fill("Note", "for *now*")
+    visit.settled()
+    with visit.page.expect_download() as download:
+        visit.press("Export")
+    text = download.value.path().read_text(encoding="utf-8")
+    assert 'name = "<b>mine</b>"' in text
+    wrong, right = tmp_path / "wrong.toml", tmp_path / "right.toml"
+    wrong.write_text(text.replace("alpha_t = 0.5", "alpha_t = 0.4\nalpha_z = 1"), encoding="utf-8")
+    right.write_text(text.replace("alpha_t = 0.5", "alpha_t = 0.4"), encoding="utf-8")
+    upload = visit.page.locator("input[type=file]")
+    upload.set_input_files(wrong)
+    body = visit.page.get_by_test_id("stPopoverBody")
+    visit.see("wrong.toml: [parameters] There is no parameter 'alpha_z'", within=body)
+    visit.until_query(alpha_t="0.5", budget_usd="0.1")
+    upload.set_input_files(right)
+    visit.until_query(alpha_t="0.4", budget_usd="0.1")
+    visit.page.keyboard.press("Escape")
+    expect(visit.select("Preset")).to_have_value("<b>mine</b>", timeout=LIMIT_MS)
+    visit.see("for *now*", within=visit.page.get_by_test_id("stSidebar"))
+
+
+def test_the_first_minute_goes_on_with_what_is_done_and_goes_for_good(
+    console: ConsoleProgram, visitor: Visitor
+) -> None:
+    visit = visitor(console, width=800)
+    visit.open("")
+    guide = visit.main.locator(".wayfare-guide")
+    step = guide.locator("[aria-current=step]")
+    expect(step).to_contain_text("1 Ask")
+    route = decided(visit)
+    expect(step).to_contain_text("2 Turn")
+    route.slider("αt").press("ArrowRight")
+    expect(step).to_contain_text("3 Call")
+    visit.until_query(alpha_t="0.03", q=AIR)
+    assert set(visit.query) == {"alpha_t", "q"}
+    visit.page.emulate_media(media="print")
+    expect(guide).to_be_hidden()
+    visit.page.emulate_media(media="screen")
+    visit.press("Do not show the first minute again")
+    expect(guide).to_be_hidden()
+    decided(visit)
+    expect(guide).to_be_hidden()
