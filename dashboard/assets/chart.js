@@ -20,7 +20,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   box.dataset.part = data.part;
   box.setAttribute("aria-label", data.about);
   const same = chart.clicks === data.clicks && chart.colour === getComputedStyle(box).color && chart.size;
-  if (given(chart, data.figure) || !same) {
+  if (given(chart, data.figure, !same)) {
     chart.clicks = data.clicks;
     fit(box, chart);
     ask(box);
@@ -28,9 +28,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
   return () => end(box);
 }
 
-// Take a figure; whether it is another one.
-function given(chart, source) {
-  if (chart.source === source) return false;
+// Take a figure; whether it is to be drawn. One that is drawn `anew` is read anew: what was clicked stands in the old one.
+function given(chart, source, anew = false) {
+  if (chart.source === source && !anew) return false;
   chart.source = source;
   chart.figure = JSON.parse(source);
   return true;
