@@ -113,7 +113,11 @@ class ModelPlanner:
 
     def grade(self, subtask: str, server_hint: str, tool: Card) -> tuple[int, str]:
         """How well a tool does a sub-task, 0 to 3, and why in one line."""
-        data = {"subtask": _cut(subtask), "server_hint": server_hint[:LINE_CHARACTERS], "tool": tool.text[:TOOL_CHARACTERS]}
+        data = {
+            "subtask": _cut(subtask),
+            "server_hint": server_hint[:LINE_CHARACTERS],
+            "tool": tool.text[:TOOL_CHARACTERS],
+        }
         reply = self._ask(replies.Graded, prompts.JUDGE, data)
         return reply.grade, one_line(reply.why, LINE_CHARACTERS)
 

@@ -62,7 +62,7 @@ def test_run_compare_sweep_apply_and_undo(console: ConsoleProgram, visitor: Visi
 
 def test_a_run_can_be_stopped_and_the_page_fits_a_narrow_window(console: ConsoleProgram, visitor: Visitor) -> None:
     visit = visitor(console, width=800)
-    visit.open("lab", tasks="ETOM, level 2", router="toolshed", also="adaptive_rag,prag,rerank_rag")
+    visit.open("lab", tasks="ETOM, level 2", router="pa_rag", also="adaptive_rag,prag,rerank_rag")
     visit.press("Run")
     visit.press("Stop")
     visit.see("Stopped.")

@@ -168,11 +168,13 @@ def test_no_limit_and_a_limit_of_nothing_are_two_things() -> None:
     assert knob_panel_of(visit(budget_usd="off"))["values"]["budget_usd"] is None
 
 
-def test_another_routers_knobs_begin_at_what_the_page_says() -> None:
+def test_a_knob_that_both_routers_have_stays_as_it_is_and_the_others_begin_anew() -> None:
     page = turn(visit(), EHRR, alpha_t=0.5, k=7)
     checked(page.selectbox(key="route.router").set_value("rag_mcp").run())
+    assert knob_panel_of(page)["values"]["k"] == 7
     checked(page.selectbox(key="route.router").set_value("ehrr").run())
-    assert knob_panel_of(page)["values"]["k"] == 5
+    values = knob_panel_of(page)["values"]
+    assert (values["k"], values["alpha_t"]) == (7, 0.02)
 
 
 def turning() -> None:
