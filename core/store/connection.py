@@ -7,7 +7,7 @@ import re
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import RLock
+from threading import Condition, RLock
 from typing import Any
 from uuid import uuid4
 
@@ -33,6 +33,8 @@ class Database:
         self.path = None if path is None else Path(path).expanduser().absolute()
         self.where = "in memory" if self.path is None else str(self.path)
         self.lock = RLock()
+        self._reading = 0
+        self._readers = Condition()  # guards the count, and the making of cursors
         self.closed = False
         self._root = _connect(self.path, self.where)
         try:
@@ -74,17 +76,31 @@ class Database:
 
         Raises StoreError where the store is closed or the file can no longer be read.
         """
-        self._require_open()
         try:
-            with self._root.cursor() as cursor:
+            with self._cursor() as cursor:
                 return cursor.sql(sql, params=list(parameters)).to_arrow_table()
         except duckdb.Error as error:
             raise StoreError(f"The store {self.where} cannot be read: {_first_line(error)}.") from error
 
+    @contextmanager
+    def _cursor(self) -> Generator[duckdb.DuckDBPyConnection]:
+        with self._readers:
+            self._require_open()
+            cursor = self._root.cursor()
+            self._reading += 1
+        try:
+            with cursor:
+                yield cursor
+        finally:
+            with self._readers:
+                self._reading -= 1
+                self._readers.notify_all()
+
     def close(self) -> None:
-        """Release the file. A second call does nothing."""
-        with self.lock:
+        """Release the file once the reads under way have ended. A second call does nothing."""
+        with self.lock, self._readers:
             self.closed = True
+            self._readers.wait_for(lambda: self._reading == 0)  # DuckDB refuses to close what is read
             self._writer.close()
             self._root.close()
 

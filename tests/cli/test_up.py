@@ -78,7 +78,7 @@ def test_a_console_from_start_to_end(
     out, _ = app.communicate(timeout=10)
     assert app.returncode == 0
     assert out.startswith(f"Wayfare is starting on http://127.0.0.1:{port} ")
-    assert "Traceback" not in out
+    assert "Traceback" not in out, out
     assert wayfare("catalogs").code == 0
 
 
@@ -91,5 +91,5 @@ def test_ctrl_c_ends_a_console_in_memory_and_leaves_no_file(
     app.send_signal(signal.SIGINT)
     out, _ = app.communicate(timeout=10)
     assert app.returncode == 0
-    assert "Traceback" not in out
+    assert "Traceback" not in out, out
     assert list(empty.iterdir()) == []

@@ -18,6 +18,7 @@ from pyarrow import parquet
 from core.domain.catalog import Catalog, Server
 from core.shared.errors import StoreError
 from core.store import Store
+from core.store.connection import Database
 
 WRITER = """
 import sys
@@ -127,3 +128,20 @@ def test_closing_under_readers_ends_them_with_a_sentence(tmp_path: Path, make: S
         store.close()
         assert all(str(store.path) in reader.result() for reader in readers)
     Store(tmp_path / "db").close()
+
+
+def test_a_close_waits_for_the_reads_under_way() -> None:
+    def read(database: Database) -> str:
+        try:
+            while True:
+                database.read("SELECT 1")
+        except StoreError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(4) as threads:
+        for _ in range(20):
+            database = Database()
+            readers = [threads.submit(read, database) for _ in range(4)]
+            database.read("SELECT 2")
+            database.close()
+            assert {reader.result() for reader in readers} == {"The store in memory is closed; open it again."}
