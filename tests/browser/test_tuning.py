@@ -106,3 +106,43 @@ def test_the_first_minute_goes_on_with_what_is_done_and_goes_for_good(
     expect(guide).to_be_hidden()
     decided(visit)
     expect(guide).to_be_hidden()
+
+
+def test_a_gesture_is_one_step_that_is_undone_redone_and_returned_to(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console)
+    route = decided(visit)
+    keys, slider, undo = visit.page.keyboard, route.slider("αt"), visit.page.get_by_role("button", name="Undo")
+    before = route.headline()
+    expect(undo).to_be_disabled()
+    slider.focus()
+    for _ in range(6):
+        keys.down("ArrowRight")
+    keys.up("ArrowRight")
+    visit.until_query(alpha_t="0.08")
+    route.slider("κ").press("End")
+    visit.until_query(kappa="1000.0")
+    keys.press("Control+z")
+    visit.until_query(alpha_t="0.08", kappa=None)
+    expect(undo).to_have_accessible_name("Undo: αt 0.02 → 0.08 1/s")
+    undo.click()
+    visit.until_query(alpha_t=None, kappa=None)
+    route.decided()
+    assert route.headline() == before
+    keys.press("Control+Shift+z")
+    visit.until_query(alpha_t="0.08", kappa=None)
+    visit.settled()
+    keys.press("Control+y")
+    visit.until_query(alpha_t="0.08", kappa="1000.0")
+
+    # what is not stored yet is a step, too, and what was drawn of it goes
+    slider.focus()
+    keys.press("End")
+    keys.press("Control+z")
+    expect(slider).to_have_value("0.08", timeout=LIMIT_MS)
+    visit.press("History of the knobs")
+    steps = visit.page.locator(".wayfare-steps button")
+    expect(steps).to_have_text(["αt 0.08 → 2 1/s", "κ 100 → 1000 s/$", "αt 0.02 → 0.08 1/s", "as first seen"])
+    steps.last.click()
+    visit.until_query(alpha_t=None, kappa=None)
+    route.decided()
+    assert route.headline() == before
