@@ -32,6 +32,7 @@ from core.services.decision_log import DecisionLog
 from core.services.equal_sets import EqualSetsService
 from core.services.feedback import FeedbackService
 from core.services.governance import GovernanceService
+from core.services.governed_calls import GovernedCalls
 from core.services.judgments import JudgmentService
 from core.services.lab import LabService
 from core.services.lab_runs import LabRunService
@@ -85,6 +86,7 @@ class App:
     calibrations: CalibrationService
     calls: CallService
     governance: GovernanceService
+    governed: GovernedCalls
     scenarios: ScenarioService
     papers: PaperService
     equal_sets: EqualSetsService
@@ -187,6 +189,8 @@ def build_app(
         virtual_folder=chosen.virtual_folder,
         telemetry=telemetry,
     )
+    governance = GovernanceService(store, catalogs, now=chosen.now, clock=time.monotonic)
+    governed = GovernedCalls(governance, catalogs, calls)
     attention = AttentionService(catalogs, pool.get, virtual_folder=chosen.virtual_folder)
     scenarios = ScenarioService(
         catalogs,
@@ -222,7 +226,8 @@ def build_app(
         refusals=RefusalService(catalogs, feedback),
         calibrations=calibrations,
         calls=calls,
-        governance=GovernanceService(store, catalogs, now=chosen.now, clock=time.monotonic),
+        governance=governance,
+        governed=governed,
         scenarios=scenarios,
         papers=PaperService(catalogs, routing, scenarios, lab, known_planners),
         equal_sets=equal_sets,
@@ -235,7 +240,7 @@ def build_app(
         replay=ReplayService(store, catalogs, routing),
         what_if=WhatIfService(catalogs, routing),
         attention=attention,
-        agent=AgentService(catalogs, routing, calls, attention, known_planners),
+        agent=AgentService(catalogs, routing, governed, attention, known_planners),
         networks=networks,
         pool=pool,
         telemetry=telemetry,

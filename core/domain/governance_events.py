@@ -1,6 +1,6 @@
 """What is recorded of governance: clients, policies, definitions and approvals, each change a frozen record of the sealed log.
 
-Times are timezone-aware UTC; `origin` is where the change was made: console, cli or endpoint.
+Times are timezone-aware UTC; `origin` is where it was made: console, cli, agent (the loop) or endpoint.
 """
 
 from __future__ import annotations
@@ -67,6 +67,23 @@ class ApprovalChange:
     price_usd: float | None
     expires_at: datetime
     origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedRequest:
+    """A request that was not let through: `error` names why, `advice` says what would allow it. `server` and `tool` are empty where
+    it was about none. `repeated` is how often the same was refused, unrecorded, since the record before of its kind."""
+
+    at: datetime
+    client: str
+    catalog: str
+    server: str
+    tool: str
+    error: str
+    why: str
+    advice: str
+    origin: str
+    repeated: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ def _described(services: Services, request: Request) -> list[dict[str, Any]]:
     catalog = app.catalogs.catalog(name)
     named = [find(catalog, tool)[1] for tool in dict.fromkeys(request.arguments["tools"])]
     for tool in named:
-        app.governance.check(request.client, name, tool)
+        app.governance.admission.describe(request.client, name, tool)
     wanted = [tool.id for tool in named]
     return [
         {

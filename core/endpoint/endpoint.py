@@ -69,7 +69,7 @@ class Endpoint:
             return failure.answer()
 
     async def _run(self, request: Request) -> Answer:
-        self._services.app.governance.enter(request.client, request.options.catalog, known=request.known)
+        self._services.app.governance.admission.enter(request.client, request.options.catalog, known=request.known)
         tool = _TOOLS.get(request.tool)
         if request.options.mirror and request.tool != READ_RESULT.definition.name:
             if fault := _not_text(dict(request.arguments)):

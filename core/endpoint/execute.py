@@ -23,9 +23,10 @@ from core.endpoint.routes import Route, route_of
 from core.endpoint.signatures import signature
 from core.execution.base import Progress
 from core.governance.base import NotAllowedError
-from core.services.calls import CallHandle, CallReport
+from core.governance.calls import Wanted
+from core.services.calls import CallReport
 from core.services.decision_log import AGENT
-from core.services.governance import Permit, Wanted
+from core.services.governed_calls import GovernedCall
 from core.shared import units
 from core.shared.json_schema import argument_problems
 from core.shared.untrusted_text import visible
@@ -52,12 +53,11 @@ Listener = Callable[[Progress], None]
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """A call under way: its tool as the catalog has it, the search that it belongs to, and what was reserved for it."""
+    """A call under way: its tool as the catalog has it, and the search that it belongs to."""
 
     tool: Tool
     route: Route | None
-    permit: Permit
-    handle: CallHandle
+    call: GovernedCall
 
 
 async def execute_tool(services: Services, request: Request, *, read_only: bool) -> Answer:
@@ -80,7 +80,7 @@ async def _answered(services: Services, request: Request, *, read_only: bool) ->
             f"Ask for something wider or spelled otherwise{_others(begun)}.",
         )
     return await anyio.to_thread.run_sync(
-        partial(passed_on, as_it_is=request.mirrored), services, outcome, begun.permit.tokens
+        partial(passed_on, as_it_is=request.mirrored), services, outcome, begun.call.permit.tokens
     )
 
 
@@ -118,16 +118,9 @@ def _begin(services: Services, request: Request, read_only: bool, listener: List
         decision_id=None if route is None else route.id,
     )
     others = () if route is None else route.offered
-    permit = services.app.governance.before(Wanted(request.client, call, tool, services.result_tokens, others))
-    try:
-        handle = services.app.calls.start(call, origin=AGENT, client=request.client, listener=listener)
-        if handle.future is None:
-            raise RuntimeError("the call was not started")
-    except BaseException:
-        services.app.governance.after(permit, OutcomeKind.CANCELLED, 0)
-        raise
-    begun.append(_Begun(tool, route, permit, handle))
-    handle.future.add_done_callback(partial(_settle, services, permit))
+    wanted = Wanted(request.client, call, tool, services.result_tokens, others)
+    governed = services.app.governed.start(wanted, origin=AGENT, counted=given_tokens, listener=listener)
+    begun.append(_Begun(tool, route, governed))
 
 
 async def _outcome(services: Services, request: Request, read_only: bool) -> tuple[_Begun, Outcome]:
@@ -143,7 +136,8 @@ async def _outcome(services: Services, request: Request, read_only: bool) -> tup
 
     try:
         await anyio.to_thread.run_sync(_begin, services, request, read_only, forward, begun)
-        call, started = begun[0].handle.call, begun[0].handle.future
+        handle = begun[0].call.handle
+        call, started = handle.call, handle.future
         limit_s = call.timeout_s + WAIT_S
         future = asyncio.wrap_future(cast("Future[CallReport]", started))
         done, _ = await asyncio.wait({future}, timeout=limit_s)
@@ -157,27 +151,15 @@ async def _outcome(services: Services, request: Request, read_only: bool) -> tup
         return begun[0], future.result().outcome
     finally:
         for one in begun:
-            if not one.handle.done:
-                one.handle.cancel()
-
-
-def _settle(services: Services, permit: Permit, done: Future[CallReport]) -> None:
-    """Settle a call that has ended; where it never began, or how it ended is not known, no tool answered for all we know."""
-    governance = services.app.governance
-    if done.cancelled():
-        governance.after(permit, OutcomeKind.CANCELLED, 0)
-    elif done.exception() is not None:
-        governance.after(permit, None, 0)
-    else:
-        outcome = done.result().outcome
-        governance.after(permit, outcome.kind, given_tokens(outcome, permit.tokens))
+            if not one.call.handle.done:
+                one.call.handle.cancel()
 
 
 def _failed(services: Services, outcome: Outcome, begun: _Begun) -> Refusal:
     """What to tell the agent of a call that did not end well."""
     why = visible(outcome.error)[:WHY_CHARS] or "The tool reported an error without a text."
     if outcome.kind is OutcomeKind.NOT_CONNECTED:
-        waits = (state.retry_s for state in services.app.pool.states() if state.server == begun.handle.call.server)
+        waits = (state.retry_s for state in services.app.pool.states() if state.server == begun.call.handle.call.server)
         wait_s = max(waits, default=0.0)
         when = f"in {units.seconds(wait_s)}" if wait_s > 0 else "at once; where that fails, later"
         return Refusal("server_down", why, f"It may be tried again {when}{_others(begun)}.")

@@ -29,7 +29,7 @@ TITLE_CHARS = 200
 
 def mirrored(services: Services, options: EndpointOptions, client: str) -> list[mcp_types.Tool]:
     """The tools that a client sees: those of the chosen servers that it may use, and `read_result` for what is cut."""
-    governance = services.app.governance
+    admission = services.app.governance.admission
     tools = _tools(services, options)
     listed = [
         mcp_types.Tool(
@@ -40,7 +40,7 @@ def mirrored(services: Services, options: EndpointOptions, client: str) -> list[
             annotations=mcp_types.ToolAnnotations.model_validate(hint_names(tool.hints)),
         )
         for name, tool in tools.items()
-        if governance.allows(client, options.catalog, tool)
+        if admission.allows(client, options.catalog, tool)
     ]
     return [*listed, READ_RESULT.definition]
 

@@ -8,8 +8,7 @@ import mcp_types
 
 from core.domain.outcome import SIMULATED_MARK, Outcome
 from core.endpoint.base import Answer, Services, answer, compact, text_block
-from core.endpoint.results import fits, piece
-from core.shared.tokens import count_tokens
+from core.shared.tokens import count_tokens, fits, piece
 
 MOST_BINARY_CHARS = 8 * 1024 * 1024
 EMPTY_VALUES: tuple[Any, ...] = (None, "", [], {})

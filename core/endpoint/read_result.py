@@ -8,8 +8,7 @@ import anyio.to_thread
 import mcp_types
 
 from core.endpoint.base import AgentTool, Answer, Refusal, Request, Services, answer, definition
-from core.endpoint.results import piece
-from core.shared.tokens import count_tokens
+from core.shared.tokens import count_tokens, piece
 
 
 async def read_result(services: Services, request: Request) -> Answer:

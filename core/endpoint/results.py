@@ -7,10 +7,7 @@ import threading
 
 from cachetools import LRUCache
 
-from core.shared.tokens import count_tokens
-
 KEPT_CHARS = 64 * 1024 * 1024
-CHARS_PER_TOKEN = 8  # more than most texts have
 
 
 class ResultStore:
@@ -37,27 +34,3 @@ class ResultStore:
         """The text of a handle, None where it is not kept any more."""
         with self._lock:
             return self._texts.get(handle)
-
-
-def piece(text: str, offset: int, limit_tokens: int) -> str:
-    """As much of the text from `offset` as fits into the limit; at least one character where there is one.
-
-    >>> piece("one two three four", 3, 2)
-    ' two three'
-    """
-    length = limit_tokens * CHARS_PER_TOKEN
-    part = text[offset : offset + length]
-    while len(part) > 1 and (tokens := count_tokens(part)) > limit_tokens:
-        part = part[: max(1, min(len(part) - 1, len(part) * limit_tokens // tokens))]
-    return part
-
-
-def fits(text: str, limit_tokens: int) -> bool:
-    """Whether a text has at most so many tokens, counted only where its length leaves it open: no token is empty.
-
-    >>> fits("one two", 2), fits("one two three", 2)
-    (True, False)
-    """
-    if len(text.encode(errors="replace")) <= limit_tokens:
-        return True
-    return len(text) <= 50 * limit_tokens and count_tokens(text) <= limit_tokens

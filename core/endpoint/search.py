@@ -62,7 +62,7 @@ async def search_tools(services: Services, request: Request) -> Answer:
 def _search(app: App, request: Request) -> dict[str, Any]:
     given, options = request.arguments, request.options
     n: int | None = given.get("n")
-    limited = app.governance.limited(request.client)
+    limited = app.governance.admission.limited(request.client)
     decision = app.routing.route(
         masked(given["task"]),
         catalog=options.catalog,
@@ -75,7 +75,9 @@ def _search(app: App, request: Request) -> dict[str, Any]:
     )
     catalog = app.catalogs.catalog(decision.catalog)
     tools = {row: catalog.tools[catalog.tool_row[decision.tools.ids[row]]] for row in decision.candidates}
-    allowed = [row for row, tool in tools.items() if app.governance.allows(request.client, catalog.name, tool)]
+    allowed = [
+        row for row, tool in tools.items() if app.governance.admission.allows(request.client, catalog.name, tool)
+    ]
     rows = allowed[: n or MOST_CANDIDATES]
     found = [_candidate(app, decision, row) for row in rows]
     kept = found if n is not None else _fitting(found, MOST_TOKENS - LEFT_OUT_TOKENS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from core.shared.errors import WayfareError
 
 
@@ -13,3 +15,7 @@ class NotAllowedError(WayfareError):
         self.error = error
         self.why = why
         self.advice = advice
+
+    def as_json(self) -> str:
+        """The same as an agent reads it."""
+        return json.dumps({"error": self.error, "why": self.why, "try": self.advice}, ensure_ascii=False)

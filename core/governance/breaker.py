@@ -49,13 +49,15 @@ class Breaker:
         """How long until a call may try, s."""
         return 0.0 if self.until_s is None else max(0.0, self.until_s - now_s)
 
+    def may_enter(self, now_s: float) -> bool:
+        """Whether a call may go now."""
+        return self.until_s is None or not (self.trying or now_s < self.until_s)
+
     def enter(self, now_s: float) -> bool:
-        """Whether a call may go now; where it is the one that tries, nobody else may until it has ended."""
-        if self.until_s is None:
-            return True
-        if self.trying or now_s < self.until_s:
+        """The same, and it goes; where it is the one that tries, nobody else may until it has ended."""
+        if not self.may_enter(now_s):
             return False
-        self.trying = True
+        self.trying = self.until_s is not None
         return True
 
     def ended(self, good: bool | None, rules: BreakerRules, now_s: float) -> None:

@@ -176,7 +176,10 @@ class Ledger:
         return None
 
     def tokens_left(self, budgets: Sequence[Budget], usage: Usage, wanted: int) -> int:
-        """How many tokens a result may have: what is wanted, or what the budgets leave, yet never less than is of use."""
+        """How many tokens a result may have: what is wanted, or what the budgets leave, yet never less than is of use; 0 where none
+        is wanted."""
+        if not wanted:
+            return 0
         lefts = [
             budget.tokens - self.used(budget, usage).tokens
             for budget in budgets

@@ -19,6 +19,11 @@ def not_authorized(client: str) -> NotAllowedError:
     )
 
 
+def name_taken(client: str) -> NotAllowedError:
+    """A stranger gave itself one of Wayfare's own names."""
+    return NotAllowedError("not_authorized", f"The name {client!r} is Wayfare's own.", "Use another name.")
+
+
 def catalog_not_allowed(client: str, reason: str) -> NotAllowedError:
     """The catalog is outside the client's scope."""
     return NotAllowedError(
@@ -38,6 +43,15 @@ def rate_limited(client: str, per_minute: float, wait_s: float, now: datetime) -
     return NotAllowedError(
         "rate_limited",
         f"The client {client!r} may make {per_minute:g} requests a minute.",
+        f"Go on in {units.seconds(wait_s)}, at {_time(now, wait_s)}.",
+    )
+
+
+def flooding(client: str, per_minute: float, wait_s: float, now: datetime) -> NotAllowedError:
+    """The client makes more HTTP requests than it may, of whatever kind."""
+    return NotAllowedError(
+        "rate_limited",
+        f"The client {client!r} may make {per_minute:g} HTTP requests a minute; it was answered with status 429.",
         f"Go on in {units.seconds(wait_s)}, at {_time(now, wait_s)}.",
     )
 

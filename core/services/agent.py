@@ -9,23 +9,28 @@ from dataclasses import dataclass, replace
 from core.domain.agent_run import AgentEvent, Executed, Routed, Stopped
 from core.domain.catalog import Server, Tool
 from core.domain.decision import Decision
-from core.domain.outcome import CallMode, Outcome, ToolCall
+from core.domain.outcome import Outcome, ToolCall
 from core.domain.params import Parameters
+from core.governance.base import NotAllowedError
+from core.governance.calls import Wanted
 from core.planning.base import Planner, SubQuery
 from core.planning.environment import chosen_planner
 from core.planning.turns import MAY_WRITE, Action, Attempt, Turn
 from core.services.attention import AttentionService
-from core.services.calls import CallHandle, CallService
+from core.services.calls import CallHandle
 from core.services.catalogs import CatalogService
+from core.services.clients import AGENT_LOOP
 from core.services.decision_log import AGENT
+from core.services.governed_calls import GovernedCalls
 from core.services.routing import RoutingService
+from core.services.said import cut, said_of, said_tokens
 from core.shared import units
 from core.shared.errors import UnknownNameError
 from core.shared.json_schema import argument_problems
 
-CLIENT = "wayfare agent"
-"""The client that its decisions and calls are recorded under."""
 ROUNDS = 3
+RESULT_TOKENS = 8_000
+"""Of one result, for the planner; budgets may leave less."""
 UNAVAILABLE, INVALID, OVER_BUDGET = "tool_not_available", "invalid_arguments", "over_budget"
 
 
@@ -61,7 +66,7 @@ class AgentService:
 
     catalogs: CatalogService
     routing: RoutingService
-    calls: CallService
+    calls: GovernedCalls
     attention: AttentionService
     planners: Mapping[str, Planner]
 
@@ -154,7 +159,7 @@ class AgentRun:
         task = self._task
         return self._services.routing.route(
             subtask, catalog=task.catalog, router=task.router, parameters=task.parameters,
-            origin=AGENT, visitor=CLIENT, seen=tuple(self._seen), anew=True,
+            origin=AGENT, visitor=AGENT_LOOP, seen=tuple(self._seen), anew=True,
         )  # fmt: skip
 
     def _turn(self, decision: Decision, attempts: list[Attempt], left: int, *, last: bool) -> Turn:
@@ -183,17 +188,21 @@ class AgentRun:
         if objection := self._named_wrong(decision, action) or self._not_allowed(action.tool):
             error, said = objection
             return Executed(0, decision.id, action.tool, arguments, said, error)
-        server, tool = _names(action.tool)
-        outcome = self._called(ToolCall(server, tool, arguments, catalog=self._task.catalog, decision_id=decision.id))
+        server, _, tool = action.tool.partition("::")
+        call = ToolCall(server, tool, arguments, catalog=self._task.catalog, decision_id=decision.id)
+        try:
+            outcome, said = self._called(call, approved=action.approved)
+        except NotAllowedError as refused:
+            return Executed(0, decision.id, action.tool, arguments, refused.as_json(), refused.error)
         error = "" if outcome.kind.success else outcome.kind.value
-        return Executed(0, decision.id, action.tool, arguments, _said(outcome), error, outcome)
+        return Executed(0, decision.id, action.tool, arguments, said, error, outcome)
 
     def _named_wrong(self, decision: Decision, action: Action) -> tuple[str, str] | None:
         """What is wrong with the tool's name or the arguments: an error, and what to say of it."""
         if unavailable := self._services.attention.after_model(decision, action.tool):
             return UNAVAILABLE, json.dumps(unavailable, ensure_ascii=False)
         try:
-            _, tool = self._services.catalogs.catalog(self._task.catalog).find(*_names(action.tool))
+            _, tool = self._services.catalogs.catalog(self._task.catalog).find(*action.tool.partition("::")[::2])
         except UnknownNameError as error:
             return UNAVAILABLE, str(error)
         if action.arguments is None:
@@ -205,40 +214,34 @@ class AgentRun:
     def _not_allowed(self, tool_id: str) -> tuple[str, str] | None:
         """Why the person does not let the call be made."""
         catalog = self._services.catalogs.catalog(self._task.catalog)
-        server, tool = catalog.find(*_names(tool_id))
+        server, tool = catalog.find(*tool_id.partition("::")[::2])
         if self._task.live and not (self._task.may_write or _only_reads(server, tool)):
             said = f"{tool_id} does not say that it only reads, and was not called: --allow-writes, or “all tools” on the page, lets it be."
             return MAY_WRITE, said
         price = float(self._services.catalogs.statistics(catalog.name).tools.price_usd[catalog.tool_row[tool_id]])
         left = self.left_usd
         if left is not None and not price <= left:  # NaN is no price: such a call may cost anything
-            return (
-                OVER_BUDGET,
-                f"{tool_id} was not called: {units.price(price)}, of the budget {units.price(left)} are left.",
-            )
+            said = f"{tool_id} was not called: {units.price(price)}, of the budget {units.price(left)} are left."
+            return OVER_BUDGET, said
         return None
 
-    def _called(self, call: ToolCall) -> Outcome:
-        mode = CallMode.REAL if self._task.live else CallMode.DRAWN
-        self._call = self._services.calls.start(call, mode=mode, origin=AGENT, client=CLIENT)
-        outcome = self._call.report().outcome
+    def _called(self, call: ToolCall, *, approved: bool) -> tuple[Outcome, str]:
+        """The outcome, and as much of what it says as budgets leave. Raises NotAllowedError."""
+        calls = self._services.calls
+        if not self._task.live:
+            self._call, limit = calls.drawn(call, origin=AGENT, client=AGENT_LOOP), RESULT_TOKENS
+            outcome = self._call.report().outcome
+        else:
+            _, tool = self._services.catalogs.catalog(call.catalog).find(call.server, call.tool)
+            wanted = Wanted(AGENT_LOOP, call, tool, RESULT_TOKENS, origin=AGENT, approved=approved)
+            governed = calls.start(wanted, origin=AGENT, counted=said_tokens)
+            self._call, limit = governed.handle, governed.permit.tokens
+            outcome = governed.report().outcome
         self.calls_usd += outcome.price_usd or 0.0
         self.unpriced += outcome.price_usd is None
-        return outcome
-
-
-def _names(tool_id: str) -> tuple[str, str]:
-    """Server and tool of `server::tool`."""
-    server, _, tool = tool_id.partition("::")
-    return server, tool
+        return outcome, cut(said_of(outcome), limit)
 
 
 def _only_reads(server: Server, tool: Tool) -> bool:
     """Whether a call changes nothing real: the tool says so, or its server is played."""
     return tool.hints.read_only is True or (server.virtual and server.connection is None)
-
-
-def _said(outcome: Outcome) -> str:
-    """What a call brought, in the tool's own words; other blocks by their kind."""
-    blocks = (block.text or f"[{' '.join(filter(None, (block.kind, block.mime_type)))}]" for block in outcome.content)
-    return outcome.error or "\n".join(blocks) or "The tool ended well and gave no result."

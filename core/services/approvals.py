@@ -78,6 +78,7 @@ class ApprovalQueue:
         *,
         price_usd: float | None,
         rules: ApprovalRules,
+        origin: str,
     ) -> Approval:
         """Have a call wait, where it does not already. Raises NotAllowedError where too many calls of the client do."""
         with self._lock:
@@ -103,12 +104,12 @@ class ApprovalQueue:
                 reasons=REASONS.join(reasons),
                 price_usd=price_usd,
                 expires_at=now + timedelta(seconds=rules.wait_s),
-                origin="endpoint",
+                origin=origin,
             )
             self._write(change)
             return self._shown(change)
 
-    def decide(self, id_: str, *, approve: bool, rules: ApprovalRules, policy_digest: str, origin: str) -> None:
+    def decide(self, id_: str, *, approve: bool, rules: ApprovalRules, policy_digest: str, origin: str) -> Approval:
         """Approve or deny a call that waits; either counts for `valid_s`. Raises UnknownNameError, WayfareError."""
         with self._lock:
             change = self._last.get(id_)
@@ -123,12 +124,14 @@ class ApprovalQueue:
             now = self._now()
             action = APPROVED if approve else DENIED
             valid = now + timedelta(seconds=rules.valid_s)
-            self._write(replace(change, at=now, action=action, expires_at=valid, origin=origin))
+            decided = replace(change, at=now, action=action, expires_at=valid, origin=origin)
+            self._write(decided)
+            return self._shown(decided)
 
-    def use(self, approval: Approval) -> None:
+    def use(self, approval: Approval, *, origin: str) -> None:
         """The call that was approved is made: the approval is for one."""
         with self._lock:
-            self._write(replace(approval.change, at=self._now(), action=USED, origin="endpoint"))
+            self._write(replace(approval.change, at=self._now(), action=USED, origin=origin))
 
     def _shown(self, change: ApprovalChange) -> Approval:
         state: State = change.action  # pyright: ignore[reportAssignmentType]

@@ -18,6 +18,9 @@ from core.store import Store
 MOST_NAME_CHARS = 80
 TOKEN_START = "wf_"  # noqa: S105 - how tokens begin, so that people and scanners know one
 MADE, REVOKED = "made", "revoked"
+OPERATOR, AGENT_LOOP = "operator", "wayfare agent"
+OWN_NAMES = {OPERATOR: "the person at its pages", AGENT_LOOP: "its agent loop"}
+"""Under whose names the calls of a person and of the agent loop are governed: nobody else may take them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,8 @@ class ClientRegister:
         """A new client; gives its token, which nobody can see again. Raises WayfareError for a name that cannot be taken."""
         if not name.strip() or name != one_line(name, MOST_NAME_CHARS):
             raise WayfareError(f"A client's name is one line of at most {MOST_NAME_CHARS} characters.")
+        if name in OWN_NAMES:
+            raise WayfareError(f"{name!r} is Wayfare's own name for {OWN_NAMES[name]}; choose another.")
         token = f"{TOKEN_START}{secrets.token_urlsafe(32)}"
         with self._lock:
             if self.in_force(name) is not None:

@@ -62,9 +62,9 @@ class KnownDefinitions:
             return "known"
         return "denied" if self._denied.get(key) == digest(text) else "changed"
 
-    def first_use(self, catalog: str, tool: Tool, *, approved: bool) -> None:
+    def first_use(self, catalog: str, tool: Tool, *, approved: bool, origin: str) -> None:
         """Remember the definition of a tool that is called for the first time."""
-        self._write(catalog, tool, APPROVED if approved else FIRST_USE, "endpoint")
+        self._write(catalog, tool, APPROVED if approved else FIRST_USE, origin)
 
     def decide(self, catalog: str, tool_id: str, *, approve: bool, origin: str) -> None:
         """Approve a definition as it is now, or deny it. Raises UnknownNameError where the catalog has no such tool."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 ENCODING = "cl100k_base"
 TABLE = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"  # tiktoken's file name for that encoding: SHA-1 of its address
 CHUNK = 100_000  # characters: a run of one letter costs more than its length, so a longer text is counted in pieces
+CHARS_PER_TOKEN = 8  # more than most texts have
 _loading = Lock()
 
 
@@ -41,6 +42,30 @@ def count_tokens(text: str) -> int:
 def count_many(texts: Sequence[str]) -> list[int]:
     """`count_tokens` of each text, in order."""
     return [count_tokens(text) for text in texts]
+
+
+def piece(text: str, offset: int, limit_tokens: int) -> str:
+    """As much of the text from `offset` as fits into the limit; at least one character where there is one.
+
+    >>> piece("one two three four", 3, 2)
+    ' two three'
+    """
+    length = limit_tokens * CHARS_PER_TOKEN
+    part = text[offset : offset + length]
+    while len(part) > 1 and (tokens := count_tokens(part)) > limit_tokens:
+        part = part[: max(1, min(len(part) - 1, len(part) * limit_tokens // tokens))]
+    return part
+
+
+def fits(text: str, limit_tokens: int) -> bool:
+    """Whether a text has at most so many tokens, counted only where its length leaves it open: no token is empty.
+
+    >>> fits("one two", 2), fits("one two three", 2)
+    (True, False)
+    """
+    if len(text.encode(errors="replace")) <= limit_tokens:
+        return True
+    return len(text) <= 50 * limit_tokens and count_tokens(text) <= limit_tokens
 
 
 @cache

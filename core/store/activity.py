@@ -12,7 +12,7 @@ from core.domain.events import DecisionEvent, OutcomeEvent
 from core.shared.errors import StoreError
 from core.store.connection import Database
 from core.store.export import Format, encode
-from core.store.filters import calls_condition, decisions_condition
+from core.store.filters import calls_condition, decisions_condition, refused_condition
 from core.store.log import TABLES, Log
 
 if TYPE_CHECKING:  # pandas is imported with the first frame, to keep a start short
@@ -52,6 +52,19 @@ class Activity:
             FROM {CALLS} WHERE {condition} ORDER BY o."at" DESC, o.sequence DESC LIMIT ? OFFSET ?""",  # noqa: S608
             [*values, limit, offset],
         )
+
+    def refused(self, where: ActivityFilter = ALL, *, limit: int = 100, offset: int = 0) -> pd.DataFrame:
+        """Requests that governance did not let through, newest first. They have no outcome: `kinds` and `simulated` say nothing."""
+        condition, values = refused_condition(where)
+        return self._frame(
+            f'SELECT r.* FROM refused_requests r WHERE {condition} ORDER BY r."at" DESC, r.sequence DESC LIMIT ? OFFSET ?',  # noqa: S608
+            [*values, limit, offset],
+        )
+
+    def refused_count(self, where: ActivityFilter = ALL) -> int:
+        """How many requests `refused` would list without a limit."""
+        condition, values = refused_condition(where)
+        return self._number(f"SELECT count(*) FROM refused_requests r WHERE {condition}", values)  # noqa: S608
 
     def decision_count(self, where: ActivityFilter = ALL) -> int:
         """How many decisions `decisions` would list without a limit."""

@@ -33,6 +33,16 @@ def decisions_condition(where: ActivityFilter) -> tuple[str, list[object]]:
     return condition, values + parameters
 
 
+def refused_condition(where: ActivityFilter) -> tuple[str, list[object]]:
+    """SQL condition and parameters over `refused_requests r`: what was refused has no outcome, and is not simulated.
+
+    >>> refused_condition(ActivityFilter(server="files", kinds=("ok",)))
+    ('r.server = ?', ['files'])
+    """
+    searched = "concat_ws(chr(10), r.client, r.server, r.tool, r.error, r.why)"
+    return _joined([*_common(where, "r", searched), ("r.server = ?", where.server), ("r.tool = ?", where.tool)])
+
+
 def _common(where: ActivityFilter, table: str, searched: str) -> list[Condition]:
     return [
         (f"{table}.catalog = ?", where.catalog),

@@ -20,14 +20,14 @@ from duckdb import DuckDBPyConnection
 
 from core.domain.events import DecisionEvent, OutcomeEvent, Override, ParameterEvent, StatisticsEvent
 from core.domain.feedback import Calibration, CalibrationSwitch, Label
-from core.domain.governance_events import ApprovalChange, ClientChange, DefinitionChange, PolicyChange
+from core.domain.governance_events import ApprovalChange, ClientChange, DefinitionChange, PolicyChange, RefusedRequest
 from core.domain.judgment import Judgment
 from core.shared.errors import StoreError
 from core.store.arrow import Array, Schema, pa
 from core.store.connection import Database, insert_arrow
 from core.store.seals import START, Audit, canonical, chained
 
-Event = DecisionEvent | OutcomeEvent | StatisticsEvent | ParameterEvent
+Event = DecisionEvent | OutcomeEvent | StatisticsEvent | ParameterEvent | RefusedRequest
 Governing = ClientChange | PolicyChange | DefinitionChange | ApprovalChange
 Record = Event | Override | Label | Judgment | Calibration | CalibrationSwitch | Governing
 R = TypeVar("R", bound=Record)
@@ -46,6 +46,7 @@ TABLES: Mapping[type[Record], str] = {
     PolicyChange: "policy_changes",
     DefinitionChange: "definition_changes",
     ApprovalChange: "approval_changes",
+    RefusedRequest: "refused_requests",
 }
 ARROW: Mapping[str, Any] = {
     "str": pa.string(),

@@ -9,7 +9,7 @@ import pytest
 from core.app import Settings, open_app
 from core.domain.outcome import ToolCall
 from core.governance.base import NotAllowedError
-from core.services.governance import Wanted
+from core.governance.calls import Wanted
 
 
 def test_a_token_is_printed_once_and_a_client_is_revoked(wayfare):

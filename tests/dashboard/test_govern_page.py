@@ -13,7 +13,7 @@ from core.domain.outcome import OutcomeKind, ToolCall
 from core.governance.approvals import ApprovalRules
 from core.governance.base import NotAllowedError
 from core.governance.budgets import Budget
-from core.services.governance import Wanted
+from core.governance.calls import Wanted
 from tests.dashboard.harness import app_with, labelled, open_page, press, text_of, words_of
 
 HOSTILE = "**bold** <script>alert(1)</script>"

@@ -17,6 +17,7 @@ from core.planning.rules import RulesPlanner
 from core.planning.turns import Action, Turn
 from core.services.agent import AgentRun, AgentTask
 from core.services.calls import CallService
+from core.services.governed_calls import GovernedCalls
 from tests.services.world import Scripted
 
 READ_ONLY = {"annotations": {"readOnlyHint": True}}
@@ -67,7 +68,9 @@ def start(app: App, calls_of: Callable[[Scripted], CallService]) -> Start:
 
     def begin(task: AgentTask, *kinds: OutcomeKind, planner: RulesPlanner | None = None) -> AgentRun:
         planners = {"rules": planner or RulesPlanner()}
-        agent = replace(app.agent, calls=calls_of(Scripted(*kinds)), planners=planners)
+        agent = replace(
+            app.agent, calls=GovernedCalls(app.governance, app.catalogs, calls_of(Scripted(*kinds))), planners=planners
+        )
         return agent.start(task)
 
     return begin

@@ -14,6 +14,7 @@ from core.domain.outcome import ToolCall
 from core.planning.turns import Action
 from core.services.agent import AgentTask
 from core.services.calls import CallService
+from core.services.governed_calls import GovernedCalls
 from core.services.supervised_agent import SupervisedAgent
 from tests.services.test_agent import CATALOG, ECHO
 from tests.services.world import Scripted
@@ -28,7 +29,11 @@ def begin(app: App, calls_of: Callable[[Scripted], CallService]) -> Begin:
 
     def started(meanwhile: Callable[[ToolCall], None] = lambda _: None, **options: bool) -> SupervisedAgent:
         calls = calls_of(Scripted(meanwhile=meanwhile))
-        return SupervisedAgent(replace(app.agent, calls=calls), AgentTask(ECHO, "birds", live=True), **options)
+        return SupervisedAgent(
+            replace(app.agent, calls=GovernedCalls(app.governance, app.catalogs, calls)),
+            AgentTask(ECHO, "birds", live=True),
+            **options,
+        )
 
     return started
 

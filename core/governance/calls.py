@@ -1,0 +1,51 @@
+"""A call on its way through governance: what is wanted, what stands in its way, and the leave to make it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.domain.catalog import Tool
+from core.domain.outcome import ToolCall
+from core.governance.base import NotAllowedError
+from core.governance.budgets import Reservation
+
+ENDPOINT = "endpoint"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A call that a client wants to make. `result_tokens` is how much of its result it may be given, 0 for a person, who is no
+    model; `others` are tools of the same search; `origin` is where it comes from: endpoint, agent, console or cli. With `approved`
+    a person has seen the call as it is and approves it where the policy asks for that."""
+
+    client: str
+    call: ToolCall
+    tool: Tool
+    result_tokens: int
+    others: Sequence[str] = ()
+    origin: str = ENDPOINT
+    approved: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What a call would meet if it were made now: why it would be refused, or why a person has to approve it; neither: it goes."""
+
+    refusal: NotAllowedError | None = None
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Permit:
+    """A call that may be made now: what was reserved for it. `stored`: on the disk, too, because a budget covers it."""
+
+    id: str
+    wanted: Wanted
+    reservation: Reservation
+    stored: bool
+
+    @property
+    def tokens(self) -> int:
+        """At most so many tokens of the result."""
+        return self.reservation.amount.tokens

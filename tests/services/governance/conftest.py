@@ -1,0 +1,80 @@
+"""A store that is opened again and again, a time of day that a test sets, and calls that clients want."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.app import App, Settings, build_app
+from core.domain.outcome import ToolCall
+from core.embedding.cached import CachedEncoder, EncoderSource
+from core.governance.base import NotAllowedError
+from core.governance.calls import Wanted
+from core.store import Store
+from tests.embedding.toys import WordEncoder
+from tests.services.world import document
+
+
+class Clock:
+    """A time of day that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def pass_s(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def opened(tmp_path: Path, clock: Clock) -> Iterator[Callable[[], App]]:
+    """Opens the store of this test, again and again."""
+    apps: list[App] = []
+
+    def open_app() -> App:
+        store = Store(tmp_path / "wayfare.duckdb")
+        settings = Settings(db=tmp_path / "wayfare.duckdb", cache=tmp_path, seed=1, now=clock)
+        apps.append(build_app(store, settings, encoder=CachedEncoder(EncoderSource.of(WordEncoder()), store.vectors)))
+        return apps[-1]
+
+    yield open_app
+    for app in apps:
+        app.close()
+
+
+@pytest.fixture
+def app(opened: Callable[[], App]) -> App:
+    found = opened()
+    found.catalog_editor.import_text(document(), "world")
+    return found
+
+
+def wanted(app: App, tool: str = "raw::echo", client: str = "ann", tokens: int = 100, **arguments: Any) -> Wanted:
+    """A call that a client wants to make."""
+    server, _, name = tool.partition("::")
+    found = app.catalogs.catalog("world").find(server, name)[1]
+    return Wanted(client, ToolCall(server, name, arguments, catalog="world"), found, tokens)
+
+
+def refused(app: App, what: Wanted) -> NotAllowedError:
+    """Why a call is not made."""
+    with pytest.raises(NotAllowedError) as said:
+        app.governance.before(what)
+    return said.value
+
+
+def policy(app: App, **rules: Any) -> None:
+    """Change rules of the policy."""
+    app.governance.set_policy(replace(app.governance.policy, **rules), origin="test")

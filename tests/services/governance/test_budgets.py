@@ -1,0 +1,104 @@
+"""Budgets over a store: under threads and after a kill, at the limit, what is given back."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from core.app import App
+from core.domain.outcome import OutcomeKind
+from core.governance.base import NotAllowedError
+from core.governance.budgets import Amount, Budget
+from core.governance.calls import Permit
+from core.services.governance_status import budgets
+from tests.services.governance.conftest import Clock, policy, refused, wanted
+
+
+def test_fifty_threads_never_overspend(app: App) -> None:
+    policy(app, budgets=(Budget(client="", usd=0.02, calls=30),))  # ten calls at 0.002 USD
+    most, lock, errors = [0], threading.Lock(), list[str]()
+    made = list[Permit]()
+    start = threading.Barrier(50)
+
+    def work(number: int) -> None:
+        start.wait()
+        for _ in range(3):
+            try:
+                permit = app.governance.before(wanted(app, client=f"client {number % 7}", n=number))
+            except NotAllowedError as error:
+                errors.append(error.error)
+                continue
+            with lock:
+                made.append(permit)
+                (status, _) = budgets(app.governance, app.settings.now)
+                most[0] = max(most[0], round((status.used + status.reserved) / 0.002))
+            app.governance.after(permit, OutcomeKind.OK, 10)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(50)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(made), most[0], set(errors)) == (10, 10, {"budget_spent"})
+    usd, calls = budgets(app.governance, app.settings.now)
+    assert (usd.used, usd.left, usd.reserved) == (pytest.approx(0.02), pytest.approx(0, abs=1e-9), 0)
+    assert (calls.used, calls.left) == (10, 20)
+
+
+def test_what_a_killed_process_reserved_is_settled_at_the_next_start(opened: Callable[[], App], app: App) -> None:
+    policy(app, budgets=(Budget(client="ann", calls=3, tokens=1000),))
+    app.governance.after(app.governance.before(wanted(app)), OutcomeKind.OK, 40)
+    app.governance.before(wanted(app))  # never settled: as if the process had been killed
+    app.close()
+    again = opened()
+    assert again.governance.settled_at_start == 1
+    calls, tokens = budgets(again.governance, again.settings.now)
+    assert (calls.used, calls.reserved, calls.left, tokens.used) == (2, 0, 1, 140)
+
+
+def test_what_is_not_used_is_given_back_and_days_begin_anew(app: App, clock: Clock) -> None:
+    policy(app, budgets=(Budget(usd=0.002, tokens=100),), unpriced_usd=0.002)
+    app.governance.after(
+        app.governance.before(wanted(app)), OutcomeKind.TIMEOUT, 0
+    )  # no tool answered: it costs nothing
+    app.governance.after(app.governance.before(wanted(app, "mail::send")), OutcomeKind.OK, 30)  # unpriced
+    said = refused(app, wanted(app))
+    assert said.error == "budget_spent"
+    assert "$0 of $0.002" in said.why
+    assert "2026-03-02 00:00 UTC" in said.advice
+    clock.pass_s(12 * 3600)
+    assert app.governance.before(wanted(app)).tokens == 100
+
+
+def test_results_are_cut_to_the_tokens_that_are_left(app: App) -> None:
+    policy(app, budgets=(Budget(tokens=150),))
+    first = app.governance.before(wanted(app))
+    assert (first.tokens, app.governance.before(wanted(app)).tokens) == (100, 50)
+    assert refused(app, wanted(app)).error == "budget_spent"
+    app.governance.after(first, OutcomeKind.OK, 20)
+    assert app.governance.read_on("ann", 60) == 60
+    assert refused(app, wanted(app)).why.endswith("20 of 150 tokens are left.")
+
+
+def test_at_the_limit_cheaper_tools_go_on_or_a_person_decides(app: App) -> None:
+    policy(app, budgets=(Budget(usd=0.0015, at_limit="cheaper"),))
+    said = refused(app, replace(wanted(app), others=("raw::echo", "files::read")))
+    assert "at most $0.0015 a call still go: files::read." in said.advice
+    app.governance.before(wanted(app, "files::read"))
+    policy(app, budgets=(Budget(usd=0.001, at_limit="ask"),))
+    assert "beyond the budget" in refused(app, wanted(app)).why
+    (waiting,) = app.governance.waiting()
+    app.governance.decide(waiting.change.id, approve=True, origin="test")
+    app.governance.after(app.governance.before(wanted(app)), OutcomeKind.OK, 0)
+    (status,) = budgets(app.governance, app.settings.now)
+    assert (status.over, status.used + status.reserved) == (0.002, 0.001)  # counted apart
+
+
+def test_amounts_never_settle_above_what_was_reserved(app: App) -> None:
+    permit = app.governance.before(wanted(app, tokens=60))
+    app.governance.after(permit, OutcomeKind.OK, 10_000)
+    (row,) = app.store.governance.spending("2026-03-01")
+    assert Amount(row.usd, row.calls, row.tokens) == Amount(0.002, 1, 60)
