@@ -49,7 +49,6 @@ from core.services.snapshots import SnapshotService
 from core.services.sweeps import SweepService
 from core.services.testbeds import TestbedService
 from core.services.whatif import WhatIfService
-from core.shared.errors import WayfareError
 from core.shared.progress import LatestStep, Report, silent
 from core.shared.settings import Settings
 from core.store import Store
@@ -64,8 +63,8 @@ CLOSING_LIMIT_S = 5.0
 class App:
     """The services over one store. Thread-safe. Close it, or use it as a context manager.
 
-    `startup` knows what a first start is doing, `encoders` are those that a decision needs, `packaged` are the vectors that come
-    with Wayfare.
+    `startup` knows what a first start is doing, `encoders` are the one that decisions at the defaults need and the one of the
+    papers' forms, `packaged` are the vectors that come with Wayfare.
     """
 
     settings: Settings
@@ -110,25 +109,20 @@ class App:
         opened = (encoder.note for encoder in self.encoders)
         return tuple(dict.fromkeys(note for note in (*opened, *self.packaged.notes) if note))
 
-    def warm(self, catalog: str) -> None:
-        """Get ready for a first decision and a first call. What fails here is said when it is needed."""
-        try:
-            self.catalogs.prepare(catalog)
-            for encoder in self.encoders:
-                encoder.encode_query("warm up")
-        except WayfareError:
-            return
-        self.pool.get()
-
     def is_ready(self, catalog: str) -> bool:
-        """Whether a decision on this catalog is made at once: nothing is left to be embedded or opened."""
-        return self.catalogs.is_prepared(catalog) and all(encoder.is_open for encoder in self.encoders)
+        """Whether a decision on this catalog at the defaults is made at once: nothing is left to be embedded or opened."""
+        return self.catalogs.is_prepared(catalog) and self.encoders[0].is_open
 
     def make_ready(self, catalog: str) -> None:
-        """Embed and open what a decision needs. Raises WayfareError."""
+        """Embed and open what a decision at the defaults needs. Raises WayfareError."""
         self.catalogs.prepare(catalog)
-        for encoder in self.encoders:
-            encoder.encoder()
+        self.encoders[0].encode_query("warm up")
+
+    def open_the_rest(self) -> None:
+        """Open what other decisions and a first call need, so that they do not wait either. Raises WayfareError."""
+        for encoder in self.encoders[1:]:
+            encoder.encode_query("warm up")
+        self.pool.get()
 
     def close(self) -> None:
         """End sessions and calls, commit what is queued."""
@@ -211,7 +205,7 @@ def build_app(
     return App(
         settings=chosen,
         startup=startup,
-        encoders=(embedding, tuned),
+        encoders=(tuned, embedding),
         packaged=packaged,
         store=store,
         vault=vault,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -23,6 +24,7 @@ from core.endpoint.http_status import status_routes
 from dashboard import session
 from dashboard.lane import PATH as LANE_PATH
 from dashboard.lane import lanes
+from dashboard.preload import PreloadCharts
 from dashboard.ui.chart import PLOTLY_URL, plotly_js
 
 HERE = Path(__file__).parent
@@ -84,6 +86,7 @@ endpoint = EndpointApp(session.current_app, catalog=session.first_catalog(), oth
 app = st.App(
     HERE / "main.py",
     lifespan=lifespan,
+    middleware=[Middleware(PreloadCharts)],
     routes=[
         *status_routes(endpoint, session.opened_app, session.first_catalog()),
         Route(PATH, endpoint),

@@ -17,7 +17,10 @@ from core.store import Store
 if TYPE_CHECKING:
     from core.app import App
 
+FIRST_VISITOR_S = 20.0  # how long the first visitor has the processor to itself
+
 _opening = threading.Lock()
+_drawn = threading.Event()
 _settings: Settings | None = None
 _url = ""
 _hosts: frozenset[str] = frozenset()
@@ -94,17 +97,28 @@ def visitor() -> str:
 
 def warm_up() -> None:
     """Open the app and the first catalog in the background, so that the first visitor does not wait."""
+    _drawn.clear()
     threading.Thread(target=_warm_up, name="wayfare-warm", daemon=True).start()
 
 
 def _warm_up() -> None:
     with suppress(WayfareError):  # the first visitor reads the sentence
-        current_app().warm(first_catalog())
+        app = current_app()
+        app.make_ready(first_catalog())
+        _drawn.wait(FIRST_VISITOR_S)
+        if opened_app() is app:
+            app.open_the_rest()
+
+
+def page_drawn() -> None:
+    """The first visitor has a page: the processor is free for what the next one needs."""
+    _drawn.set()
 
 
 def close_app() -> None:
     """Commit and release everything; called when the server stops."""
     global _app, _store  # noqa: PLW0603
+    _drawn.set()
     with _opening:
         for opened in (_app, _store):
             if opened is not None:

@@ -13,7 +13,6 @@ from core.domain.judgment import AskedQuery, Judgment
 from core.lab.agreement import Agreement, agreement
 from core.planning.base import Card, Planner
 from core.planning.environment import NO_MODEL
-from core.planning.model import ModelPlanner
 from core.services.catalogs import CatalogService
 from core.services.judgments import JudgmentService
 from core.shared.errors import PlannerError
@@ -63,6 +62,8 @@ class ModelJudgeService:
     ) -> int:
         """Grade pairs one after the other; each is kept when it is known. `progress` is told how many are; what it raises ends it.
         Raises PlannerError where no model is set, or it does not answer."""
+        from core.planning.model import ModelPlanner  # its packages take a third of a second of every start
+
         if not isinstance(self._planner, ModelPlanner):
             raise PlannerError(NO_MODEL)
         known = self._catalogs.catalog(catalog)

@@ -7,9 +7,10 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from faker import Faker
+if TYPE_CHECKING:
+    from faker import Faker
 
 EPOCH = datetime(2026, 1, 1, 8, tzinfo=UTC)  # fixed: the same arguments give the same times on every day
 TOPICS = (
@@ -25,6 +26,8 @@ SENTENCES = (
 @cache
 def _faker() -> Faker:
     """One generator for the process: making it takes longer than a response."""
+    from faker import Faker  # a third of a second: not before a response is made up
+
     return Faker("en_US")
 
 

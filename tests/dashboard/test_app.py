@@ -82,6 +82,8 @@ def test_the_library_of_the_charts_comes_from_the_console_itself() -> None:
     assert "immutable" in answer.headers["cache-control"]
     assert plotly.__version__ in PLOTLY_URL
     assert re.match(r"/\*\*\s+\* plotly\.js v\d", answer.text)
+    assert "link" not in answer.headers
+    assert TestClient(app).get("/").headers["link"] == f"<{PLOTLY_URL}>; rel=preload; as=script"
 
 
 @pytest.mark.parametrize("query", ["", "?q=read+a+file&catalog=small"])
