@@ -13,6 +13,8 @@ import click
 from core.cli.opening import opened
 from core.cli.options import catalog_option, common, print_json, printable
 from core.domain.outcome import CallMode, ContentBlock, ToolCall
+from core.governance.base import NotAllowedError
+from core.governance.refusals import APPROVAL_DENIED, APPROVAL_NEEDED, DEFINITION_CHANGED
 from core.importers.checks import kind
 from core.services.calls import CallReport
 from core.shared import units
@@ -46,6 +48,7 @@ def _a_number(_context: click.Context, _option: click.Parameter, value: float) -
 )
 @click.option("--virtual", is_flag=True, help="Call a virtual server: real MCP, simulated results.")
 @click.option("--simulate", is_flag=True, help="Call nothing: draw an outcome from the known figures.")
+@click.option("--approve", is_flag=True, help="Approve exactly this call, once, where the policy wants a person to.")
 @catalog_option
 @common
 def call(
@@ -55,6 +58,7 @@ def call(
     timeout: float,
     virtual: bool,
     simulate: bool,
+    approve: bool,
     catalog: str,
     db: Path | None,
     as_json: bool,
@@ -65,6 +69,8 @@ def call(
     """
     values = _object(arguments)
     mode = _mode(virtual=virtual, simulate=simulate)
+    if approve and mode is not CallMode.REAL:
+        raise WayfareError("--approve is for real calls; what is simulated needs no approval.")
     with opened(db) as app:
         name = app.catalogs.open(catalog).name
         problems = argument_problems(app.catalogs.catalog(name).find(server, tool)[1].input_schema, values)
@@ -72,7 +78,10 @@ def call(
             said = "; ".join(f"{field or 'arguments'} {text}" for field, text in problems.items())
             raise WayfareError(f"--args does not fit the schema of {server}::{tool}: {said}.")
         request = ToolCall(server, tool, values, timeout_s=timeout, catalog=name)
-        report = app.calls.run(request, mode=mode, origin="cli")
+        try:
+            report = app.governed.run_by_person(request, mode=mode, origin="cli", approved=approve)
+        except NotAllowedError as refused:
+            raise WayfareError(_refused(refused, request)) from None
     if as_json:
         print_json(_document(report))
     else:
@@ -83,6 +92,17 @@ def _mode(*, virtual: bool, simulate: bool) -> CallMode:
     if virtual and simulate:
         raise WayfareError("--virtual calls a virtual server and --simulate calls nothing; give one of them.")
     return CallMode.VIRTUAL if virtual else CallMode.DRAWN if simulate else CallMode.REAL
+
+
+def _refused(refused: NotAllowedError, call: ToolCall) -> str:
+    """Why the call was not made, and what a person at the command line does about it."""
+    advice = {
+        APPROVAL_NEEDED: "Give --approve with it to approve exactly this call, once.",
+        APPROVAL_DENIED: "Give --approve with it to approve it after all.",
+        DEFINITION_CHANGED: "See what changed on the page Govern, and accept it there or with `wayfare approvals approve "
+        f"{call.catalog}/{call.server}::{call.tool}`.",
+    }.get(refused.error, refused.advice)
+    return f"{refused.why} {advice}"
 
 
 def _object(text: str) -> dict[str, Any]:

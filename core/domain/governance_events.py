@@ -1,6 +1,6 @@
 """What is recorded of governance: clients, policies, definitions and approvals, each change a frozen record of the sealed log.
 
-Times are timezone-aware UTC; `origin` is where it was made: console, cli, agent (the loop) or endpoint.
+Times are timezone-aware UTC; `origin` is where it was made: console, cli or agent.
 """
 
 from __future__ import annotations

@@ -10,13 +10,11 @@ from core.domain.outcome import ToolCall
 from core.governance.base import NotAllowedError
 from core.governance.budgets import Reservation
 
-ENDPOINT = "endpoint"
-
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """A call that a client wants to make. `result_tokens` is how much of its result it may be given, 0 for a person, who is no
-    model; `others` are tools of the same search; `origin` is where it comes from: endpoint, agent, console or cli. With `approved`
+    model; `others` are tools of the same search; `origin` is where it comes from: agent, console or cli. With `approved`
     a person has seen the call as it is and approves it where the policy asks for that."""
 
     client: str
@@ -24,7 +22,7 @@ class Wanted:
     tool: Tool
     result_tokens: int
     others: Sequence[str] = ()
-    origin: str = ENDPOINT
+    origin: str = "agent"
     approved: bool = False
 
 

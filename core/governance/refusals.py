@@ -9,6 +9,8 @@ from core.governance.base import NotAllowedError
 from core.governance.budgets import Short, next_day
 from core.shared import units
 
+APPROVAL_NEEDED, APPROVAL_DENIED, DEFINITION_CHANGED = "approval_needed", "approval_denied", "definition_changed"
+
 
 def not_authorized(client: str) -> NotAllowedError:
     """A stranger gave itself the name of a client with a token."""
@@ -60,7 +62,7 @@ def definition_changed(tool: str, *, denied: bool) -> NotAllowedError:
     """The tool's definition is not the one that is known."""
     said = "and a person denied it" if denied else "and nobody has approved it yet"
     return NotAllowedError(
-        "definition_changed",
+        DEFINITION_CHANGED,
         f"The definition of {tool} is not the one that was approved, {said}: it is held back.",
         "The operator sees what changed on the page Govern. Use another tool, or call again when it is approved.",
     )
@@ -69,7 +71,7 @@ def definition_changed(tool: str, *, denied: bool) -> NotAllowedError:
 def approval_needed(tool: str, reasons: str, number: str, expires_at: datetime) -> NotAllowedError:
     """The call waits for a person."""
     return NotAllowedError(
-        "approval_needed",
+        APPROVAL_NEEDED,
         f"This call of {tool} waits for a person, because {reasons}. Its number is {number}.",
         f"Ask the operator to approve {number} on Wayfare's page Govern, then call again with exactly the same arguments. It "
         f"waits until {expires_at:%H:%M:%S} UTC.",
@@ -79,7 +81,7 @@ def approval_needed(tool: str, reasons: str, number: str, expires_at: datetime) 
 def approval_denied(tool: str, expires_at: datetime) -> NotAllowedError:
     """A person said no to exactly this call."""
     return NotAllowedError(
-        "approval_denied",
+        APPROVAL_DENIED,
         f"A person denied this call of {tool}.",
         f"Do not repeat it as it is before {expires_at:%H:%M:%S} UTC; find another way, or ask the user.",
     )

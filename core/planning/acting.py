@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from core.governance.refusals import APPROVAL_DENIED, APPROVAL_NEEDED
 from core.planning.filling import filled
 from core.planning.turns import MAY_WRITE, Action, Turn
+
+A_PERSONS = {MAY_WRITE, APPROVAL_NEEDED, APPROVAL_DENIED}
+"""Errors of calls that are for a person to decide: another candidate is no way around it."""
 
 
 def act(turn: Turn) -> Action:
@@ -13,7 +17,7 @@ def act(turn: Turn) -> Action:
     'Nothing fits.'
     """
     newest = turn.attempts[-1] if turn.attempts else None
-    if newest is not None and newest.error in {"", MAY_WRITE}:
+    if newest is not None and (not newest.error or newest.error in A_PERSONS):
         return Action("stop")
     tried = {attempt.tool for attempt in turn.attempts}
     tool = next((tool for tool in turn.offered if tool.id not in tried), None)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from core.domain.catalog import Tool
 
 MAY_WRITE = "may_write"
-"""The error of a call that was held back because its tool may write: another candidate is no way around it."""
+"""The error of a call that was held back because its tool may write."""
 
 
 @dataclass(frozen=True, slots=True)

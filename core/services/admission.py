@@ -10,11 +10,11 @@ from datetime import datetime
 from core.domain.catalog import Tool
 from core.governance import refusals
 from core.governance.base import NotAllowedError
-from core.governance.calls import ENDPOINT
 from core.governance.policy import Policy
 from core.governance.rates import Bucket
 from core.governance.scope import Scope
 from core.services.clients import OWN_NAMES, ClientRegister
+from core.services.decision_log import AGENT
 from core.services.definitions import KnownDefinitions
 from core.services.refused_requests import RefusedRequests
 
@@ -47,7 +47,7 @@ class Admission:
 
     def enter(self, client: str, catalog: str, *, known: bool) -> None:
         """Let a request of any tool in. `known` is that it came with the client's token. Raises NotAllowedError."""
-        with self._refused.recorded(client, catalog, "", ENDPOINT):
+        with self._refused.recorded(client, catalog, "", AGENT):
             if not known and client in OWN_NAMES:
                 raise refusals.name_taken(client)
             if not known and self._clients.in_force(client) is not None:
@@ -64,13 +64,13 @@ class Admission:
         per_minute = HTTP_TIMES * self._per_minute(client)
         wait_s = self._waits(self._of_all, client, per_minute)
         if wait_s:
-            with suppress(NotAllowedError), self._refused.recorded(client, "", "", ENDPOINT):
+            with suppress(NotAllowedError), self._refused.recorded(client, "", "", AGENT):
                 raise refusals.flooding(client, per_minute, wait_s, self._now())
         return wait_s
 
     def describe(self, client: str, catalog: str, tool: Tool) -> None:
         """Let a client read a definition. Raises NotAllowedError for a tool that it may neither see nor use."""
-        with self._refused.recorded(client, catalog, tool.id, ENDPOINT):
+        with self._refused.recorded(client, catalog, tool.id, AGENT):
             self.check(client, catalog, tool)
 
     def check(self, client: str, catalog: str, tool: Tool) -> bool:

@@ -82,6 +82,12 @@ class KnownDefinitions:
         """The same with what changed and what Lint says of it."""
         return tuple(self._held(catalog, tool, known) for catalog, tool, known in self._changed())
 
+    def held_of(self, catalog: str, tool: Tool) -> HeldDefinition | None:
+        """What changed in one tool's definition; None where it is known as it is, or new."""
+        known = self._known.get((catalog, tool.server, tool.name))
+        held = known is not None and self.state(catalog, tool) in {"changed", "denied"}
+        return self._held(catalog, tool, known) if held and known is not None else None
+
     def _changed(self) -> Iterator[tuple[str, Tool, DefinitionChange]]:
         names = {info.name for info in self._catalogs.infos()}
         for (catalog, server, name), known in tuple(self._known.items()):

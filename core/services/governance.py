@@ -22,12 +22,13 @@ from core.governance.approvals import binding
 from core.governance.base import NotAllowedError
 from core.governance.breaker import Breaker
 from core.governance.budgets import Amount, Ledger, Reservation, Usage, day_of
-from core.governance.calls import ENDPOINT, Outlook, Permit, Wanted
+from core.governance.calls import Outlook, Permit, Wanted
 from core.governance.policy import Policy, from_toml, to_toml
 from core.services.admission import Admission
 from core.services.approvals import REASONS, Approval, ApprovalQueue
 from core.services.catalogs import CatalogService
 from core.services.clients import ClientRegister
+from core.services.decision_log import AGENT
 from core.services.definitions import KnownDefinitions
 from core.services.refused_requests import RefusedRequests
 from core.store import Store
@@ -174,7 +175,7 @@ class GovernanceService:
     def read_on(self, client: str, tokens: int) -> int:
         """How many of these tokens a client may be given of a result that was cut; they count. Raises NotAllowedError."""
         here = Usage(day_of(self._now()), client, "")
-        with self.refused.recorded(client, "", "", ENDPOINT), self.lock:
+        with self.refused.recorded(client, "", "", AGENT), self.lock:
             budgets = [replace(one, usd=None, calls=None) for one in self._policy.budgets if one.tokens is not None]
             given = min(tokens, self.ledger.tokens_left(budgets, here, tokens))
             if (short := self.ledger.short(budgets, here, Amount(tokens=given))) is not None:

@@ -81,9 +81,10 @@ class GovernedCalls:
             return self._calls.run(call, mode=mode, origin=origin)
         return self.start(self._by_person(call, origin, approved), origin=origin, counted=no_tokens).report()
 
-    def outlook(self, call: ToolCall, *, origin: str) -> Outlook:
-        """What a real call of a person would meet now; nothing is recorded."""
-        return self._governance.outlook(self._by_person(call, origin, approved=False))
+    def outlook(self, call: ToolCall, *, client: str = OPERATOR) -> Outlook:
+        """What a real call would meet now; nothing is recorded."""
+        _, tool = self._catalogs.catalog(call.catalog).find(call.server, call.tool)
+        return self._governance.outlook(Wanted(client, call, tool, 0))
 
     def _by_person(self, call: ToolCall, origin: str, approved: bool) -> Wanted:
         _, tool = self._catalogs.catalog(call.catalog).find(call.server, call.tool)

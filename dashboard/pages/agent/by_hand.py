@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any, cast
 
 import streamlit as st
 
+from core.app import App
+from core.domain.outcome import ToolCall
 from core.endpoint.signatures import signature
+from core.governance.calls import Outlook
 from core.planning.filling import filled
 from core.planning.turns import Action
+from core.services.clients import AGENT_LOOP
 from core.services.supervised_agent import Proposal, SupervisedAgent
+from dashboard.ui.leave import leave_note
 from dashboard.ui.text import escaped
 
 EXECUTE, ROUTE, STOP = "Call a tool", "Ask for other tools", "Stop this sub-task"
 KINDS = {"execute": EXECUTE, "route": ROUTE, "stop": STOP}
 
 
-def your_turn(run: SupervisedAgent, proposal: Proposal) -> None:
+def your_turn(app: App, run: SupervisedAgent, proposal: Proposal) -> None:
     """A form that begins with the proposal."""
     turn, action = proposal.turn, proposal.action
     key = f"agent:hand:{run.id}:{len(run.events)}"
@@ -34,10 +40,32 @@ def your_turn(run: SupervisedAgent, proposal: Proposal) -> None:
         elif kind == ROUTE:
             words = st.text_input("In other words", turn.subtask, key=f"{key}:words", max_chars=4_000)
             chosen = Action("route", "", subtask=words.strip() or turn.subtask)
-        if st.button("Do it", key=f"{key}:do", type="primary", icon=":material/check:", disabled=chosen is None):
-            run.answer(cast("Action", chosen))
+        outlook = _outlook(app, run, chosen)
+        if chosen is not None and outlook != Outlook():
+            catalog = app.catalogs.catalog(run.task.catalog)
+            leave_note(app, catalog.name, catalog.tools[catalog.tool_row[chosen.tool]], outlook)
+        if _done(key, outlook, disabled=chosen is None) and chosen is not None:
+            run.answer(replace(chosen, approved=bool(outlook.reasons)))
             run.wait(0.5)
             st.rerun()
+
+
+def _outlook(app: App, run: SupervisedAgent, action: Action | None) -> Outlook:
+    """What a real call would meet."""
+    if action is None or action.kind != "execute" or not run.task.live:
+        return Outlook()
+    server, _, tool = action.tool.partition("::")
+    call = ToolCall(server, tool, action.arguments or {}, catalog=run.task.catalog)
+    return app.governed.outlook(call, client=AGENT_LOOP)
+
+
+def _done(key: str, outlook: Outlook, *, disabled: bool) -> bool:
+    """Whether the button was pressed; to approve is another one than to do, so that nobody approves what was not shown."""
+    if outlook.reasons:
+        return st.button(
+            "Approve and do it", key=f"{key}:approve", type="primary", icon=":material/how_to_reg:", disabled=disabled
+        )
+    return st.button("Do it", key=f"{key}:do", type="primary", icon=":material/check:", disabled=disabled)
 
 
 def _proposed(run: SupervisedAgent, action: Action) -> str:

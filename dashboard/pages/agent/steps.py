@@ -11,6 +11,7 @@ import streamlit as st
 from core.app import App
 from core.domain.agent_run import AgentEvent, Executed, Routed, Stopped
 from core.domain.decision import Decision
+from core.governance.refusals import APPROVAL_NEEDED, DEFINITION_CHANGED
 from core.services.supervised_agent import SupervisedAgent
 from core.shared import units
 from core.shared.untrusted_text import visible
@@ -44,7 +45,7 @@ def _card(app: App, run: SupervisedAgent, step: int, events: Sequence[tuple[int,
             case Routed():
                 _routed(app, run, number, event)
             case Executed():
-                _executed(run, event)
+                _executed(run, number, event)
             case Stopped():
                 st.markdown(f":gray-badge[STOP] {_words(run, event.words) or 'The call ended well.'}")
 
@@ -78,7 +79,7 @@ def _routed(app: App, run: SupervisedAgent, number: int, event: Routed) -> None:
         st.code(visible(decision.reason), language=None, wrap_lines=True)
 
 
-def _executed(run: SupervisedAgent, event: Executed) -> None:
+def _executed(run: SupervisedAgent, number: int, event: Executed) -> None:
     outcome = event.outcome
     if event.words:
         st.markdown(_words(run, event.words))
@@ -93,6 +94,10 @@ def _executed(run: SupervisedAgent, event: Executed) -> None:
         f":blue-badge[EXECUTE] **{escaped(event.tool, 120)}** {how}  \n:small[:gray[with {escaped(visible(given), 600)}]]"
     )
     _said(event)
+    if event.error in {APPROVAL_NEEDED, DEFINITION_CHANGED}:
+        what = "Approve it on Govern" if event.error == APPROVAL_NEEDED else "See what changed on Govern"
+        if st.button(what, key=f"agent:govern:{number}", icon=":material/shield_person:"):
+            open_page("govern")
 
 
 def _said(event: Executed) -> None:

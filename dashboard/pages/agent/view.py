@@ -94,7 +94,7 @@ def _run(app: App, run: SupervisedAgent, state: UrlState) -> None:
         totals(run)
         steps(app, run)
         if run.proposal is not None:
-            your_turn(run, run.proposal)
+            your_turn(app, run, run.proposal)
         else:
             _ended(run, state)
             turn_table(run)

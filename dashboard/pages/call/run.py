@@ -7,11 +7,14 @@ import time
 from dataclasses import dataclass
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.app import App
 from core.domain.decision import Decision
 from core.domain.outcome import CallMode, ToolCall
 from core.execution.base import Progress
+from core.governance.calls import Outlook
+from core.governance.refusals import DEFINITION_CHANGED
 from core.services.calls import CallHandle
 from core.shared import units
 from core.shared.errors import WayfareError
@@ -20,6 +23,7 @@ from dashboard.pages.call.form import Filled
 from dashboard.pages.call.target import Target
 from dashboard.pages.call.tool_card import destructive
 from dashboard.ui.call_mode import MODES, mode_choice
+from dashboard.ui.leave import leave_note
 from dashboard.ui.text import escaped
 
 RUNS_KEPT = 8
@@ -49,9 +53,16 @@ def attempted(target: Target) -> bool:
 
 
 def call_bar(app: App, target: Target, filled: Filled) -> None:
-    """Timeout, how to call, and the button; a destructive tool asks for one more click."""
+    """What stands in the way, timeout, how to call, and the button; a destructive tool asks for one more click."""
     run = run_of(target)
-    timeout_s, mode, pressed = _controls(target, busy=run is not None and not run.handle.done)
+    note, line = st.container(), st.container(horizontal=True, vertical_alignment="bottom")
+    mode = mode_choice(line, target.server)
+    call = _call(target, filled, _timeout(line))
+    outlook = app.governed.outlook(call) if mode is CallMode.REAL else Outlook()
+    with note:
+        leave_note(app, target.catalog.name, target.tool, outlook)
+    held = outlook.refusal is not None and outlook.refusal.error == DEFINITION_CHANGED
+    pressed = _button(line, mode, outlook, disabled=held or (run is not None and not run.handle.done))
     if filled.problems:
         _blocked(target, filled, pressed=pressed)
         return
@@ -60,24 +71,26 @@ def call_bar(app: App, target: Target, filled: Filled) -> None:
             st.session_state["call.run.confirm"] = target.key
         pressed = st.session_state.get("call.run.confirm") == target.key and _confirmed()
     if pressed:
-        _start(app, target, filled, timeout_s, mode)
+        _start(app, target, call, filled.secret, mode, approved=bool(outlook.reasons))
 
 
-def _controls(target: Target, *, busy: bool) -> tuple[float, CallMode, bool]:
-    """Timeout in s, how to call, whether the button was pressed."""
-    line = st.container(horizontal=True, vertical_alignment="bottom")
-    mode = mode_choice(line, target.server)
+def _timeout(line: DeltaGenerator) -> float:
+    """In s."""
     st.session_state.setdefault("call.run.timeout", 30.0)
-    timeout_s = line.number_input(
+    return line.number_input(
         "Timeout (s)", 0.1, LONGEST_S, step=5.0, format="%g", width=120,
         key="call.run.timeout", persist_state="session",
         help="The call is given up after this time; connecting to the server is not counted.",
     )  # fmt: skip
+
+
+def _button(line: DeltaGenerator, mode: CallMode, outlook: Outlook, *, disabled: bool) -> bool:
+    """Whether it was pressed. To approve is another button than to call, so that nobody approves what was not shown."""
     words = MODES[mode]
-    pressed = line.button(
-        words.button, icon=words.icon, type="primary", width="stretch", key="call.run.go", disabled=busy
-    )
-    return timeout_s, mode, pressed
+    text, icon, key = words.button, words.icon, "call.run.go"
+    if outlook.reasons:
+        text, icon, key = "Approve and call", ":material/how_to_reg:", "call.run.approve"
+    return line.button(text, icon=icon, type="primary", width="stretch", key=key, disabled=disabled)
 
 
 def _blocked(target: Target, filled: Filled, *, pressed: bool) -> None:
@@ -159,18 +172,21 @@ def _confirmed() -> bool:
     return sure
 
 
-def _start(app: App, target: Target, filled: Filled, timeout_s: float, mode: CallMode) -> None:
+def _call(target: Target, filled: Filled, timeout_s: float) -> ToolCall:
     decision_id = target.decision.id if target.decision is not None else None
-    call = ToolCall(target.tool.server, target.tool.name, filled.arguments, timeout_s, target.catalog.name, decision_id)
+    return ToolCall(target.tool.server, target.tool.name, filled.arguments, timeout_s, target.catalog.name, decision_id)
+
+
+def _start(app: App, target: Target, call: ToolCall, secret: frozenset[str], mode: CallMode, *, approved: bool) -> None:
     try:
-        handle = app.calls.start(call, mode=mode)
+        handle = app.governed.by_person(call, mode=mode, origin="console", approved=approved)
     except WayfareError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return
     st.session_state.pop("call.run.confirm", None)
     runs = _runs()
     runs.pop(target.key, None)
-    runs[target.key] = Run(handle, time.monotonic(), target.decision, filled.secret)
+    runs[target.key] = Run(handle, time.monotonic(), target.decision, secret)
     for key in [key for key, run in runs.items() if run.handle.done][: max(0, len(runs) - RUNS_KEPT)]:
         del runs[key]
     st.session_state["call.run.attempted"].discard(target.key)

@@ -12,7 +12,7 @@ from dashboard.ui.text import escaped
 SAID = "govern:said"
 
 
-def do(action: Callable[[], None], sentence: str) -> None:
+def do(action: Callable[[], object], sentence: str) -> None:
     """Do something for a button and keep what is to be said of it."""
     try:
         action()
