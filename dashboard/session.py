@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,8 @@ from core.store import Store
 if TYPE_CHECKING:
     from core.app import App
 
-FIRST_VISITOR_S = 20.0  # how long the first visitor has the processor to itself
+FIRST_VISITOR_S = 20.0  # how long a first visitor is waited for
+PAUSE_S = 2.0  # the browser still fetches and draws when the page's script has ended
 
 _opening = threading.Lock()
 _drawn = threading.Event()
@@ -105,7 +107,8 @@ def _warm_up() -> None:
     with suppress(WayfareError):  # the first visitor reads the sentence
         app = current_app()
         app.make_ready(first_catalog())
-        _drawn.wait(FIRST_VISITOR_S)
+        if _drawn.wait(FIRST_VISITOR_S):
+            time.sleep(PAUSE_S)
         if opened_app() is app:
             app.open_the_rest()
 
