@@ -9,6 +9,7 @@ where the metadata of RFC 9728 are.
 from __future__ import annotations
 
 import ipaddress
+import math
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 PATH = "/mcp"
 METADATA_PATH = "/.well-known/oauth-protected-resource"
 CLIENT = "wayfare.client"  # in the scope of a request: whose token it came with
+TOO_MANY = -32029
+"""JSON-RPC's range for errors of a server; those that the protocol names mean something else."""
 OWN_NAMES = ("127.0.0.1", "localhost", "[::1]")
 Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -112,7 +115,23 @@ class EndpointApp:
                 challenge += ', error="invalid_token"'
             headers = {"WWW-Authenticate": challenge}
             return JSONResponse(error, status_code=401, headers=headers)
-        return None
+        return self._too_many(scope)
+
+    def _too_many(self, scope: Scope) -> JSONResponse | None:
+        """The answer to a client that makes more requests of any kind than it may: one that the protocol's clients read as an error
+        of this request, so that their session goes on."""
+        if self._governance is None or CLIENT not in scope:
+            return None
+        wait_s = math.ceil(self._governance.admission.http_wait_s(scope[CLIENT]))
+        if not wait_s:
+            return None
+        said = {
+            "code": TOO_MANY,
+            "message": f"Too many requests of this client: go on in {wait_s} s.",
+            "data": {"error": "rate_limited"},
+        }
+        error = {"jsonrpc": "2.0", "id": None, "error": said}
+        return JSONResponse(error, status_code=429, headers={"Retry-After": str(wait_s)})
 
     async def metadata(self, request: HttpRequest) -> JSONResponse:
         """What RFC 9728 says of this resource: tokens go in the header, and the operator makes them, no server of ours."""

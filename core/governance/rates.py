@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Bucket:
-    """A token bucket that fills evenly with `per_minute`, up to a tenth of a minute's worth, and at least to one.
+    """A token bucket that fills evenly with `per_minute`, up to a tenth of a minute's worth, and at least to `least`.
 
     >>> bucket = Bucket()
     >>> [bucket.wait_s(60.0, now_s=0.0) for _ in range(7)]
@@ -16,12 +16,13 @@ class Bucket:
     0.0
     """
 
+    least: float = 1.0
     level: float | None = None
     at_s: float = 0.0
 
     def wait_s(self, per_minute: float, now_s: float) -> float:
         """0 where a request may go on, which it then does; else how long until it may, s."""
-        room = max(1.0, per_minute / 10.0)
+        room = max(self.least, per_minute / 10.0)
         filled = room if self.level is None else self.level + (now_s - self.at_s) * per_minute / 60.0
         self.level, self.at_s = min(room, filled), now_s
         if self.level >= 1.0 - 1e-9:

@@ -20,6 +20,8 @@ from core.services.refused_requests import RefusedRequests
 
 HTTP_TIMES = 5.0
 """HTTP requests that a client may make for each request of a tool that it may: a session's beginning, lists, notifications."""
+HTTP_AT_ONCE = 30.0
+"""So many at once at least: a client with a low rate can begin a session, too."""
 
 
 class Admission:
@@ -43,7 +45,7 @@ class Admission:
         self._clock = clock
         self._lock = threading.Lock()
         self._of_tools: dict[str, Bucket] = {}
-        self._of_all: dict[str, Bucket] = {}
+        self._of_all: dict[str, Bucket] = {}  # HTTP requests
 
     def enter(self, client: str, catalog: str, *, known: bool) -> None:
         """Let a request of any tool in. `known` is that it came with the client's token. Raises NotAllowedError."""
@@ -55,14 +57,14 @@ class Admission:
             if reason := self._scope(client).catalog_refusal(catalog):
                 raise refusals.catalog_not_allowed(client, reason)
             per_minute = self._per_minute(client)
-            if wait_s := self._waits(self._of_tools, client, per_minute):
+            if wait_s := self._waits(self._of_tools, client, per_minute, 1.0):
                 raise refusals.rate_limited(client, per_minute, wait_s, self._now())
 
     def http_wait_s(self, client: str) -> float:
         """How long the client of a token has to wait with any HTTP request at all, s; 0 where this one may go on. Who heeds the error
         that `enter` raises never comes here: there is room for `HTTP_TIMES` as many."""
         per_minute = HTTP_TIMES * self._per_minute(client)
-        wait_s = self._waits(self._of_all, client, per_minute)
+        wait_s = self._waits(self._of_all, client, per_minute, HTTP_AT_ONCE)
         if wait_s:
             with suppress(NotAllowedError), self._refused.recorded(client, "", "", AGENT):
                 raise refusals.flooding(client, per_minute, wait_s, self._now())
@@ -106,8 +108,8 @@ class Admission:
         own = self._scope(client).per_minute
         return self._policy().per_minute if own is None else own
 
-    def _waits(self, buckets: dict[str, Bucket], client: str, per_minute: float) -> float:
+    def _waits(self, buckets: dict[str, Bucket], client: str, per_minute: float, least: float) -> float:
         if per_minute <= 0:
             return 0.0
         with self._lock:
-            return buckets.setdefault(client, Bucket()).wait_s(per_minute, self._clock())
+            return buckets.setdefault(client, Bucket(least)).wait_s(per_minute, self._clock())

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
+from email.message import Message
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +22,16 @@ import anyio
 import mcp_types
 import pytest
 from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
 
 from core.app import App
 from core.endpoint.base import Services
+from core.endpoint.door_server import served as served_over_http
 from core.endpoint.endpoint import Endpoint
 from core.endpoint.options import EndpointOptions
 from core.endpoint.server import mcp_server
-from tests.services.world import open_test_app
+from tests.services.world import document, open_test_app
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = [sys.executable, "-c", "from core.cli import main; main()"]
@@ -120,3 +126,47 @@ def served(app: App, **options: Any) -> Any:
     chosen = EndpointOptions(**{"catalog": "world", **options})
     endpoint = Endpoint(Services(app, result_tokens=200))
     return mcp_server(endpoint.call, lambda _: chosen, listing=endpoint.listed)
+
+
+START = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "page", "version": "1"}}
+START_MESSAGE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": START}
+
+
+@pytest.fixture
+def world(app: App) -> App:
+    """An app of this process with the catalog `world`."""
+    app.catalog_editor.import_text(document(), "world")
+    return app
+
+
+@pytest.fixture
+def url(world: App) -> Iterator[str]:
+    """The endpoint of this process's app, over HTTP."""
+    with served_over_http(world, "world") as url:
+        yield f"{url}/mcp"
+
+
+def policy(app: App, **rules: Any) -> None:
+    """Change rules of the policy."""
+    app.governance.set_policy(replace(app.governance.policy, **rules), origin="test")
+
+
+@asynccontextmanager
+async def with_token(url: str, token: str) -> AsyncIterator[Any]:
+    """A connection that sends a token."""
+    http = create_mcp_http_client(headers={"Authorization": f"Bearer {token}"})
+    async with http, streamable_http_client(url, http_client=http) as streams:
+        yield streams
+
+
+def status(url: str, **headers: str) -> tuple[int, Message]:
+    """How a first message is answered."""
+    body = json.dumps(START_MESSAGE).encode()
+    accept = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+    request = urllib.request.Request(url, body, {**accept, **headers})
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return answer.status, answer.headers
+    except urllib.error.HTTPError as error:
+        error.close()
+        return error.code, error.headers
