@@ -22,11 +22,15 @@ function steps({ key, ctrlKey, metaKey, altKey, shiftKey }) {
   return { z: shiftKey ? 1 : -1, y: 1 }[key.toLowerCase()] ?? 0;
 }
 
+// So many steps back or forth; there may be more of them than are known here yet.
 function go(host, by) {
-  const { prefix, at, steps } = host.known;
+  const { prefix, at, heard, steps } = host.known;
   const known = at + by >= 0 && at + by <= steps.length;
-  document.dispatchEvent(new CustomEvent("wayfare-step", { detail: { prefix, by, known } }));
+  if (known) host.children[by < 0 ? 1 : 0].disabled = false; // there is a way back
+  tell({ prefix, go: { step: by }, known, heard });
 }
+
+const tell = (detail) => document.dispatchEvent(new CustomEvent("wayfare-step", { detail }));
 
 function build(host) {
   const list = make("div", { className: "wayfare-steps", popover: "auto" });
@@ -50,7 +54,8 @@ function draw(host) {
   name(redo, "Redo", "Ctrl-Y", steps[at]);
   open.disabled = !steps.length;
   const rows = ["as first seen", ...steps].map((said, place) => {
-    const row = make("button", { textContent: said, onclick: () => place === host.known.at || go(host, place - host.known.at) });
+    const onclick = () => tell({ prefix: host.known.prefix, go: { to: place }, known: true });
+    const row = make("button", { textContent: said, onclick });
     row.setAttribute("aria-current", place === at ? "step" : "false");
     return row;
   });

@@ -2,6 +2,7 @@
 // is handed to the page host, which stores it. `control` makes one knob; `Lane` asks.
 
 const panels = new Map(); // by the element that they stand in
+const UNHEARD_MS = 5000; // after which the page host is told once more; then twice as long
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const host = parentElement.querySelector(".wayfare-knobs");
@@ -17,8 +18,8 @@ class Panel {
     this.host = host;
     this.controls = new Map(); // by name
     this.turned = new Map(); // values that the page host was not told yet
-    this.sent = new Map(); // those that it was told, and has not confirmed
-    this.count = 0; // of what was sent
+    this.told = []; // messages that it has not heard yet: a newer one may overtake an older one, so all of them are sent
+    this.count = 0; // of messages
     this.held = false; // a key or the pointer is down
     this.lane = new Lane(this);
     document.addEventListener("wayfare-shown", ({ detail }) => detail === this.data.shows && strips.refresh(this));
@@ -33,20 +34,22 @@ class Panel {
     if (shape !== this.shape) this.build(data.groups);
     this.shape = shape;
     this.count = Math.max(this.count, data.heard);
-    if (data.heard >= this.count) this.sent.clear();
-    if (Object.entries(this.values()).some(([name, value]) => before?.[name] !== value)) {
+    this.told = this.told.filter(({ count }) => count > data.heard);
+    if (!this.told.length) clearTimeout(this.again);
+    const values = this.values();
+    if (Object.entries(values).some(([name, value]) => before?.[name] !== value)) {
       this.lane.epoch += 1; // set from elsewhere: a reset, a preset, a link
       this.winner = "";
     }
     for (const [name, control] of this.controls) {
-      control.show(this.turned.get(name) ?? this.sent.get(name) ?? data.values[name] ?? null);
+      control.show(values[name] ?? null);
     }
     const latest = this.controls.get(this.latest);
     latest?.readOut(this.winner);
     if (latest?.row.contains(document.activeElement)) keepInSight(data.chart, latest.row);
     this.mark();
     this.say(data.said);
-    if (!this.turned.size && !this.sent.size) {
+    if (!this.turned.size && !this.told.length) {
       ahead(false, data.waits);
       if (this.drawnOnTheWay && this.lane.open) this.lane.ask();
       this.drawnOnTheWay = false;
@@ -76,7 +79,7 @@ class Panel {
 
   // The values of all knobs as they stand; a number that cannot be one is left as the page host has it.
   values() {
-    return { ...this.data.values, ...Object.fromEntries(this.sent), ...Object.fromEntries(this.turned) };
+    return Object.assign({}, this.data.values, ...this.told.map(({ values }) => values), Object.fromEntries(this.turned));
   }
 
   // A knob was moved. `wait`: how long it must be quiet before the page host is told.
@@ -114,22 +117,27 @@ class Panel {
     this.timer = setTimeout(() => this.held || this.settle(), wait);
   }
 
-  // Tell the page host, and have it go so many `step`s through what the knobs were.
-  settle(step) {
+  // Tell the page host what was turned, and have it `go` through what the knobs were.
+  settle(go) {
     clearTimeout(this.timer);
-    if (!this.turned.size && !step) return;
-    const values = Object.fromEntries(this.turned);
-    for (const [name, value] of this.turned) this.sent.set(name, value);
-    this.turned.clear();
+    if (!this.turned.size && !go) return;
     this.count += 1;
-    this.send({ count: this.count, values, ...(step && { step }) });
+    this.told.push({ count: this.count, values: Object.fromEntries(this.turned), ...go });
+    this.turned.clear();
+    this.tell(UNHEARD_MS);
   }
 
-  // What is on its way to the page host is a step, too.
-  step({ prefix, by, known }) {
-    if (!this.host.isConnected || prefix !== this.data.prefix || this.held) return;
+  tell(wait) {
+    clearTimeout(this.again);
+    this.send(this.told);
+    this.again = setTimeout(() => this.host.isConnected && this.tell(2 * wait), wait);
+  }
+
+  // What is on its way to the page host is a step, too. The history that was pressed may be older than what is.
+  step({ prefix, go, known, heard }) {
+    if (!this.host.isConnected || prefix !== this.data.prefix) return;
     this.drawnOnTheWay ||= this.turned.size > 0; // and the page host may have nothing new to say
-    if (known || this.turned.size || this.sent.size) this.settle(by);
+    if (known || this.turned.size || this.count > heard) this.settle(go);
   }
 
   // Which knobs differ from their defaults, and how many of each group.

@@ -24,7 +24,7 @@ const strips = {
   },
 
   async load(panel) {
-    if (!panel.host.isConnected || !panel.lane.open || panel.turned.size || panel.sent.size) return;
+    if (!panel.host.isConnected || !panel.lane.open || panel.turned.size || panel.told.length) return;
     if (document.querySelector(".wayfare-chart[data-due]") || panel.lane.inFlight) return strips.refresh(panel);
     const epoch = panel.lane.epoch;
     try {

@@ -59,7 +59,11 @@ class History:
 
     def stepped(self, by: int) -> Self:
         """So many steps back (below 0) or forth, as far as there are any."""
-        return type(self)(self.states, min(max(self.at + by, 0), len(self.states) - 1))
+        return self.returned(self.at + by)
+
+    def returned(self, to: int) -> Self:
+        """With the values of this step, from 0 on."""
+        return type(self)(self.states, min(max(to, 0), len(self.states) - 1))
 
 
 def note(infos: Sequence[Knob], prefix: str) -> None:
@@ -69,12 +73,16 @@ def note(infos: Sequence[Knob], prefix: str) -> None:
         st.session_state[_key(prefix)] = history.noted({**history.values, **_now(infos, prefix)})
 
 
-def step(prefix: str, by: int) -> None:
-    """Set the knobs to what they were so many steps before (below 0) or after."""
+def step(prefix: str, *, by: object = None, to: object = None) -> None:
+    """Set the knobs to what they were so many steps before (below 0) or after, or at one step; what is no number is passed over."""
     history: History | None = st.session_state.get(_key(prefix))
     if history is None:
         return
-    st.session_state[_key(prefix)] = history = history.stepped(by)
+    if isinstance(by, int):
+        history = history.stepped(by)
+    if isinstance(to, int):
+        history = history.returned(to)
+    st.session_state[_key(prefix)] = history
     for name, value in history.values.items():
         st.session_state[f"{prefix}.{name}"] = value
 
@@ -91,7 +99,11 @@ def history_buttons(infos: Sequence[Knob], prefix: str) -> None:
     note(infos, prefix)
     history: History = st.session_state[_key(prefix)]
     steps = [_said(infos, *pair) for pair in zip(history.states, history.states[1:], strict=False)]
-    _buttons(key=f"{prefix}:history", data={"prefix": prefix, "steps": steps, "at": history.at}, width="content")
+    _buttons(
+        key=f"{prefix}:history",
+        data={"prefix": prefix, "steps": steps, "at": history.at, "heard": st.session_state.get(f"{prefix}:heard", 0)},
+        width="content",
+    )
 
 
 def _now(infos: Sequence[Knob], prefix: str) -> Values:

@@ -20,6 +20,7 @@ from core.domain.params import TEXT_LIMIT, Knob, Parameters
 from core.shared.errors import ParameterError
 from core.shared.untrusted_text import one_line
 from dashboard.ui.knob_history import history_buttons, history_key, note, step
+from dashboard.ui.url_state import url_may_be_behind
 
 ADVANCED = "advanced"
 LONGEST_LETTER = 5  # p_ofs
@@ -154,14 +155,28 @@ def _draw(infos: Sequence[Knob], prefix: str, redraws: list[str] | str, lane: La
 
 def _turned(said: object, infos: Sequence[Knob], prefix: str, redraws: list[str] | str) -> None:
     take_turned(said, infos, prefix)
+    url_may_be_behind()
     st.rerun(redraws)
 
 
 def take_turned(said: object, infos: Sequence[Knob], prefix: str) -> None:
-    """Set the knobs that the browser says were turned, `{"count", "values"}`, and go the `step`s that it asks for through what
-    they were; what it sends may be anything. What cannot be taken is left as it was, with a sentence."""
-    fields: dict[str, Any] = said if isinstance(said, dict) else {}
-    values = fields["values"] if isinstance(fields.get("values"), dict) else {}
+    """Take what the browser says that was turned: messages `{"count", "values", "step" or "to"}`, oldest first, those too that were
+    heard before; what it sends may be anything. Each sets its values, and goes through what the knobs were.
+
+    What cannot be taken is left as it was, with a sentence."""
+    for one in said if isinstance(said, list) else []:
+        message: dict[str, Any] = one if isinstance(one, dict) else {}
+        count, values = message.get("count"), message.get("values")
+        if not isinstance(count, int) or count <= st.session_state.get(f"{prefix}:heard", 0):
+            continue
+        problems = _set(values if isinstance(values, dict) else {}, infos, prefix)
+        st.session_state[f"{prefix}:heard"], st.session_state[f"{prefix}:said"] = count, " ".join(problems)
+        note(infos, prefix)
+        step(prefix, by=message.get("step"), to=message.get("to"))
+
+
+def _set(values: Mapping[str, object], infos: Sequence[Knob], prefix: str) -> list[str]:
+    """Set the knobs that have a value here; a sentence for each one that is none."""
     problems: list[str] = []
     for info in infos:
         if info.name in values:
@@ -169,12 +184,7 @@ def take_turned(said: object, infos: Sequence[Knob], prefix: str) -> None:
                 st.session_state[f"{prefix}.{info.name}"] = info.parse(values[info.name])
             except ParameterError as error:
                 problems.append(one_line(str(error), 300))
-    st.session_state[f"{prefix}:said"] = " ".join(problems)
-    if isinstance(fields.get("count"), int):
-        st.session_state[f"{prefix}:heard"] = fields["count"]
-    note(infos, prefix)
-    if isinstance(fields.get("step"), int):
-        step(prefix, fields["step"])
+    return problems
 
 
 def _folds(infos: Sequence[Knob]) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ def preset_choice(defaults: Parameters, prefix: str) -> None:
         return
     parameters = read_knobs(defaults, prefix)
     current = preset_of(parameters) or OWN
-    key = f"{prefix}:preset"
+    key = _key(prefix, current)
     st.session_state[key] = current
     own = own_preset(parameters, prefix)
     title = one_line(own.name, 40) if own and own.name else "Your own"
@@ -32,7 +32,7 @@ def preset_choice(defaults: Parameters, prefix: str) -> None:
             key=key,
             format_func=lambda name: PRESETS[name].title if name in PRESETS else title,
             on_change=_apply,
-            args=(defaults, prefix, key),
+            args=(defaults, prefix, key, current),
             help="Named sets of parameters. Choosing one sets the knobs below.",
         )
         preset_files(defaults, prefix)
@@ -40,12 +40,22 @@ def preset_choice(defaults: Parameters, prefix: str) -> None:
     st.caption(escaped(PRESETS[current].sentence if current in PRESETS else by_hand, 200))
 
 
-def _apply(defaults: Parameters, prefix: str, key: str) -> None:
+def _apply(defaults: Parameters, prefix: str, key: str, shown: str) -> None:
     name = st.session_state[key]
-    if name == OWN:
+    if name == shown or name not in PRESETS:
         return
     before = read_knobs(defaults, prefix).values()
     chosen = applied(type(defaults), name, {"n": before["n"]} if "n" in before else {})
     for parameter, value in chosen.values().items():
         st.session_state[f"{prefix}.{parameter}"] = value
     st.rerun()
+
+
+def _key(prefix: str, current: str) -> str:
+    """The key of the choice: another one whenever the knobs have become `current` in another way than by it. What the browser says
+    while it still shows what they were before is then said of a choice that is no more, and changes no knob."""
+    turns = st.session_state.get(f"{prefix}:preset turns", 0)
+    if st.session_state.get(f"{prefix}:preset.{turns}", current) != current:
+        turns += 1
+        st.session_state[f"{prefix}:preset turns"] = turns
+    return f"{prefix}:preset.{turns}"

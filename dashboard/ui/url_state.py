@@ -11,9 +11,14 @@ from collections.abc import Mapping
 import streamlit as st
 
 LAST_WRITTEN = "url:last written"  # by which page, and what
-
+BEHIND = "url:behind"
 
 KEPT = ":kept"
+
+
+def url_may_be_behind() -> None:
+    """For callbacks of what may be pressed before the browser has heard what was written last: the URL that it says is no link."""
+    st.session_state[BEHIND] = True
 
 
 def pages_state() -> dict[str, dict[str, str]]:
@@ -55,7 +60,8 @@ class UrlState:
         writer, written = st.session_state.get(LAST_WRITTEN, ("", {}))
         ours = arrived == written and writer == self._page
         left_over = arrived == written and writer != self._page
-        if arrived and not ours and not left_over:
+        behind = st.session_state.pop(BEHIND, False) and writer == self._page
+        if arrived and not ours and not left_over and not behind:
             self._texts.clear()
             self._texts.update(arrived)
             st.session_state[LAST_WRITTEN] = (self._page, arrived)
@@ -68,6 +74,9 @@ class UrlState:
         texts = {name: value for name, value in values.items() if value}
         self._texts.clear()
         self._texts.update(texts)
-        if dict(st.query_params.items()) != texts:
+        written = st.session_state.get(LAST_WRITTEN, ("", texts))[1]
+        if (
+            dict(st.query_params.items()) != texts or written != texts
+        ):  # what the browser said may be older than what it was told
             st.query_params.from_dict(texts)
         st.session_state[LAST_WRITTEN] = (self._page, texts)

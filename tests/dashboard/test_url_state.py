@@ -75,6 +75,14 @@ def test_a_url_changed_from_outside_replaces_what_stands_in_the_widgets() -> Non
     assert checked(page.run()).text_input[0].value == "typed again"
 
 
+def test_a_url_that_the_browser_says_before_it_has_heard_the_newest_is_no_link() -> None:
+    page = typed(typed(visit(), "first"), "second")
+    page.session_state["url:behind"] = True
+    assert arrive(page, q="first").text_input[0].value == "second"
+    assert page.query_params == {"q": "second"}
+    assert arrive(page, q="first").text_input[0].value == "first"
+
+
 def test_a_new_url_touches_no_other_pages_keys() -> None:
     page = visit(q="mine")
     page.session_state["one.more"] = page.session_state["onefold"] = page.session_state["two.q"] = "x"
