@@ -90,8 +90,8 @@ class Outcome:
     """What a call gave: kind, content, times in seconds, and where the figures come from.
 
     `connect_s` is None where a kept session was used. `latency_s` is the tool call alone. `injected` says what an injected
-    network did to the call, in plain words; empty where there was none. `original` is a result that ended well in the
-    protocol's own type, for who passes it on unchanged.
+    network did to the call, in plain words; empty where there was none. `original` is what the server answered, be it an
+    error, in the protocol's own type, for who passes it on unchanged.
     """
 
     call: ToolCall

@@ -102,6 +102,11 @@ def object_schema(properties: Mapping[str, Any], required: Sequence[str]) -> dic
     }
 
 
+def or_null(kind: str) -> dict[str, Any]:
+    """The schema of a value that may be unknown, with one type in each branch: not every client takes a list of types."""
+    return {"anyOf": [{"type": kind}, {"type": "null"}]}
+
+
 ERROR = object_schema({name: {"type": "string"} for name in ("error", "why", "try")}, ["error", "why", "try"])
 """Of every answer that is an error: some clients check these against the output schema, too."""
 

@@ -37,8 +37,8 @@ class Endpoint:
         """The answer to a request. Raises nothing but a cancellation."""
         began = time.perf_counter()
         answer = await self._answer(request)
-        said: Any = answer.structured_content
-        error = str(said["error"]) if answer.is_error else ""
+        said: Any = answer.structured_content or {}
+        error = str(said.get("error", "tool_error")) if answer.is_error else ""
         tool = request.tool if request.tool in _TOOLS else "unknown"
         self._services.app.telemetry.answered(tool, time.perf_counter() - began, error)
         return answer

@@ -15,7 +15,7 @@ import mcp_types
 from core.attention.gate import refusal
 from core.domain.catalog import Tool
 from core.domain.outcome import Outcome, OutcomeKind, ToolCall
-from core.endpoint.base import AgentTool, Answer, Refusal, Request, Services, definition
+from core.endpoint.base import AgentTool, Answer, Refusal, Request, Services, definition, or_null
 from core.endpoint.fallback import answered_instead
 from core.endpoint.naming import LONGEST_NAME, find
 from core.endpoint.passing_on import given_tokens, is_empty, passed_on
@@ -71,7 +71,7 @@ async def execute_tool(services: Services, request: Request, *, read_only: bool)
 async def _answered(services: Services, request: Request, *, read_only: bool) -> Answer:
     """One call. Raises Refusal, NotAllowedError."""
     begun, outcome = await _outcome(services, request, read_only)
-    if outcome.kind is not OutcomeKind.OK:
+    if outcome.kind is not OutcomeKind.OK and not (request.mirrored and outcome.original is not None):
         raise _failed(services, outcome, begun)
     if begun.tool.hints.read_only is True and is_empty(outcome) and not request.mirrored:
         raise Refusal(
@@ -189,7 +189,7 @@ OUTPUT = {
     "ok": {"type": "boolean"},
     "outcome": {"type": "string"},
     "latency_ms": {"type": "number"},
-    "price_usd": {"type": ["number", "null"]},
+    "price_usd": or_null("number"),
     "result": {"description": "What the tool gave: its structured result, or its text; a cut one says how to read on."},
     "fallback": {
         "type": "array",

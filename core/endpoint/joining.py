@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from urllib.parse import urlencode
 
@@ -15,7 +15,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
-from core.app import open_app
+from core.app import App, open_app
 from core.endpoint.base import Answer, Refusal, Request, Services
 from core.endpoint.door import Owner, announced, owner_of
 from core.endpoint.door_server import served
@@ -24,7 +24,7 @@ from core.endpoint.fallback import MOST_TRIES
 from core.endpoint.http_app import PATH
 from core.endpoint.options import EndpointOptions
 from core.endpoint.tools import DEFINITIONS
-from core.shared.errors import StoreBusyError
+from core.shared.errors import StoreBusyError, WayfareError
 from core.shared.settings import Settings
 
 TOKEN = "WAYFARE_TOKEN"  # noqa: S105 - the variable's name
@@ -50,7 +50,7 @@ class OwnApp:
             self._stack = stack.pop_all()
         self._endpoint = Endpoint(Services(app))
         self._governance, self._token = app.governance, token_of(settings)
-        threading.Thread(target=app.warm, args=(catalog,), name="wayfare-warm", daemon=True).start()
+        threading.Thread(target=_made_ready, args=(app, catalog), name="wayfare-warm", daemon=True).start()
 
     async def call(self, request: Request) -> Answer:
         """The app's own answer. Who starts this process owns the store: a token names the client, and none is needed."""
@@ -73,6 +73,13 @@ class OwnApp:
     def close(self) -> None:
         """End calls and sessions, commit what is queued, release the store."""
         self._stack.close()
+
+
+def _made_ready(app: App, catalog: str) -> None:
+    """Before the first request asks for it, which says why where it cannot be had."""
+    with suppress(WayfareError):
+        app.make_ready(catalog)
+        app.open_the_rest()
 
 
 class OwnerLostError(Exception):

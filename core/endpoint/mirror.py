@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from hashlib import sha256
-from typing import Any
+from typing import Any, cast
 
 import mcp_types
+from mcp.shared.inbound import X_MCP_HEADER_KEY
 
 from core.domain.catalog import Catalog, Tool
 from core.endpoint.base import Answer, Refusal, Request, Services
@@ -36,13 +37,26 @@ def mirrored(services: Services, options: EndpointOptions, client: str) -> list[
             name=name,
             title=one_line(tool.title, TITLE_CHARS) or None,
             description=visible(tool.description),
-            input_schema=dict(tool.input_schema or {"type": "object"}),
+            input_schema=_without_headers(tool.input_schema or {"type": "object"}),
             annotations=mcp_types.ToolAnnotations.model_validate(hint_names(tool.hints)),
         )
         for name, tool in tools.items()
         if admission.allows(client, options.catalog, tool)
     ]
     return [*listed, READ_RESULT.definition]
+
+
+def _without_headers(schema: Any) -> Any:
+    """A schema that asks no header of our clients: where its own server wants one, our session with it sends that.
+
+    >>> _without_headers({"properties": {"region": {"type": "string", "x-mcp-header": "Region"}}})
+    {'properties': {'region': {'type': 'string'}}}
+    """
+    if isinstance(schema, Mapping):
+        named = cast("Mapping[str, Any]", schema)
+        marks = {name for name, part in named.items() if name == X_MCP_HEADER_KEY and isinstance(part, str)}
+        return {name: _without_headers(part) for name, part in named.items() if name not in marks}
+    return schema
 
 
 async def call_mirrored(services: Services, request: Request) -> Answer:

@@ -6,13 +6,14 @@ from typing import Any, cast
 
 import mcp_types
 
-from core.domain.outcome import SIMULATED_MARK, Outcome
+from core.domain.outcome import SIMULATED_MARK, Outcome, OutcomeKind
 from core.endpoint.base import Answer, Services, answer, compact, text_block
 from core.shared.tokens import count_tokens, fits, piece
 
 MOST_BINARY_CHARS = 8 * 1024 * 1024
 EMPTY_VALUES: tuple[Any, ...] = (None, "", [], {})
 EMPTY_TEXTS = {"", "[]", "{}", "null", "None"}
+PROTOCOLS_OWN = "io.modelcontextprotocol/"
 GAVE_NOTHING = "The tool ended well and gave no result."
 Block = mcp_types.ContentBlock
 
@@ -35,8 +36,8 @@ def given_tokens(outcome: Outcome, limit: int) -> int:
 
 
 def passed_on(services: Services, outcome: Outcome, limit: int, *, as_it_is: bool = False) -> Answer:
-    """The answer to a call that ended well: the server's own content, with what Wayfare knows of the call beside it. `limit` is
-    how many tokens of its text are given at once; `as_it_is` leaves out what Wayfare knows."""
+    """The answer to a call that the server answered: its own content and metadata, with what Wayfare knows of the call beside
+    it. `limit` is how many tokens of its text are given at once; `as_it_is` leaves out what Wayfare knows."""
     content, result = _parts(outcome)
     text = _text(content)
     blocks = [block if isinstance(block, mcp_types.TextContent) else _bounded(block) for block in content]
@@ -47,9 +48,10 @@ def passed_on(services: Services, outcome: Outcome, limit: int, *, as_it_is: boo
         part = cut if cut is not None and is_text else _cut(services, text, limit)
         blocks = [block for block in blocks if not isinstance(block, mcp_types.TextContent)]
         blocks += [text_block(part["text"]), text_block(_read_on(part))]
-    meta: dict[str, Any] | None = {SIMULATED_MARK: True} if outcome.simulated else None
+    meta = _meta(outcome)
     if as_it_is:
-        return Answer(content=blocks, structured_content=None if cut else result, _meta=meta)
+        failed = outcome.kind is not OutcomeKind.OK
+        return Answer(content=blocks, structured_content=None if cut else result, is_error=failed, _meta=meta)
     given: dict[str, Any] = {
         "tool": f"{outcome.call.server}::{outcome.call.tool}",
         "ok": True,
@@ -68,6 +70,14 @@ def _parts(outcome: Outcome) -> tuple[list[Block], Any]:
     if not isinstance(original, mcp_types.CallToolResult):
         return [], None
     return list(original.content), original.structured_content
+
+
+def _meta(outcome: Outcome) -> dict[str, Any] | None:
+    """The server's metadata but for the protocol's own, which are of its session, and the mark of a result that is simulated."""
+    original = outcome.original
+    said = original.meta if isinstance(original, mcp_types.CallToolResult) else None
+    kept = {name: value for name, value in (said or {}).items() if not name.startswith(PROTOCOLS_OWN)}
+    return {**kept, **({SIMULATED_MARK: True} if outcome.simulated else {})} or None
 
 
 def _text(content: list[Block]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import anyio.to_thread
 import mcp_types
 
-from core.endpoint.base import AgentTool, Answer, Refusal, Request, Services, answer, definition
+from core.endpoint.base import AgentTool, Answer, Refusal, Request, Services, answer, definition, or_null
 from core.shared.tokens import count_tokens, piece
 
 
@@ -44,7 +44,7 @@ READ_RESULT = AgentTool(
         ["handle"],
         {
             "text": {"type": "string"},
-            "next_offset": {"type": ["integer", "null"], "description": "null: that was the end."},
+            "next_offset": {**or_null("integer"), "description": "null: that was the end."},
             "total_chars": {"type": "integer"},
         },
         mcp_types.ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False),

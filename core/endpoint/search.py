@@ -13,7 +13,7 @@ import numpy as np
 from core.app import App
 from core.domain.decision import Decision
 from core.domain.trace import DROPS, Drop
-from core.endpoint.base import AgentTool, Answer, Request, Services, answer, compact, definition
+from core.endpoint.base import AgentTool, Answer, Request, Services, answer, compact, definition, or_null
 from core.endpoint.signatures import signature
 from core.routers.why import why_tool
 from core.services.decision_log import AGENT
@@ -25,7 +25,7 @@ MOST_TOKENS = 2_000
 MOST_CANDIDATES = 20
 LEFT_OUT_TOKENS = 200
 WHY_CHARS = 240
-NUMBER: dict[str, Any] = {"type": ["number", "null"]}
+NUMBER = or_null("number")
 CANDIDATE: dict[str, Any] = {
     "type": "object",
     "properties": {

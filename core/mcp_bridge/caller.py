@@ -150,7 +150,7 @@ class McpCaller:
             protocol_version=attempt.protocol_version,
             mode=attempt.mode,
             injected=attempt.injected,
-            original=attempt.result if attempt.kind is OutcomeKind.OK else None,
+            original=self._original(attempt),
         )
 
     def _content(self, attempt: _Attempt) -> tuple[tuple[ContentBlock, ...], object]:
@@ -163,6 +163,14 @@ class McpCaller:
         if attempt.kind is not OutcomeKind.OK:
             content = tuple(replace(block, text=self._shown(block.text)) for block in content)
         return content, structured
+
+    def _original(self, attempt: _Attempt) -> mcp_types.CallToolResult | None:
+        """What the server answered; an error, which may quote what it was sent, without secrets."""
+        result = attempt.result
+        if result is None or attempt.kind is OutcomeKind.OK:
+            return result
+        said = self._pool.vault.redact(result.model_dump_json(by_alias=True))
+        return mcp_types.CallToolResult.model_validate_json(said)
 
     def _shown(self, text: str) -> str:
         """The text without secrets, cut where it is very long."""

@@ -1,0 +1,73 @@
+"""The mirror against the server itself: content, errors and metadata are the same, and no client is asked for what only a server
+of its own could need."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from core.app import App
+from core.endpoint.tools import DEFINITIONS
+from tests.endpoint.conformance_server import SCHEMAS, conformance_server
+from tests.endpoint.conftest import ROOT, served, talk
+
+SECRET = "hunter2hunter2"
+
+
+@pytest.fixture
+def world(app: App) -> App:
+    """The conformance server behind an app, under a catalog that knows its tools."""
+    launch = {"command": "${python}", "args": ["-m", "tests.endpoint.conformance_server"], "cwd": str(ROOT)}
+    tools = [{"name": name, "description": "A tool.", "inputSchema": schema} for name, schema in SCHEMAS.items()]
+    server = {"name": "conformance", "description": "Tools of every kind.", "tools": tools}
+    connection = {"type": "stdio", **launch, "env": {"EXAMPLE_TOKEN": SECRET}}
+    app.catalog_editor.import_text(json.dumps({"servers": [{**server, "connection": connection}]}), "world")
+    return app
+
+
+def test_results_errors_and_metadata_are_the_servers_own(world: App) -> None:
+    names = ["test_simple_text", "test_multiple_content_types", "test_audio_content", "measure", "test_error_handling"]
+
+    async def script(client: Client) -> list[Any]:
+        return [await client.call_tool(name, {}) for name in names]
+
+    own, through = talk(conformance_server(), script), talk(served(world, mirror=("conformance",)), script)
+    for name, one, other in zip(names, own, through, strict=True):
+        assert (name, other.is_error, other.content) == (name, one.is_error, one.content)
+        assert other.structured_content == one.structured_content
+        kept = {key: value for key, value in (other.meta or {}).items() if not key.startswith("io.modelcontext")}
+        assert kept == {key: value for key, value in (one.meta or {}).items() if not key.startswith("io.modelcontext")}
+    assert [result.is_error for result in through] == [False, False, False, False, True]
+
+
+def test_metadata_passes_through_a_search_too_and_an_error_has_no_secret(world: App) -> None:
+    async def searching(client: Client) -> Any:
+        return await client.call_tool("execute_tool", {"tool": "conformance::measure"})
+
+    assert talk(served(world), searching).meta["example/at"] == "noon"
+
+    async def failing(client: Client) -> Any:
+        return await client.call_tool("test_error_handling", {"quote": "EXAMPLE_TOKEN"})
+
+    failed = talk(served(world, mirror=("conformance",)), failing)
+    assert failed.is_error
+    assert SECRET not in failed.model_dump_json()
+    assert "•••" in failed.content[0].text
+
+
+def test_no_header_is_asked_of_clients_and_all_else_of_a_schema_stays(world: App) -> None:
+    async def listed(client: Client) -> dict[str, Any]:
+        return {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}
+
+    schemas = talk(served(world, mirror=("conformance",)), listed)
+    assert schemas["test_custom_headers"]["properties"] == {"region": {"type": "string"}}
+    assert schemas["json_schema_2020_12_tool"] == SCHEMAS["json_schema_2020_12_tool"]
+
+
+def test_definitions_have_one_type_in_each_place() -> None:
+    """Clients that turn schemas into another dialect do not take a list of types."""
+    text = json.dumps([tool.model_dump(mode="json", by_alias=True) for tool in DEFINITIONS])
+    assert '"type": [' not in text
