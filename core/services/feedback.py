@@ -75,20 +75,7 @@ class FeedbackService:
         by: By = OPERATOR,
     ) -> Label:
         """Say that a tool (`server::tool`) is right or wrong for a sub-task. Raises UnknownNameError, WayfareError."""
-        self._require(catalog, tool)
-        label = Label(
-            id=uuid.uuid4().hex,
-            at=self._now(),
-            catalog=catalog,
-            subtask=checked_subtask(subtask),
-            server_hint=server_hint.strip(),
-            tool=tool,
-            right=right,
-            visitor=by.visitor,
-            origin=by.origin,
-            decision_id=decision_id,
-            note=note[:MOST_NOTE_CHARACTERS],
-        )
+        label = self._label(subtask, server_hint, tool, right, catalog, decision_id, note, by)
         self._keep(catalog, label)
         return label
 
@@ -107,21 +94,8 @@ class FeedbackService:
         """Say that one tool is right and the one that was shown is wrong; both are kept, or neither."""
         if right == shown:
             raise WayfareError(f"{right} cannot be right and wrong at once; name the tool that it should have been.")
-        for tool in (right, shown):
-            self._require(catalog, tool)
-        good = Label(
-            id=uuid.uuid4().hex,
-            at=self._now(),
-            catalog=catalog,
-            subtask=checked_subtask(subtask),
-            server_hint=server_hint.strip(),
-            tool=right,
-            right=True,
-            visitor=by.visitor,
-            origin=by.origin,
-            decision_id=decision_id,
-            note=note[:MOST_NOTE_CHARACTERS],
-        )
+        good = self._label(subtask, server_hint, right, True, catalog, decision_id, note, by)
+        self._require(catalog, shown)
         bad = replace(good, id=uuid.uuid4().hex, tool=shown, right=False)
         self._keep(catalog, good, bad)
         return good, bad
@@ -231,6 +205,32 @@ class FeedbackService:
             raise UnknownNameError(
                 f"There is no tool {tool!r} in catalog {catalog!r}; write server::tool as the catalog has it."
             )
+
+    def _label(
+        self,
+        subtask: str,
+        server_hint: str,
+        tool: str,
+        right: bool,
+        catalog: str,
+        decision_id: str | None,
+        note: str,
+        by: By,
+    ) -> Label:
+        self._require(catalog, tool)
+        return Label(
+            id=uuid.uuid4().hex,
+            at=self._now(),
+            catalog=catalog,
+            subtask=checked_subtask(subtask),
+            server_hint=server_hint.strip(),
+            tool=tool,
+            right=right,
+            visitor=by.visitor,
+            origin=by.origin,
+            decision_id=decision_id,
+            note=note[:MOST_NOTE_CHARACTERS],
+        )
 
     def _keep(self, catalog: str, *labels: Label) -> None:
         if labels:

@@ -2,44 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 import pandas as pd
 import streamlit as st
 
-from core.domain.lab_run import LabRun
-from core.domain.task import Task
 from core.lab.breakdown import BY, NO_GROUP, Part, parts
 from core.lab.measures import MEASURES
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.fields import select
 from dashboard.pages.lab.names import measure_name
+from dashboard.pages.lab.shown_runs import ShownRuns
 from dashboard.ui.choice_table import table_height
 from dashboard.ui.text import escaped
-from dashboard.ui.url_state import UrlState
 
 NOTHING_CAN = "nothing can do it"
 
 
-def breakdown(
-    state: UrlState,
-    linked: Mapping[str, str],
-    runs: Sequence[LabRun],
-    names: Mapping[str, str],
-    tasks: Sequence[Task],
-    measure: str,
-) -> dict[str, str]:
+def breakdown(shown: ShownRuns, measure: str) -> dict[str, str]:
     """All of it; what it puts into the URL."""
+    runs, tasks = shown.runs, shown.tasks
     usable = [by for by, groups in BY.items() if len({group for task in tasks for group in groups(task)}) > 1]
     if not usable or not runs:
         return {}
-    by = select(st.container(), state, linked, "per", "In parts", usable, show=lambda one: f"per {one}", width=180)
+    by = select(
+        st.container(), shown.state, shown.linked, "per", "In parts", usable, show=lambda one: f"per {one}", width=180
+    )
     found = {run.id: parts(tasks, run.result, MEASURES[measure], by) for run in runs}
     rows = [
         {
             by: _group(some[0].group, by),
             "tasks": f"{some[0].n + some[0].impossible:,}",
-            **{names[run.id]: _figure(part) for run, part in zip(runs, some, strict=True)},
+            **{shown.names[run.id]: _figure(part) for run, part in zip(runs, some, strict=True)},
         }
         for some in zip(*found.values(), strict=True)
     ]

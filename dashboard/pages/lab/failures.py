@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 import streamlit as st
 
 from core.app import App
 from core.domain.lab_run import LabRun
-from core.domain.task import Task
 from core.lab.failures import Failed, Why, failures
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.fields import select
 from dashboard.pages.lab.links import changed, route_link
 from dashboard.pages.lab.names import STAGES
+from dashboard.pages.lab.shown_runs import ShownRuns
 from dashboard.ui.choice_table import ROW_PX, table_height
-from dashboard.ui.url_state import UrlState
 
 WHY_WORDS = {
     Why.NOT_IN_INDEX: "no right tool is in the catalog, or in what the router looks at",
@@ -30,34 +29,27 @@ WHY_WORDS = {
 }
 
 
-def failed_tasks(
-    app: App,
-    state: UrlState,
-    linked: Mapping[str, str],
-    runs: Sequence[LabRun],
-    names: Mapping[str, str],
-    tasks: Sequence[Task],
-) -> dict[str, str]:
+def failed_tasks(shown: ShownRuns) -> dict[str, str]:
     """A run, its groups with their sizes, and the tasks of one group; what it puts into the URL."""
     st.markdown("**Why tasks failed**")
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
-    ids = [run.id for run in runs]
-    id_ = select(row, state, linked, "failed", "Run", ids, show=names.__getitem__, width=235)
-    run = runs[ids.index(id_)]
-    groups = failures(tasks, run.result)
+    ids = [run.id for run in shown.runs]
+    id_ = select(row, shown.state, shown.linked, "failed", "Run", ids, show=shown.names.__getitem__, width=235)
+    run = shown.runs[ids.index(id_)]
+    groups = failures(shown.tasks, run.result)
     if not groups:
-        st.success(f"None of its {len(tasks):,} tasks failed.", icon=":material/check:")
+        st.success(f"None of its {len(shown.tasks):,} tasks failed.", icon=":material/check:")
         return {"failed": "" if id_ == ids[0] else id_}
-    key, wanted = state.key("group"), linked.get("group", "")
+    key, wanted = shown.state.key("group"), shown.linked.get("group", "")
     if st.session_state.get(key) not in groups:
         st.session_state[key] = Why(wanted) if wanted in groups else next(iter(groups))
     chosen = row.segmented_control(
-        f"{sum(map(len, groups.values())):,} of {len(tasks):,} tasks have no right tool on top", list(groups), key=key,
+        f"{sum(map(len, groups.values())):,} of {len(shown.tasks):,} tasks have no right tool on top", list(groups), key=key,
         required=True, format_func=lambda one: f"{one} {len(groups[one]):,}",
     )  # fmt: skip
     why = chosen or next(iter(groups))
     st.caption(f"{why}: {WHY_WORDS[why]}.")
-    _table(app, run, groups[why])
+    _table(shown.app, run, groups[why])
     return {"failed": "" if id_ == ids[0] else id_, "group": "" if why is next(iter(groups)) else str(why)}
 
 

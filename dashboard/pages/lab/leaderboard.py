@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from core.app import App
 from core.domain.lab_run import LabRun
-from core.domain.task import Task
 from core.lab.execution import Interval
 from core.lab.measures import MEASURES
 from core.lab.significance import Compared, compared
@@ -23,11 +22,11 @@ from dashboard.pages.lab.charts.intervals import intervals
 from dashboard.pages.lab.fields import choose_some, select
 from dashboard.pages.lab.names import MEASURE_WORDS, measure_name
 from dashboard.pages.lab.one_run import one_run
+from dashboard.pages.lab.shown_runs import ShownRuns
 from dashboard.ui.chart import chart
 from dashboard.ui.charts.frontier import COSTS, MONEY, frontier
 from dashboard.ui.choice_table import table_height
 from dashboard.ui.text import escaped
-from dashboard.ui.url_state import UrlState
 
 MOST, FIRST = 6, 4
 TESTS = "lab:tests"
@@ -35,27 +34,27 @@ JUDGED_AFTER = {"hit@1": 1, "recall@3": 3, "ndcg@10": 10}  # measure: the depth 
 Results = Mapping[str, Mapping[str, Any]]
 
 
-def leaderboard(
-    app: App,
-    state: UrlState,
-    linked: Mapping[str, str],
-    runs: Sequence[LabRun],
-    names: Mapping[str, str],
-    tasks: Sequence[Task],
-) -> dict[str, str]:
+def leaderboard(shown: ShownRuns) -> dict[str, str]:
     """All of it; what it puts into the URL."""
-    results = {run.id: run.result for run in runs}
+    results = {run.id: run.result for run in shown.runs}
     measure = select(
-        st.container(), state, linked, "measure", "Measure", list(MEASURE_WORDS), show=measure_name, width=330
+        st.container(),
+        shown.state,
+        shown.linked,
+        "measure",
+        "Measure",
+        list(MEASURE_WORDS),
+        show=measure_name,
+        width=330,
     )
     chosen = choose_some(
-        state, linked, "runs", "Runs to compare", [run.id for run in runs], start=[run.id for run in runs[:FIRST]],
-        show=names.__getitem__, most=MOST, note="Each pair of them is tested, and the tests are corrected for their number.",
+        shown.state, shown.linked, "runs", "Runs to compare", [run.id for run in shown.runs], start=[run.id for run in shown.runs[:FIRST]],
+        show=shown.names.__getitem__, most=MOST, note="Each pair of them is tested, and the tests are corrected for their number.",
     )  # fmt: skip
-    ordered = sorted(runs, key=lambda run: -results[run.id][measure])
-    now = app.lab_runs.digest(runs[0].catalog).fingerprint
+    ordered = sorted(shown.runs, key=lambda run: -results[run.id][measure])
+    now = shown.app.lab_runs.digest(shown.runs[0].catalog).fingerprint
     frame = pd.DataFrame(
-        [_line(run, names[run.id], results[run.id], run.catalog_fingerprint == now) for run in ordered]
+        [_line(run, shown.names[run.id], results[run.id], run.catalog_fingerprint == now) for run in ordered]
     )
     st.dataframe(frame, hide_index=True, key="lab:leaderboard", height=table_height(len(frame)), row_height=32)
     st.caption(
@@ -64,21 +63,13 @@ def leaderboard(
         "say something of; what nobody judged counts as wrong, until it is judged under Judge. **Median** of a decision, on the machine that ran it. "
         "**Solved** and its money: played out, drawn from declared figures; intervals over seeds."
     )
-    compared_runs = [run for run in ordered if run.id in chosen]
-    texts = _compare(state, linked, compared_runs, results, names, tasks, measure)
-    texts |= breakdown(state, linked, compared_runs, names, tasks, measure)
-    return texts | {"runs": ",".join(chosen), "measure": measure} | one_run(app, state, linked, ordered, names, tasks)
+    compared = replace(shown, runs=[run for run in ordered if run.id in chosen])
+    texts = _compare(compared, results, measure) | breakdown(compared, measure)
+    return texts | {"runs": ",".join(chosen), "measure": measure} | one_run(replace(shown, runs=ordered))
 
 
-def _compare(
-    state: UrlState,
-    linked: Mapping[str, str],
-    runs: Sequence[LabRun],
-    results: Results,
-    names: Mapping[str, str],
-    tasks: Sequence[Task],
-    measure: str,
-) -> dict[str, str]:
+def _compare(shown: ShownRuns, results: Results, measure: str) -> dict[str, str]:
+    runs, names = shown.runs, shown.names
     texts: dict[str, str] = {}
     if not runs:
         return texts
@@ -93,8 +84,8 @@ def _compare(
         with columns.cell():
             cost = select(
                 st.container(),
-                state,
-                linked,
+                shown.state,
+                shown.linked,
                 "cost",
                 "Success against",
                 list(COSTS),
@@ -112,17 +103,18 @@ def _compare(
             "None of these runs was played out: with *Play the tasks out* a run says what solving took of money, time and tokens."
         )
     if len(runs) > 1:
-        _tests(runs, results, names, tasks, measure)
+        _tests(shown, results, measure)
     return texts
 
 
-def _tests(
-    runs: Sequence[LabRun], results: Results, names: Mapping[str, str], tasks: Sequence[Task], measure: str
-) -> None:
+def _tests(shown: ShownRuns, results: Results, measure: str) -> None:
+    runs = shown.runs
     asked = (measure, *(run.id for run in runs))
     known: tuple[object, tuple[Compared, ...]] | None = st.session_state.get(TESTS)
     if known is None or known[0] != asked:
-        values = [task_values(tasks, results[run.id], MEASURES[measure]) for run in reversed(runs)]  # the better is b
+        values = [
+            task_values(shown.tasks, results[run.id], MEASURES[measure]) for run in reversed(runs)
+        ]  # the better is b
         known = st.session_state[TESTS] = (asked, compared(values, MEASURES[measure]))
     pairs, worst_first = known[1], list(reversed(runs))
     if not pairs:
@@ -130,7 +122,7 @@ def _tests(
         return
     st.markdown(f"**Is the difference more than chance?** {escaped(measure_name(measure))}")
     rows = sorted(pairs, key=lambda pair: pair.p_holm)
-    frame = pd.DataFrame([_pair(pair, [names[run.id] for run in worst_first]) for pair in rows])
+    frame = pd.DataFrame([_pair(pair, [shown.names[run.id] for run in worst_first]) for pair in rows])
     st.dataframe(frame, hide_index=True, key="lab:tests-table", height=table_height(len(frame)), row_height=32)
     st.caption(
         f"Paired randomisation test over {pairs[0].n:,} tasks; p is corrected by Holm for the {len(pairs)} pair{'s' if len(pairs) > 1 else ''} "

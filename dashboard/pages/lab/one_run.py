@@ -9,15 +9,14 @@ import streamlit as st
 
 from core.app import App
 from core.domain.lab_run import LabRun
-from core.domain.task import Task
 from core.services.measuring import Repeated
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.fields import select
 from dashboard.pages.lab.job import Job, begin, busy, result
 from dashboard.pages.lab.levels import levels
+from dashboard.pages.lab.shown_runs import ShownRuns
 from dashboard.ui.choice_table import table_height
 from dashboard.ui.text import escaped
-from dashboard.ui.url_state import UrlState
 
 REPEAT = "repeat"
 LISTED = 12
@@ -39,21 +38,23 @@ WORDS = {
 }
 
 
-def one_run(
-    app: App,
-    state: UrlState,
-    linked: Mapping[str, str],
-    runs: Sequence[LabRun],
-    names: Mapping[str, str],
-    tasks: Sequence[Task],
-) -> dict[str, str]:
+def one_run(shown: ShownRuns) -> dict[str, str]:
     """All of it; what it puts into the URL."""
     st.markdown("**One run: what it follows from, and the same again**")
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
-    id_ = select(row, state, linked, "run", "Run", [run.id for run in runs], show=names.__getitem__, width=330)
-    run = next(one for one in runs if one.id == id_)
+    id_ = select(
+        row,
+        shown.state,
+        shown.linked,
+        "run",
+        "Run",
+        [run.id for run in shown.runs],
+        show=shown.names.__getitem__,
+        width=330,
+    )
+    run = next(one for one in shown.runs if one.id == id_)
     row.button(
-        "Repeat", key="lab:repeat", icon=":material/replay:", disabled=busy(), on_click=_start, args=(app, run),
+        "Repeat", key="lab:repeat", icon=":material/replay:", disabled=busy(), on_click=_start, args=(shown.app, run),
         help="Measures the same again, over the catalog and with what was learnt as they are now, and says what is other. Nothing is "
         "stored.",
     )  # fmt: skip
@@ -65,8 +66,8 @@ def one_run(
         st.dataframe(
             pd.DataFrame(rows), hide_index=True, key="lab:conditions", height=table_height(len(rows)), row_height=32
         )
-    levels(app, run, tasks)
-    return {"run": id_ if id_ != runs[0].id else ""}
+    levels(shown.app, run, shown.tasks)
+    return {"run": id_ if id_ != shown.runs[0].id else ""}
 
 
 def _start(app: App, run: LabRun) -> None:

@@ -19,6 +19,7 @@ from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.fields import select
 from dashboard.pages.lab.links import changed, compare_link, route_link
 from dashboard.pages.lab.names import MEASURE_WORDS, STAGES, measure_name
+from dashboard.pages.lab.shown_runs import ShownRuns
 from dashboard.ui.choice_table import ROW_PX, table_height
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
@@ -30,36 +31,35 @@ SIGNS = {"won": "▲ won", "lost": "▼ lost", "same": "= same"}
 Results = Mapping[str, Mapping[str, Any]]
 
 
-def task_by_task(
-    app: App,
-    state: UrlState,
-    linked: Mapping[str, str],
-    runs: Sequence[LabRun],
-    names: Mapping[str, str],
-    tasks: Sequence[Task],
-) -> dict[str, str]:
+def task_by_task(shown: ShownRuns) -> dict[str, str]:
     """All of it; what it puts into the URL."""
-    if len(runs) < 2:
+    if len(shown.runs) < 2:
         st.info(
             "One run alone has no baseline: measure another router or other knobs first.", icon=":material/science:"
         )
         return {}
-    ids = [run.id for run in runs]
+    ids = [run.id for run in shown.runs]
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
-    base = select(row, state, linked, "base", "Baseline", ids, start=ids[1], show=names.__getitem__, width=235)
-    mine = select(row, state, linked, "against", "Run", ids, start=ids[0], show=names.__getitem__, width=235)
+    base = select(
+        row, shown.state, shown.linked, "base", "Baseline", ids, start=ids[1], show=shown.names.__getitem__, width=235
+    )
+    mine = select(
+        row, shown.state, shown.linked, "against", "Run", ids, start=ids[0], show=shown.names.__getitem__, width=235
+    )
     measure = select(
-        row, state, linked, "measure", "Measure", list(MEASURE_WORDS), show=measure_name, width=330,
+        row, shown.state, shown.linked, "measure", "Measure", list(MEASURE_WORDS), show=measure_name, width=330,
         note="A task is won where it is worth more by this measure. One that nothing can do is won where it is refused now.",
     )  # fmt: skip
-    chosen = {id_: next(run for run in runs if run.id == id_) for id_ in dict.fromkeys((base, mine))}
+    chosen = {id_: next(run for run in shown.runs if run.id == id_) for id_ in dict.fromkeys((base, mine))}
     results = {id_: run.result for id_, run in chosen.items()}
-    found = task_changes(tasks, results[base], results[mine], MEASURES[measure])
-    show, why, text = _filters(state, linked, found, tasks, results[mine])
-    _reasons(tasks, [(names[id_], results[id_]) for id_ in chosen])
+    found = task_changes(shown.tasks, results[base], results[mine], MEASURES[measure])
+    show, why, text = _filters(shown.state, shown.linked, found, shown.tasks, results[mine])
+    _reasons(shown.tasks, [(shown.names[id_], results[id_]) for id_ in chosen])
     rows = [one for one in found if _admitted(one, results[mine], show, why)]
     rows = [one for one in rows if text.lower() in f"{one.task.id} {one.task.subtask} {one.task.relevant}".lower()]
-    _table(app, sorted(rows, key=lambda one: ORDER.index(one.change)), (chosen[base], chosen[mine]), results[mine])
+    _table(
+        shown.app, sorted(rows, key=lambda one: ORDER.index(one.change)), (chosen[base], chosen[mine]), results[mine]
+    )
     return {"base": base, "against": mine, "measure": measure, "show": "" if show == ALL else show}
 
 

@@ -19,6 +19,7 @@ from dashboard.pages.lab.names import run_names
 from dashboard.pages.lab.replay import replays
 from dashboard.pages.lab.run import Chosen, knob_prefix, run_form
 from dashboard.pages.lab.search import searches
+from dashboard.pages.lab.shown_runs import ShownRuns
 from dashboard.pages.lab.snapshots import snapshots
 from dashboard.pages.lab.sweep import sweeps
 from dashboard.pages.lab.task_by_task import task_by_task
@@ -129,10 +130,10 @@ def _body(app: App, state: UrlState, linked: Mapping[str, str], view: str, chose
             icon=":material/science:",
         )
         return texts
-    names = run_names(app, runs)
+    shown = ShownRuns(app, state, linked, runs, run_names(app, runs), chosen.tasks.tasks)
     if view == RUNS:
-        texts |= leaderboard(app, state, linked, runs, names, chosen.tasks.tasks)
-        texts |= failed_tasks(app, state, linked, runs, names, chosen.tasks.tasks)
+        texts |= leaderboard(shown)
+        texts |= failed_tasks(shown)
     else:
-        texts |= task_by_task(app, state, linked, runs, names, chosen.tasks.tasks)
+        texts |= task_by_task(shown)
     return texts
