@@ -34,7 +34,8 @@ class Everyday:
     """The table, looked up for one text after the other. Immutable."""
 
     entries: tuple[Entry, ...]
-    by_stem: Mapping[str, tuple[int, ...]]
+    by_stem: Mapping[str, tuple[tuple[int, tuple[Phrase, ...]], ...]]
+    """Entry and alternative, by the first word of the alternative."""
 
     @classmethod
     @cache
@@ -46,26 +47,22 @@ class Everyday:
     def read(cls, text: str) -> Everyday:
         """A table from its lines; blank ones and those that begin with # are passed over."""
         entries = tuple(_entry(line) for line in text.splitlines() if line.strip() and not line.startswith("#"))
-        by_stem: dict[str, list[int]] = {}
+        by_stem: dict[str, list[tuple[int, tuple[Phrase, ...]]]] = {}
         for number, entry in enumerate(entries):
-            for first in {phrases[0][0] for phrases in entry.alternatives if phrases and phrases[0]}:
-                by_stem.setdefault(first, []).append(number)
-        return cls(entries, {word: tuple(numbers) for word, numbers in by_stem.items()})
+            for phrases in entry.alternatives:
+                if phrases and phrases[0]:
+                    by_stem.setdefault(phrases[0][0], []).append((number, phrases))
+        return cls(entries, {word: tuple(places) for word, places in by_stem.items()})
 
     def met(self, text: str) -> dict[int, float]:
         """The entries that a text meets, each with its weight: 1, and 0.5 more for each further word of the phrase."""
         sequence = stems(text)
         there = set(sequence)
-        found: dict[int, float] = {}
-        for number in {number for word in there for number in self.by_stem.get(word, ())}:
-            lengths = [
-                sum(map(len, phrases))
-                for phrases in self.entries[number].alternatives
-                if all(_occurs(phrase, sequence, there) for phrase in phrases)
-            ]
-            if lengths:
-                found[number] = 1.0 + BONUS_OF_LENGTH * (max(lengths) - 1)
-        return found
+        longest: dict[int, int] = {}
+        for number, phrases in sorted({place for word in there for place in self.by_stem.get(word, ())}):
+            if all(_occurs(phrase, sequence, there) for phrase in phrases):
+                longest[number] = max(longest.get(number, 0), sum(map(len, phrases)))
+        return {number: 1.0 + BONUS_OF_LENGTH * (length - 1) for number, length in longest.items()}
 
     def expanded(self, text: str) -> dict[str, float]:
         """The words that tools use for what a text says, with the largest weight of any entry."""
