@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import streamlit as st
 
 from core.domain.decision import Decision
@@ -17,7 +18,7 @@ from dashboard.pages.route.tool_labels import tool_labels
 from dashboard.ui.labels import Labelling
 from dashboard.ui.text import escaped
 
-LISTED = 2000
+LISTED, FITTING = 2000, 20
 
 
 def explain(key: str, subject: str) -> None:
@@ -37,7 +38,7 @@ def why_panel(known: Labelling, key: str) -> None:
     if not subjects:
         return
     if key not in st.session_state or st.session_state[key][1] not in subjects:
-        explain(key, subjects[0])
+        explain(key, decision.winner.tool if decision.winner else subjects[0])
     turn, subject = st.session_state[key]
     listed = f"{key}.{turn}"
     choice, sentence = st.columns([2, 3], vertical_alignment="bottom")
@@ -60,11 +61,15 @@ def _take_listed(key: str, listed: str) -> None:
 
 
 def _subjects(decision: Decision) -> list[str]:
-    tools = [decision.tools.ids[row] for row in decision.evaluated_tools()]
-    servers = [decision.servers.names[row] for row in decision.servers_by_rank()]
-    listed = [*tools, *servers]
-    rest = [name for name in decision.tools.ids[:LISTED] if name not in set(tools)]
-    return [*listed, *rest]
+    """The best fitting tools, then the servers, then all other tools: an order that does not change when prices or times come to
+    matter more, so that the list is not sent anew."""
+    tools = [decision.tools.ids[row] for row in np.argsort(-decision.tools.similarity, kind="stable")[:LISTED]]
+    servers = [decision.servers.names[row] for row in np.argsort(-decision.servers.similarity, kind="stable")]
+    listed = [*tools[:FITTING], *servers, *tools[FITTING:]]
+    of_many = (
+        [decision.tools.ids[row] for row in decision.evaluated_tools()] if len(decision.tools.ids) > LISTED else []
+    )
+    return list(dict.fromkeys([*listed, *of_many]))
 
 
 def _numbers(numbers: Sequence[tuple[str, str]]) -> None:
