@@ -9,6 +9,7 @@ where the metadata of RFC 9728 are.
 from __future__ import annotations
 
 import ipaddress
+import logging
 import math
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 PATH = "/mcp"
 METADATA_PATH = "/.well-known/oauth-protected-resource"
+_log = logging.getLogger(__name__)
 CLIENT = "wayfare.client"  # in the scope of a request: whose token it came with
 TOO_MANY = -32029
 """JSON-RPC's range for errors of a server; those that the protocol names mean something else."""
@@ -170,12 +172,18 @@ class EndpointApp:
         except WayfareError:  # the console's pages say which
             self._ready.set()
             return
+        except Exception:  # noqa: BLE001  a request gets an answer whatever happened, and the console goes on
+            _log.exception("the endpoint cannot be served")
+            self._ready.set()
+            return
         async with manager.run():
             self._served = manager.handle_request
             self._ready.set()
             await anyio.sleep_forever()
 
     def _made(self) -> Any:
+        app = self._app()
+        app.pool.get()  # it imports the protocol's packages, perhaps just now in another thread
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
         from core.endpoint.base import Services
@@ -192,7 +200,6 @@ class EndpointApp:
             request: HttpRequest | None = context.request
             return "" if request is None else request.scope.get(CLIENT, "")
 
-        app = self._app()
         self._governance = app.governance
         endpoint = Endpoint(Services(app))
         return StreamableHTTPSessionManager(mcp_server(endpoint.call, options_of, client_of, listing=endpoint.listed))

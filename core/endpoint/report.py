@@ -42,6 +42,7 @@ def _label(services: Services, request: Request) -> dict[str, Any]:
 
 def _judged(services: Services, route: Route) -> str:
     """The tool that is meant: the last one that was reached under this route, the first candidate where none was called."""
+    services.app.store.events.flush()
     calls = services.app.store.activity.decision_outcomes(route.id)
     reached = [f"{call.server}::{call.tool}" for call in calls if call.kind in REACHED]
     if reached:

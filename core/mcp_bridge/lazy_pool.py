@@ -23,9 +23,9 @@ class LazyPool:
 
     def get(self) -> SessionPool:
         """The pool."""
-        from core.mcp_bridge.pool import SessionPool
+        with self._lock:  # one thread at a time imports the protocol's packages: two can find each other's half done
+            from core.mcp_bridge.pool import SessionPool
 
-        with self._lock:
             if self._pool is None:
                 self._pool = SessionPool(self._vault)
             return self._pool

@@ -19,6 +19,7 @@ from core.domain.outcome import CallMode, Outcome, ToolCall
 from core.execution.base import Progress, ToolCaller
 from core.execution.simulated import simulated_outcome
 from core.services.catalogs import CatalogService
+from core.services.decision_log import AGENT
 from core.shared.errors import UnknownNameError
 from core.shared.leaks import masked
 from core.stats.ema import Running
@@ -150,7 +151,7 @@ class CallService:
         call = handle.call
         server, tool = self._catalogs.catalog(call.catalog).find(call.server, call.tool)
         at_start = self._before(call)
-        self._store.events.flush()  # the decision is committed before its call leaves
+        self._store.events.wait_for(call.decision_id)  # the decision is committed before its call leaves
         with self._telemetry.calling(call, origin) as ended:
             outcome = self._drawn(call) if mode is CallMode.DRAWN else self._called(handle, server, tool, mode)
             report = self._learn(outcome, origin, client, at_start)
@@ -188,11 +189,13 @@ class CallService:
             price = (before or at_start).price_usd
             outcome = replace(outcome, id=uuid.uuid4().hex, price_usd=outcome.kind.charged_usd(price))
             event = OutcomeEvent.of(replace(outcome, error=masked(outcome.error)), origin, client)
+            later = origin == AGENT  # an agent is answered while the disk is written
+            append = self._store.events.append_later if later else self._store.events.append
             if before is None:
-                self._store.events.append(event)
+                append(event)
                 return CallReport(outcome, at_start.server, at_start.server, at_start.tool, at_start.tool)
             server, tool = self._catalogs.projection(call.catalog).after(event)
-            self._store.events.append(event, _statistics(event, server, tool))
+            append(event, _statistics(event, server, tool))
             self._catalogs.observe(event)
         return CallReport(outcome, before.server, server, before.tool, tool)
 

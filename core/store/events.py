@@ -18,7 +18,7 @@ class Events:
     """Append-only: a written event never changes.
 
     `append` returns when its events are on the disk. `append_later` returns at once (decisions while a slider is
-    dragged); one background thread writes what has gathered. The order of the calls is the order of commit.
+    dragged, calls of agents); one background thread writes what has gathered. The order of the calls is the order of commit.
     """
 
     def __init__(self, database: Database, log: Log) -> None:
@@ -48,7 +48,7 @@ class Events:
         try:
             self._background.submit(self._drain)
         except RuntimeError:
-            with suppress(ValueError):
+            with self._database.lock, suppress(ValueError):
                 self._pending.remove(unit)
             raise StoreError(f"The store {self._database.where} is closed; open it again.") from None
 
@@ -59,6 +59,12 @@ class Events:
             failed, self._failed = self._failed, []
         if failed:
             raise StoreError(f"{len(failed)} queued writes were lost; the first: {failed[0]}") from failed[0]
+
+    def wait_for(self, id_: str | None) -> None:
+        """Wait until the event with this id is committed, where it is still queued. Raises as `flush`."""
+        queued = id_ is not None and any(id_ in one.values for unit in self._pending.copy() for one in unit)
+        if queued or self._failed:
+            self.flush()
 
     def audit(self, take: Callable[[str], None] | None = None) -> Audit:
         """Verify the log's chain of hashes; `take` is given every record as JSON. Raises as `flush`."""
@@ -78,12 +84,14 @@ class Events:
     def _drain(self) -> None:
         """Write what has gathered in one transaction; where that fails, call by call, so that one loses no other."""
         with self._database.lock:
-            units = [self._pending.popleft() for _ in range(len(self._pending))]
+            units = self._pending.copy()
             try:
                 self._log.write([entry for unit in units for entry in unit])
             except Exception:  # noqa: BLE001 - each is tried again below, and flush() raises what fails then
                 for unit in units:
                     self._try(unit)
+            for _ in units:  # only now: who waits for one of them finds it here until it is on the disk
+                self._pending.popleft()
 
     def _try(self, unit: tuple[Entry, ...]) -> None:
         try:

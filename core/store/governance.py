@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC
+from threading import Event
 
 from core.domain.governance_events import ApprovalChange, ClientChange, DefinitionChange, PolicyChange, Spent
 from core.shared.errors import StoreError
@@ -17,6 +18,8 @@ from core.store.log import Log, entry
 
 Change = ClientChange | PolicyChange | DefinitionChange | ApprovalChange
 SPENT = ", ".join(f'"{field.name}"' for field in dataclasses.fields(Spent))
+
+GATHERED_S = 0.2
 
 _log = logging.getLogger(__name__)
 
@@ -29,6 +32,7 @@ class Governance:
         self._log = log
         self._pending: deque[Spent] = deque()
         self._background = ThreadPoolExecutor(max_workers=1, thread_name_prefix="wayfare-spending")
+        self._is_waiting, self._closing = False, Event()
 
     def append(self, *changes: Change) -> None:
         """Commit changes together. Raises StoreError, and keeps none of them, where one cannot be stored."""
@@ -57,12 +61,21 @@ class Governance:
     def settle_later(self, spent: Spent) -> None:
         """Keep what a call used, soon: it does not wait for the disk. What is lost by a kill counts as it was reserved."""
         self._pending.append(spent)
-        with suppress(RuntimeError):  # closed: who closed it has written, or writes now, what is pending
-            self._background.submit(self._drain)
+        if not self._is_waiting:
+            self._is_waiting = True
+            with suppress(RuntimeError):  # closed: who closed it has written, or writes now, what is pending
+                self._background.submit(self._drain_gathered)
 
     def close(self) -> None:
         """Write what is pending. A second call does nothing."""
+        self._closing.set()
         self._background.shutdown(wait=True)
+        self._drain()
+
+    def _drain_gathered(self) -> None:
+        """A write for each call would cost more than the calls; those of a moment are written together."""
+        self._closing.wait(GATHERED_S)
+        self._is_waiting = False
         self._drain()
 
     def _drain(self) -> None:

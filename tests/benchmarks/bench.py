@@ -7,6 +7,7 @@ import platform
 import sys
 
 from tests.benchmarks import (
+    agents,
     attending,
     batching,
     browsing,
@@ -32,6 +33,7 @@ SECTIONS = {
     "times": levelling.times,
     "stdio": calling.stdio,
     "http": calling.http,
+    "agents": agents.agents,
     "turning": turning.turning,
     "starts": browsing.starts,
     "tokens": attending.tokens,

@@ -34,6 +34,15 @@ def test_the_decision_is_committed_before_its_call_leaves(app: App, calls_of: Ca
     assert (outcome.server, outcome.tool, outcome.kind) == ("raw", "echo", "ok")
 
 
+def test_an_agent_is_answered_while_the_disk_is_written(app: App, calls_of: CallsOf) -> None:
+    calls = calls_of(Scripted())
+    with app.store._database.lock:  # nothing can be written
+        assert calls.start(call("echo"), origin="agent").report(20).tool_after.calls == 1
+        assert app.store.activity.call_count() == 0
+    app.store.events.flush()
+    assert app.store.activity.call_count() == 1
+
+
 def test_a_report_has_the_figures_before_and_after_as_equation_8_says(app: App, calls_of: CallsOf) -> None:
     calls = calls_of(Scripted(*KINDS))
     reports = [calls.run(call("echo")) for _ in KINDS]

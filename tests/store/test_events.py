@@ -153,6 +153,19 @@ def test_a_failed_background_write_loses_no_other_and_is_raised_once(store: Stor
     assert list(store.events.outcomes("demo")) == [taken, good, also]
 
 
+def test_waiting_for_one_event_does_not_wait_for_others(store: Store, make: SimpleNamespace) -> None:
+    first, second = make.decision(), make.decision()
+    with store._database.lock:  # the background cannot write
+        store.events.append_later(first)
+        store.events.wait_for("another")
+        assert store.activity.decision(first.id) is None
+        store.events.wait_for(first.id)
+        assert store.activity.decision(first.id) == first
+        store.events.append_later(second)
+    store.events.wait_for(second.id)
+    assert store.activity.decision(second.id) == second
+
+
 def test_close_reports_what_was_lost_and_still_closes(tmp_path: Path, make: SimpleNamespace) -> None:
     store = Store(tmp_path / "db")
     store.events.append_later(event := make.outcome())
@@ -177,6 +190,7 @@ def test_no_way_to_change_or_remove_an_event() -> None:
         "append",
         "append_later",
         "flush",
+        "wait_for",
         "outcomes",
         "close",
         "last",

@@ -1,0 +1,228 @@
+"""An agent's work through the endpoint: tokens that it is shown, how much longer a call takes, the time of a search."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import mcp_types
+import numpy as np
+from mcp import Client, StdioServerParameters
+
+from core.app import App
+from core.domain.task import Task
+from core.embedding.base import MemoryVectorStore
+from core.embedding.cached import CachedEncoder
+from core.embedding.onnx import onnx_source
+from core.endpoint.base import compact
+from core.importers.shipped_catalogs import SAMPLE
+from core.index.lexical import LexicalIndex
+from core.index.text_views import full
+from core.shared.settings import Settings
+from core.shared.tokens import count_tokens
+from tests.benchmarks.consoles import console
+from tests.benchmarks.labelled import opened_app, tasks
+from tests.benchmarks.measuring import free_port, percentile, report, running
+
+SETS = ("subtasks", "ehrr_categories", "l1_direct", "l2_context", "everyday")
+EACH = 20
+"""Sub-tasks of each set, drawn once, that make up the agent's work of 100."""
+CALLS, SEARCHES, WARM_UP = 300, 300, 20
+UNITS = "sample_catalog.runnable.unit_exchange"
+MILES = {"value": 300, "source": "mile", "target": "kilometre"}
+TOOL = "unit-exchange::convert_units"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One sub-task: tokens of the search's answer and of the description, the tools shown, and who had a labelled one."""
+
+    tokens: int
+    shown: int
+    found: bool
+    found_by_bm25: bool
+
+
+class Direct:
+    """BM25 over all definitions of a catalog, and what showing all of them costs."""
+
+    def __init__(self, app: App) -> None:
+        tools = app.catalogs.catalog(SAMPLE).tools
+        self._ids = [tool.id for tool in tools]
+        self._index = LexicalIndex([full(tool) for tool in tools])
+        self.tokens = sum(
+            count_tokens(
+                compact({"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema})
+            )
+            for tool in tools
+        )
+
+    def top(self, text: str, n: int) -> set[str]:
+        """The n tools that share most with the text."""
+        return {self._ids[row] for row in np.argsort(-self._index.coverage(text), kind="stable")[:n]}
+
+
+def agents() -> None:
+    """The three of them, over one console."""
+    with opened_app() as app:
+        labelled = {name: [task for task in tasks(app, name) if task.relevant] for name in SETS}
+        direct = Direct(app)
+    rng = random.Random(1)
+    work = [task for name in SETS for task in rng.sample(labelled[name], EACH)]
+    with tempfile.TemporaryDirectory() as folder:
+        port = free_port()
+        units = f"http://127.0.0.1:{port}/mcp"
+        with (
+            running(["-m", UNITS, "--http", str(port)], units, {}),
+            console(Path(folder), catalogs={"units": _catalog(units)}) as served,
+        ):
+            asyncio.run(_tokens(served.url, work, labelled, direct))
+            asyncio.run(_times(served.url, units))
+            asyncio.run(_searches(served.url))
+
+
+async def _tokens(url: str, work: Sequence[Task], labelled: dict[str, list[Task]], direct: Direct) -> None:
+    async with Client(f"{url}/mcp") as client:
+        listed = [_definition(tool) for tool in (await client.list_tools()).tools]
+        once = count_tokens(compact(listed)) + count_tokens(client.instructions or "")
+        seen = [await _seen(client, task, direct) for task in work]
+        each = fmean(one.tokens for one in seen)
+        print(
+            f"all {len(direct.top('', 10**6)):,} definitions of the sample: {direct.tokens:,} tokens; Wayfare's own: {once:,}"
+        )
+        report(
+            f"tokens shown for a sub-task, {len(work)} sub-tasks",
+            {"mean": once + each, "most": once + max(o.tokens for o in seen)},
+            "",
+        )
+        report("  fewer than with all definitions", {"": 100 * (1 - (once + each) / direct.tokens)}, "%", "95 %")
+        talk = [once + each * turn for turn in range(1, len(work) + 1)]
+        report(
+            "  the same in one conversation that forgets nothing, mean over its turns",
+            {"": 100 * (1 - fmean(talk) / direct.tokens)},
+            "%",
+        )
+        _found(f"the {len(work)} sub-tasks", seen)
+        for name, all_of_them in labelled.items():
+            _found(f"all of {name}", [await _seen(client, task, direct, describe=False) for task in all_of_them])
+
+
+async def _seen(client: Client, task: Task, direct: Direct, *, describe: bool = True) -> Seen:
+    found = await _asked(client, "search_tools", {"task": task.subtask})
+    tools = [one["tool"] for one in found["candidates"]]
+    tokens = count_tokens(compact(found))
+    if describe and tools:  # the one that an agent takes: the labelled one where it is shown, else the first
+        named = next((tool for tool in tools if tool in task.relevant), tools[0])
+        tokens += count_tokens(compact(await _asked(client, "describe_tool", {"tools": [named]})))
+    relevant = set(task.relevant)
+    return Seen(tokens, len(tools), bool(relevant & set(tools)), bool(relevant & direct.top(task.subtask, len(tools))))
+
+
+def _found(what: str, seen: Sequence[Seen]) -> None:
+    ours, bm25 = (100 * fmean(values) for values in ([o.found for o in seen], [o.found_by_bm25 for o in seen]))
+    shown = fmean(one.shown for one in seen)
+    report(
+        f"labelled tool among {shown:.1f} shown, {what}",
+        {"Wayfare": ours, "BM25's top of the same size": bm25},
+        "%",
+        "BM25's",
+    )
+
+
+async def _times(url: str, units: str) -> None:
+    """Executed calls, each beside one of a direct client, in turn."""
+    stdio = StdioServerParameters(command=sys.executable, args=["-m", UNITS])
+    for name, target, address in (("HTTP", units, f"{url}/mcp?catalog=units"), ("stdio", stdio, f"{url}/mcp")):
+        async with Client(target) as client, Client(address) as through:
+            await client.list_tools()
+            await through.list_tools()
+            asked = {"tool": TOOL, "arguments": MILES}
+            direct, executed, added = list[float](), list[float](), list[float]()
+            for number in range(CALLS + WARM_UP):
+                one, other = await _timed(client, "convert_units", MILES), await _timed(through, "execute_tool", asked)
+                if number >= WARM_UP:
+                    direct.append(one)
+                    executed.append(other)
+                    added.append(other - one)
+            figures = {"direct p50": direct, "through the endpoint p50": executed, "added p50": added}
+            report(f"execute_tool of a server over {name}, load {os.getloadavg()[0]:.1f}",
+                {key: percentile(sorted(times), 0.5) * 1e3 for key, times in figures.items()}, "ms", "added 3 ms")  # fmt: skip
+
+
+async def _searches(url: str) -> None:
+    """Searches with words that were not said before, each beside one embedding in this process."""
+    encoder = CachedEncoder(onnx_source(Settings.from_environment().models_folder), MemoryVectorStore())
+    searches, embeddings = list[float](), list[float]()
+    async with Client(f"{url}/mcp") as client:
+        await client.list_tools()
+        for number in range(SEARCHES + WARM_UP):
+            text = f"convert the prices of table {number} from dollars to euros and draw a chart of the total per month"
+            one = await _timed(client, "search_tools", {"task": text})
+            begun = time.perf_counter()
+            encoder.encode_query(f"{text}, please")
+            other = time.perf_counter() - begun
+            if number >= WARM_UP:
+                searches.append(one)
+                embeddings.append(other)
+    search, embedding = sorted(searches), percentile(sorted(embeddings), 0.5)
+    figures = {
+        "p50": percentile(search, 0.5) * 1e3,
+        "p90": percentile(search, 0.9) * 1e3,
+        "one embedding p50": embedding * 1e3,
+    }
+    report(f"search_tools with embedding, load {os.getloadavg()[0]:.1f}", figures, "ms", "p50 15 ms")
+    report("  in embeddings", {"": percentile(search, 0.5) / embedding}, "")
+
+
+async def _timed(client: Client, name: str, arguments: dict[str, Any]) -> float:
+    begun = time.perf_counter()
+    await _asked(client, name, arguments)
+    return time.perf_counter() - begun
+
+
+async def _asked(client: Client, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    result = await client.call_tool(name, arguments)
+    if result.is_error:
+        raise RuntimeError(f"{name}: {result.structured_content}")
+    return result.structured_content
+
+
+def _definition(tool: mcp_types.Tool) -> dict[str, Any]:
+    """What a model is shown of a tool."""
+    return {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema}
+
+
+def _catalog(url: str) -> str:
+    """One server that listens at an address."""
+    schema = {
+        "type": "object",
+        "properties": {"value": {"type": "number"}, "source": {"type": "string"}, "target": {"type": "string"}},
+    }
+    tool = {
+        "name": "convert_units",
+        "description": "Convert units of measure.",
+        "inputSchema": schema,
+        "price_usd": 0.0001,
+    }
+    return json.dumps(
+        {
+            "servers": [
+                {
+                    "name": "unit-exchange",
+                    "description": "Units.",
+                    "tools": [tool],
+                    "connection": {"type": "http", "url": url},
+                }
+            ]
+        }
+    )

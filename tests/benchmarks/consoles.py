@@ -1,0 +1,112 @@
+"""Consoles as an operator starts them, for measurements: a store of their own, what they say kept, their memory known."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.app import open_app
+from core.governance.policy import Policy
+from core.shared.settings import Settings
+from tests.browser.serving import Program, free_port
+
+READY_S = 120.0
+SAID_CHARS = 6_000
+TRACEBACK = "Traceback (most recent call last)"
+
+
+@dataclass
+class Console:
+    """`wayfare up` on a store; it may be killed and started again."""
+
+    db: Path
+    port: int
+    environment: Mapping[str, str]
+    program: Program | None = None
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def log(self) -> Path:
+        """What it said, over all its starts."""
+        return self.db.with_suffix(".log")
+
+    @property
+    def tracebacks(self) -> int:
+        """How many of them are in what it said."""
+        return self.log.read_text("utf-8", errors="replace").count(TRACEBACK)
+
+    def start(self) -> None:
+        """Start it, and return when a decision is made at once."""
+        line = ["-m", "core.cli", "up", "--port", str(self.port), "--db", str(self.db)]
+        self.program = Program(line, f"{self.url}/healthz", self.log, self.environment)
+        deadline = time.monotonic() + READY_S
+        while not self._is_ready():
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"{self.url} did not get ready")
+            time.sleep(0.05)
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        if self.program is not None:
+            self.program.kill()
+
+    def stop(self) -> None:
+        """SIGTERM; what is queued is written."""
+        if self.program is not None:
+            self.program.stop()
+
+    def resident_mb(self) -> float:
+        """Of the process alone, MB."""
+        status = Path(f"/proc/{self.program.pid}/status").read_text("utf-8") if self.program is not None else ""
+        found = re.search(r"^VmRSS:\s+(\d+) kB", status, re.MULTILINE)
+        return int(found[1]) / 1024 if found else 0.0
+
+    def cpu_s(self) -> float:
+        """Seconds of processor time that it has used."""
+        if self.program is None:
+            return 0.0
+        fields = Path(f"/proc/{self.program.pid}/stat").read_text("utf-8").rpartition(") ")[2].split()
+        return (int(fields[11]) + int(fields[12])) / 100
+
+    def _is_ready(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"{self.url}/readyz", timeout=5) as answer:
+                return json.load(answer)["status"] == "ready"
+        except urllib.error.HTTPError as error:
+            error.close()
+            return False
+        except OSError:
+            return False
+
+
+@contextmanager
+def console(
+    folder: Path, *, catalogs: Mapping[str, str] | None = None, policy: Policy | None = None, **environment: str
+) -> Iterator[Console]:
+    """A running console over the sample, with further catalogs as documents; ended afterwards."""
+    made = Console(folder / "bench.duckdb", free_port(), environment)
+    with open_app(Settings.from_environment(db=made.db)) as app:
+        for name, text in (catalogs or {}).items():
+            app.catalog_editor.import_text(text, name)
+        if policy is not None:
+            app.governance.set_policy(policy, origin="bench")
+    try:
+        made.start()
+        yield made
+    finally:
+        made.stop()
+        if made.tracebacks:
+            print(
+                f"{made.tracebacks} tracebacks in what the console said:\n{made.log.read_text('utf-8', errors='replace')[:SAID_CHARS]}"
+            )
