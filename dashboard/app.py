@@ -25,6 +25,7 @@ from dashboard import session
 from dashboard.lane import PATH as LANE_PATH
 from dashboard.lane import lanes
 from dashboard.preload import PreloadCharts
+from dashboard.sign_in import OPERATOR, SignInGate
 from dashboard.ui.chart import PLOTLY_URL, plotly_js
 
 HERE = Path(__file__).parent
@@ -57,7 +58,8 @@ async def plotly(_: Request) -> Response:
 
 async def turned(request: Request) -> Response:
     """What a page shows under the values of a knob that is being turned."""
-    return await lanes.serve(request, session.endpoint_hosts())
+    own = {request.headers.get("host", "").lower()} if OPERATOR in request.scope else set[str]()
+    return await lanes.serve(request, session.endpoint_hosts() | own)
 
 
 async def to_default_page(request: Request) -> Response:
@@ -86,7 +88,10 @@ endpoint = EndpointApp(session.current_app, catalog=session.first_catalog(), oth
 app = st.App(
     HERE / "main.py",
     lifespan=lifespan,
-    middleware=[Middleware(PreloadCharts)],
+    middleware=[
+        Middleware(SignInGate, needed=session.sign_in_needed, app=session.current_app),
+        Middleware(PreloadCharts),
+    ],
     routes=[
         *status_routes(endpoint, session.opened_app, session.first_catalog()),
         Route(PATH, endpoint),

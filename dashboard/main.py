@@ -8,6 +8,7 @@ import streamlit as st
 
 from dashboard import session
 from dashboard.ui.navigation import register
+from dashboard.ui.signed_in import signed_in_bar
 from dashboard.ui.whatif_layer import layer_banner
 
 ASSETS = Path(__file__).parent / "assets"
@@ -40,5 +41,6 @@ page = st.navigation(
     position="top",
 )
 layer_banner()
+signed_in_bar()
 page.run()
 session.page_drawn()

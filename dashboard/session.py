@@ -7,6 +7,7 @@ import time
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import TYPE_CHECKING
 
+import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.endpoint.door import Owner, announced
@@ -26,27 +27,47 @@ _drawn = threading.Event()
 _settings: Settings | None = None
 _url = ""
 _hosts: frozenset[str] = frozenset()
+_sign_in = False
 _report: Report = silent
 _store: Store | None = None
 _app: App | None = None
 
 
 def configure(
-    settings: Settings, report: Report = silent, *, url: str = "", hosts: frozenset[str] = frozenset()
+    settings: Settings,
+    report: Report = silent,
+    *,
+    url: str = "",
+    hosts: frozenset[str] = frozenset(),
+    sign_in: bool = False,
 ) -> None:
     """Have the app of this process opened with these settings, and `report` told what a first start does. `url` is where other
-    processes of this machine reach it, `hosts` are names beside those of this machine that the endpoint answers to.
+    processes of this machine reach it, `hosts` are names beside those of this machine that the endpoint answers to. With `sign_in`
+    pages are for operators who have signed in.
 
     Without a call the settings are those of the environment.
     """
-    global _settings, _report, _url, _hosts
+    global _settings, _report, _url, _hosts, _sign_in
     with _opening:
-        _settings, _report, _url, _hosts = settings, report, url, hosts
+        _settings, _report, _url, _hosts, _sign_in = settings, report, url, hosts, sign_in
 
 
 def endpoint_hosts() -> frozenset[str]:
     """Names beside those of this machine that the endpoint answers to."""
     return _hosts
+
+
+def sign_in_needed() -> bool:
+    """Whether pages are for operators who have signed in."""
+    return _sign_in
+
+
+def operator() -> str:
+    """Who is signed in and looks at the page; "" where nobody has to sign in."""
+    if not _sign_in:
+        return ""
+    sign_ins = current_app().governance.sign_ins
+    return sign_ins.operator(st.context.cookies.get(sign_ins.cookie, ""))
 
 
 def announcement(key: str) -> AbstractContextManager[None]:

@@ -26,6 +26,7 @@ LIST, ADD, REVOKE = ACTIONS = ("list", "add", "revoke")
 @click.option("--tool", "tools", multiple=True, metavar="PATTERN", help="add: tools it may use, as server::tool.")
 @click.option("--read-only", is_flag=True, help="add: it may only use tools that say that they only read.")
 @click.option("--per-minute", type=click.FloatRange(0), help="add: its rate limit; 0: none (default: the policy's).")
+@click.option("--operator", is_flag=True, help="add: the token signs in to the pages, and opens nothing at /mcp.")
 @common
 def clients(
     action: str,
@@ -35,22 +36,27 @@ def clients(
     tools: tuple[str, ...],
     read_only: bool,
     per_minute: float | None,
+    operator: bool,
     db: Path | None,
     as_json: bool,
 ) -> None:
-    """List the clients of the endpoint, make one, or revoke one. A token is shown once, and kept as its hash alone.
+    """List the clients of the endpoint and the operators of the pages, make one, or revoke one. A token is shown once, and kept as its hash alone.
 
     Example: wayfare clients add ann --server "files*" --read-only
     """
     if (action == LIST) is not (name is None):
         raise click.UsageError(f"{action} {'takes no NAME' if name else 'needs a NAME'}.")
+    scope = Scope(catalogs, servers, tools, read_only, per_minute, operator)
+    if operator and scope != Scope(pages=True):
+        raise click.UsageError("--operator is for the pages, and goes with no option that is about tools.")
     with opened(db) as app:
         register = app.governance.clients
         if name is None:
             _list(register.all(), as_json)
         elif action == ADD:
-            token = register.make(name, Scope(catalogs, servers, tools, read_only, per_minute), origin="cli")
-            said = f"The token of {name}, which is shown this once:\n{token}"
+            token = register.make(name, scope, origin="cli")
+            opens = ", which signs in to the pages and" if operator else ", which"
+            said = f"The token of {name}{opens} is shown this once:\n{token}"
             print_outcome({"client": name, "token": token}, said, as_json)
         else:
             register.revoke(name, origin="cli")

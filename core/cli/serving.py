@@ -36,22 +36,30 @@ EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - what an operator may have give
     metavar="NAME[:PORT]",
     help="A host name beside those of this machine that /mcp answers to; may be repeated.",
 )
+@click.option(
+    "--sign-in", is_flag=True, help="Pages ask to sign in on this machine, too; bound elsewhere they always do."
+)
 @db_option
-def up(host: str, port: int, catalog: str, mcp_hosts: tuple[str, ...], db: Path | None) -> None:
+def up(host: str, port: int, catalog: str, mcp_hosts: tuple[str, ...], sign_in: bool, db: Path | None) -> None:
     """Start the console and print its URL. Agents connect to /mcp on the same port.
 
     Example: wayfare up --port 8600
     """
     settings = Settings.from_environment(db=db, catalog=catalog)
     _check_free(host, port)
-    _check_store(settings, host)
+    guarded = sign_in or not _is_loopback(host)
+    operators = _check_store(settings, host)
     import uvicorn
 
     url = f"http://{'[' + host + ']' if ':' in host else host}:{port}"
     click.echo(f"Wayfare is starting on {url} (stop with Ctrl-C)")
     session: Any = import_module("dashboard.session")  # by name, as uvicorn does: core imports nothing of the dashboard
     own = url if host not in EVERY_ADDRESS else f"http://127.0.0.1:{port}"
-    session.configure(settings, TerminalProgress(), url=own, hosts=frozenset(name.lower() for name in mcp_hosts))
+    if guarded:
+        click.echo(_how_to_sign_in(own, host, operators=operators))
+    session.configure(
+        settings, TerminalProgress(), url=own, hosts=frozenset(name.lower() for name in mcp_hosts), sign_in=guarded
+    )
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _leave)  # uvicorn shuts everything down, then raises the signal again
     uvicorn.run(
@@ -59,11 +67,19 @@ def up(host: str, port: int, catalog: str, mcp_hosts: tuple[str, ...], db: Path 
     )
 
 
-def _check_store(settings: Settings, host: str) -> None:
-    """Report a locked or broken store, an unknown catalog, and an endpoint open to others without a token here, not on a page.
+def _how_to_sign_in(url: str, host: str, *, operators: bool) -> str:
+    where = ", or the same under another address of this machine," if host in EVERY_ADDRESS else ""
+    said = f"Its pages ask to sign in: open {url}/sign-in{where} and give the token of an operator."
+    if not operators:
+        said += " Nobody has one yet; `wayfare clients add NAME --operator` makes it, at any time."
+    if not _is_loopback(host):
+        said += " HTTP is not encrypted: over a network you do not trust, put a proxy with TLS before it."
+    return said
 
-    Raises WayfareError.
-    """
+
+def _check_store(settings: Settings, host: str) -> bool:
+    """Whether somebody can sign in to the pages. What keeps the console from starting is said here, not on a page: a locked or
+    broken store, an unknown catalog, an endpoint that is open to others without a token. Raises WayfareError."""
     name = settings.catalog
     with Store(settings.db) as store:
         if name not in SHIPPED_CATALOGS and name not in (row.name for row in store.catalogs.list_catalogs()):
@@ -73,6 +89,7 @@ def _check_store(settings: Settings, host: str) -> None:
                 f"Bound to {host}, /mcp is open to other machines and needs tokens, and there is none: make one with "
                 "`wayfare clients add NAME`, or leave --host out."
             )
+        return ClientRegister(store, settings.now).any_operator
 
 
 def _is_loopback(host: str) -> bool:

@@ -1,4 +1,4 @@
-"""What one client may use: catalogs, servers and tools by name or pattern, and whether it may write."""
+"""What one client may use: catalogs, servers and tools by name or pattern, and whether it may write; or that it is an operator."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from core.domain.catalog import Tool
 @dataclass(frozen=True, slots=True)
 class Scope:
     """Names or patterns (`*`, `?`); none of a kind means all. `per_minute` is a rate of its own, None that of the policy.
+    `pages` is an operator's: the token signs in to the pages, and opens nothing at `/mcp`.
 
     >>> scope = Scope(servers=("files",), read_only=True)
     >>> scope.refusal("demo", Tool("mail", "send")), scope.refusal("demo", Tool("files", "write"))
@@ -25,6 +26,7 @@ class Scope:
     tools: tuple[str, ...] = ()
     read_only: bool = False
     per_minute: float | None = None
+    pages: bool = False
 
     def refusal(self, catalog: str, tool: Tool) -> str:
         """Why a tool is outside the scope; "" where it is inside."""
@@ -54,6 +56,8 @@ class Scope:
         >>> Scope().words(), Scope(servers=("files",), read_only=True).words()
         ('everything', 'servers files, only reads')
         """
+        if self.pages:
+            return "the pages, as an operator"
         lists = (("catalogs", self.catalogs), ("servers", self.servers), ("tools", self.tools))
         parts = [f"{kind} {' '.join(names)}" for kind, names in lists if names]
         parts += ["only reads"] if self.read_only else []
@@ -69,11 +73,12 @@ class Scope:
         """The scope of a stored text.
 
         >>> Scope.from_json(Scope(tools=("a::b",)).to_json())
-        Scope(catalogs=(), servers=(), tools=('a::b',), read_only=False, per_minute=None)
+        Scope(catalogs=(), servers=(), tools=('a::b',), read_only=False, per_minute=None, pages=False)
         """
         found = json.loads(text)
         lists = {name: tuple(found[name]) for name in ("catalogs", "servers", "tools")}
-        return cls(**lists, read_only=found["read_only"], per_minute=found["per_minute"])
+        rest = {"per_minute": found["per_minute"], "pages": found.get("pages", False)}
+        return cls(**lists, read_only=found["read_only"], **rest)
 
 
 def matches(name: str, patterns: Sequence[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Clients of the endpoint: their names, the hashes of their tokens, and what each may use."""
+"""Clients of the endpoint, and operators of the pages: their names, the hashes of their tokens, and what each may use."""
 
 from __future__ import annotations
 
@@ -60,6 +60,11 @@ class ClientRegister:
         """Whether somebody has a token."""
         return bool(self._by_hash)
 
+    @property
+    def any_operator(self) -> bool:
+        """Whether somebody can sign in to the pages."""
+        return any(client.scope.pages and not client.revoked for client in self._clients.values())
+
     def make(self, name: str, scope: Scope | None = None, *, origin: str) -> str:
         """A new client; gives its token, which nobody can see again. Raises WayfareError for a name that cannot be taken."""
         if not name.strip() or name != one_line(name, MOST_NAME_CHARS):
@@ -87,13 +92,22 @@ class ClientRegister:
             self._take(revoked)
 
     def of_token(self, token: str) -> Client | None:
-        """Whose token it is; None where it is nobody's."""
+        """Which client's token it is; None where it is none's, or an operator's, which opens pages alone."""
+        return self._owner(token, pages=False)
+
+    def operator_of_token(self, token: str) -> Client | None:
+        """Which operator's token it is; None where it is none's."""
+        return self._owner(token, pages=True)
+
+    def _owner(self, token: str, *, pages: bool) -> Client | None:
+        given = digest(token)
         with self._lock:
-            name = self._by_hash.get(digest(token))
-            if name is None:
+            # every hash is compared, each in constant time: how long it takes says nothing
+            names = [name for hash_, name in self._by_hash.items() if secrets.compare_digest(hash_, given)]
+            if not names or self._clients[names[0]].scope.pages is not pages:
                 return None
-            self._clients[name] = replace(self._clients[name], seen=self._now())
-            return self._clients[name]
+            self._clients[names[0]] = replace(self._clients[names[0]], seen=self._now())
+            return self._clients[names[0]]
 
     def _take(self, change: ClientChange) -> None:
         self._by_hash = {hash_: name for hash_, name in self._by_hash.items() if name != change.client}

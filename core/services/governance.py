@@ -31,6 +31,7 @@ from core.services.clients import ClientRegister
 from core.services.decision_log import AGENT
 from core.services.definitions import KnownDefinitions
 from core.services.refused_requests import RefusedRequests
+from core.services.sign_ins import SignIns
 from core.store import Store
 
 NOT_THE_SERVERS = {
@@ -62,6 +63,7 @@ class GovernanceService:
         self.lock = threading.RLock()
         self._breakers: dict[str, Breaker] = {}
         self.clients = ClientRegister(store, now)
+        self.sign_ins = SignIns(store, self.clients, now=now, clock=clock)
         self.approvals = ApprovalQueue(store, now)
         self.definitions = KnownDefinitions(store, catalogs, now)
         self.refused = RefusedRequests(store, now)

@@ -19,12 +19,12 @@ TOKEN = "govern:token"  # noqa: S105 - where the page keeps it until the visitor
 
 def clients_view(app: App) -> None:
     """The list, and the form for one more."""
-    _new_token()
+    _new_token(app)
     found = app.governance.clients.all()
     for client in found:
         if not client.revoked:
             _line(app, client)
-    if not any(not client.revoked for client in found):
+    if not any(not client.revoked and not client.scope.pages for client in found):
         st.info(
             "No client has a token. On this machine none is needed; make one to give a client a scope and a name that nobody else can use.",
             icon=":material/key:",
@@ -42,15 +42,18 @@ def clients_view(app: App) -> None:
         st.caption(f"Revoked: {escaped(', '.join(revoked), 600)}.")
 
 
-def _new_token() -> None:
+def _new_token(app: App) -> None:
     name, token = st.session_state.get(TOKEN, ("", ""))
     if not token:
         return
     with st.container(border=True):
         st.markdown(f"**The token of {escaped(name, 80)}**, which is shown this once: only its hash is kept.")
         st.code(token, language=None)
+        known = app.governance.clients.in_force(name)
         st.caption(
-            "A client sends it as `Authorization: Bearer …` to the address `/mcp`; `wayfare mcp` takes it from the variable `WAYFARE_TOKEN`."
+            "It signs in to the pages, at `/sign-in`, where they ask for that: bound to another address than this machine's, or with `--sign-in`."
+            if known is not None and known.scope.pages
+            else "A client sends it as `Authorization: Bearer …` to the address `/mcp`; `wayfare mcp` takes it from the variable `WAYFARE_TOKEN`."
         )
         st.button("I have copied it", key="govern:token-copied", icon=":material/check:", on_click=_forget)
 
@@ -81,7 +84,7 @@ def _revoke(app: App, name: str) -> None:
 def _form(app: App) -> None:
     catalogs = [info.name for info in app.catalogs.infos()]
     with st.form("govern:client", border=True):
-        st.markdown("**A new client**")
+        st.markdown("**A new client, or an operator**")
         row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
         row.text_input("Name", key="govern:client-name", max_chars=80, width=180, placeholder="claude-code")
         row.multiselect("Catalogs", catalogs, key="govern:client-catalogs", placeholder="all", width=220)
@@ -93,13 +96,17 @@ def _form(app: App) -> None:
             "Requests a minute", 0.0, value=None, key="govern:client-rate", placeholder="as in the policy", width=170
         )
         row.checkbox("Only tools that only read", key="govern:client-read", width="content")
+        row.checkbox(
+            "Operator of these pages", key="govern:client-pages", width="content",
+            help="The token signs in to the pages and may do everything there; it opens nothing at /mcp. The fields about tools do not count.",
+        )  # fmt: skip
         row.form_submit_button("Make a token", type="primary", icon=":material/key:", on_click=_make, args=(app,))
 
 
 def _make(app: App) -> None:
     given = {
         name: st.session_state[f"govern:client-{name}"]
-        for name in ("name", "catalogs", "servers", "tools", "rate", "read")
+        for name in ("name", "catalogs", "servers", "tools", "rate", "read", "pages")
     }
     scope = Scope(
         tuple(given["catalogs"]),
@@ -109,7 +116,8 @@ def _make(app: App) -> None:
         given["rate"],
     )
     try:
-        token = app.governance.clients.make(given["name"].strip(), scope, origin="console")
+        chosen = Scope(pages=True) if given["pages"] else scope
+        token = app.governance.clients.make(given["name"].strip(), chosen, origin="console")
     except WayfareError as error:
         st.session_state[SAID] = ("error", str(error))
         return

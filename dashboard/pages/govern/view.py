@@ -54,7 +54,7 @@ def _headline(app: App) -> None:
         ("Tools held back", f"{len(governance.definitions.changed())}", "Tools whose definition is not the one that was used or approved."),
         ("Tightest budget", _tightest(budgets(governance, app.settings.now)), "The budget of the day of which the smallest share is left."),
         ("Servers paused", f"{len(paused)}", "Servers whose last calls were lost, and that are left alone for a while."),
-        ("Clients", f"{sum(not one.revoked for one in governance.clients.all())}", "Clients with a token. On this machine a client needs none unless the policy says so."),
+        ("Clients", f"{sum(not one.revoked and not one.scope.pages for one in governance.clients.all())}", "Clients with a token. On this machine a client needs none unless the policy says so."),
     )  # fmt: skip
     with st.container(horizontal=True, gap="small", key="govern-headline"):
         for label, value, about in figures:

@@ -1,0 +1,172 @@
+"""Signing in to the pages of a console that other machines can reach: nothing is answered before, over HTTP or a websocket.
+
+The addresses of `OPEN` guard themselves: machines come there with a token or a key of their own, or from this machine alone.
+Everything else, whatever route it has, is for who is signed in.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, quote
+
+import anyio.to_thread
+from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from core.cli.door import PATH as DOOR
+from core.endpoint.http_app import METADATA_PATH
+from core.endpoint.http_app import PATH as MCP
+from core.services.sign_ins import LASTS, SignIns
+from core.shared.errors import WayfareError
+
+if TYPE_CHECKING:
+    from core.app import App
+
+SIGN_IN, SIGN_OUT = "/sign-in", "/sign-out"
+READ = ("GET", "HEAD")
+OPEN = {
+    MCP: ("GET", "POST", "DELETE"),
+    DOOR: ("POST",),
+    **dict.fromkeys((METADATA_PATH, METADATA_PATH + MCP, "/healthz", "/readyz", "/metrics"), READ),
+}
+OPERATOR = "wayfare.operator"  # in the scope of a request: who is signed in
+MOST_BYTES = 8_192
+ASSETS = Path(__file__).parent / "assets"
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; "
+    "frame-ancestors 'none'; base-uri 'none'",
+    "Referrer-Policy": "same-origin",  # with none at all a browser sends forms from the origin "null"
+}
+WRONG = "This token signs nobody in: it is not an operator's, or was revoked."
+
+
+class SignInGate:
+    """ASGI middleware, outside all others. `needed` says whether this console asks to sign in, `app` gives the services."""
+
+    def __init__(self, served: ASGIApp, *, needed: Callable[[], bool], app: Callable[[], App]) -> None:
+        self._served = served
+        self._needed = needed
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on what may be answered, and answer the rest."""
+        if scope["type"] not in {"http", "websocket"} or not self._needed() or _is_open(scope):
+            await self._served(scope, receive, send)
+        elif _foreign(scope):
+            await _refuse(scope, receive, send, "Pages of other sites may not use this console.", 403)
+        else:
+            try:
+                app = await anyio.to_thread.run_sync(self._app)
+            except WayfareError as error:
+                await _refuse(scope, receive, send, str(error), 503)
+            else:
+                await self._guarded(app.governance.sign_ins, scope, receive, send)
+
+    async def _guarded(self, sign_ins: SignIns, scope: Scope, receive: Receive, send: Send) -> None:
+        cookie = HTTPConnection(scope).cookies.get(sign_ins.cookie, "")
+        operator = sign_ins.operator(cookie)
+        if scope["path"] in {SIGN_IN, SIGN_OUT} and scope["type"] == "http":
+            answer = await _answer(sign_ins, Request(scope, receive))
+            await answer(scope, receive, send)
+        elif not operator:
+            await _refuse(scope, receive, send, "Sign in first.", 401)
+        else:
+            scope[OPERATOR] = operator
+            if scope["type"] == "websocket":
+                receive, send = _while_signed_in(sign_ins, cookie, receive, send)
+            await self._served(scope, receive, send)
+
+
+def _while_signed_in(sign_ins: SignIns, cookie: str, receive: Receive, send: Send) -> tuple[Receive, Send]:
+    """A websocket that ends with the session that it was opened in."""
+
+    async def received() -> Message:
+        message = await receive()
+        return message if sign_ins.operator(cookie) else {"type": "websocket.disconnect", "code": 1008}
+
+    async def sent(message: Message) -> None:
+        if message["type"] != "websocket.send" or sign_ins.operator(cookie):
+            await send(message)
+
+    return received, sent
+
+
+async def _answer(sign_ins: SignIns, request: Request) -> Response:
+    """The sign-in page, a try to sign in, or signing out."""
+    if request.url.path == SIGN_OUT:
+        sign_ins.end(request.cookies.get(sign_ins.cookie, ""))
+        done = RedirectResponse(SIGN_IN, 303, HEADERS)
+        done.delete_cookie(sign_ins.cookie, httponly=True, samesite="strict")
+        return done
+    if request.method != "POST":
+        return _page(_inside(request.query_params.get("next", "")))
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MOST_BYTES:
+            return _page("/", "That is too long for a token.", 413)
+    fields = parse_qs(body.decode(errors="replace"))
+    token, target = fields.get("token", [""])[0].strip(), _inside(fields.get("next", [""])[0])
+    address = request.client.host if request.client is not None else ""
+    begun = await anyio.to_thread.run_sync(sign_ins.begin, token, address)
+    if begun.wait_s:
+        page = _page(target, f"Too many wrong tokens from your address: go on in {begun.wait_s} s.", 429)
+        page.headers["Retry-After"] = str(begun.wait_s)
+        return page
+    if not begun.cookie:
+        return _page(target, WRONG, 401)
+    done = RedirectResponse(target, 303, HEADERS)
+    done.set_cookie(
+        sign_ins.cookie, begun.cookie, max_age=int(LASTS.total_seconds()), httponly=True, samesite="strict",
+        secure=request.url.scheme == "https",
+    )  # fmt: skip
+    return done
+
+
+def _page(target: str, problem: str = "", status: int = 200) -> HTMLResponse:
+    mark = base64.b64encode((ASSETS / "wayfare.png").read_bytes()).decode()
+    said = f'<p class="problem" role="alert">{escape(problem)}</p>' if problem else ""
+    text = Template((ASSETS / "sign_in.html").read_text(encoding="utf-8"))
+    return HTMLResponse(text.substitute(mark=mark, problem=said, next=escape(target)), status, HEADERS)
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send, reason: str, status: int) -> None:
+    """No websocket; to a browser that wants a page the way to sign in, to anything else the reason."""
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 1008, "reason": reason})
+        return
+    answer: Response = JSONResponse({"error": reason}, status, HEADERS)
+    if status == 401 and scope["method"] == "GET" and "text/html" in Headers(scope=scope).get("accept", ""):
+        query = scope["query_string"].decode(errors="replace")
+        target = scope["path"] + (f"?{query}" if query else "")
+        answer = RedirectResponse(f"{SIGN_IN}?next={quote(target, safe='')}", 303, HEADERS)
+    await answer(scope, receive, send)
+
+
+def _is_open(scope: Scope) -> bool:
+    return scope["type"] == "http" and scope["method"] in OPEN.get(scope["path"], ())
+
+
+def _foreign(scope: Scope) -> bool:
+    """Whether a page of another site, or of another port of this host, sends it: a cookie that is of this host alone comes with both."""
+    headers = Headers(scope=scope)
+    host = headers.get("host", "").lower()
+    return any(origin.lower() not in {f"http://{host}", f"https://{host}"} for origin in headers.getlist("origin"))
+
+
+def _inside(target: str) -> str:
+    r"""Where to go after signing in: an address of this console.
+
+    >>> _inside("/govern?view=Clients"), _inside("//evil.example"), _inside("/\\evil.example"), _inside("https://evil.example")
+    ('/govern?view=Clients', '/', '/', '/')
+    """
+    safe = target.startswith("/") and target[1:2] not in {"/", "\\"} and target.isprintable()
+    return target if safe else "/"

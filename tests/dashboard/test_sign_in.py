@@ -1,0 +1,187 @@
+"""Signing in to the pages: without it no route of the console gives anything of the store, with it all of them answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
+from starlette.testclient import TestClient
+from starlette.websockets import WebSocketDisconnect
+
+from core.app import App
+from core.cli import main
+from core.cli.door import PATH as DOOR
+from core.governance.scope import Scope
+from dashboard.app import app as console
+from dashboard.lane import PATH as LANE
+from dashboard.sign_in import OPEN, SIGN_IN, SIGN_OUT, SignInGate
+from tests.dashboard.harness import app_with
+
+SMALL = {
+    "servers": [{"name": "secret-server", "description": "Files.", "tools": [{"name": "read", "price_usd": 0.001}]}]
+}
+HOST = "http://10.0.0.1:8501"
+app = app_with({"small": SMALL})
+
+
+def client(app: App, **options: Any) -> TestClient:
+    """Another machine, before the console with all its routes."""
+    gate = SignInGate(console, needed=lambda: True, app=lambda: app)
+    return TestClient(gate, HOST, client=("10.0.0.9", 5), follow_redirects=False, **options)
+
+
+@pytest.fixture
+def token(app: App) -> str:
+    return app.governance.clients.make("ops", Scope(pages=True), origin="test")
+
+
+@pytest.fixture
+def signed_in(app: App, token: str) -> TestClient:
+    visitor = client(app)
+    answer = visitor.post(SIGN_IN, data={"token": token, "next": "/govern?view=Clients"})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/govern?view=Clients")
+    return visitor
+
+
+def routes(found: Iterator[BaseRoute] | list[BaseRoute]) -> Iterator[tuple[str, str]]:
+    """Kind and path of every route, with something in the place of what a path leaves open."""
+    for route in found:
+        if isinstance(route, Mount):
+            yield "http", f"{route.path}/x.js"
+            yield from ((kind, route.path + path) for kind, path in routes(list(route.routes or [])))
+        elif isinstance(route, Route | WebSocketRoute):
+            path = "".join(part.split("}")[-1] if "}" in part else part for part in route.path.split("{"))
+            yield "websocket" if isinstance(route, WebSocketRoute) else "http", path
+
+
+def every_route() -> list[tuple[str, str]]:
+    TestClient(console).get("/route")  # builds it
+    return sorted({("http", "/"), ("http", "/govern"), *routes(console._starlette_app.routes)})
+
+
+def test_no_route_gives_anything_to_who_has_not_signed_in(app: App, token: str) -> None:
+    app.catalogs.prepare("small")
+    stranger, known = client(app), every_route()
+    assert {("http", "/metrics"), ("http", LANE), ("websocket", "/_stcore/stream")} <= set(known)
+    for kind, path in known:
+        if kind == "websocket":
+            with pytest.raises(WebSocketDisconnect), stranger.websocket_connect(path):
+                pass
+            continue
+        for method in ("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS"):
+            answer = stranger.request(method, path, headers={"Accept": "text/html"})
+            expected = {401, 403, 405} | ({303} if method == "GET" and (path not in OPEN or path == DOOR) else set())
+            assert answer.status_code in expected, (method, path)
+            assert "secret-server" not in answer.text
+            assert not answer.headers.get("set-cookie")
+
+
+def test_what_guards_itself_is_all_that_passes(app: App) -> None:
+    reached: list[str] = []
+
+    async def inner(scope: Any, receive: Any, send: Any) -> None:
+        reached.append(scope["path"])
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    visitor = TestClient(SignInGate(inner, needed=lambda: True, app=lambda: app), HOST)
+    visitor.post("/door")
+    for path in [*OPEN, "/mcp/", "//mcp", "/mcp/../govern", "/MCP", "/healthz/x", "/_stcore/health", "/turn"]:
+        visitor.get(path)
+    assert sorted(reached) == sorted(OPEN)
+
+
+def test_with_a_cookie_pages_lane_and_assets_answer(signed_in: TestClient) -> None:
+    assert signed_in.get("/").status_code == 200
+    assert signed_in.get("/_stcore/host-config").status_code == 200
+    said = signed_in.post(LANE, json={"token": "x", "kind": "x", "values": {}})
+    assert (said.status_code, "reload it" in said.text) == (404, True)  # a lane, though not one of this visitor
+    assert signed_in.post(LANE, json={}, headers={"Origin": "http://10.0.0.1:3000"}).status_code == 403
+
+
+def test_the_cookie_is_strict_and_signed_and_ends(app: App, signed_in: TestClient, token: str) -> None:
+    again = signed_in.post(SIGN_IN, data={"token": token})
+    assert {"HttpOnly", "SameSite=strict", "Path=/"} <= set(again.headers["set-cookie"].split("; "))
+    assert "Secure" not in again.headers["set-cookie"]
+    name, sign_ins = app.governance.sign_ins.cookie, app.governance.sign_ins
+    good = signed_in.cookies[name]
+    assert sign_ins.operator(good) == "ops"
+    assert not sign_ins.operator(good[:-1] + ("A" if good[-1] != "A" else "B"))
+    assert signed_in.get(SIGN_OUT).headers["location"] == SIGN_IN
+    assert not sign_ins.operator(good)  # whoever kept a copy has nothing
+    assert signed_in.get("/", headers={"Accept": "text/html"}).headers["location"] == f"{SIGN_IN}?next=%2F"
+
+
+def test_a_revoked_operator_is_out_at_once_and_so_is_the_websocket(app: App, signed_in: TestClient) -> None:
+    sent: list[str] = []
+
+    async def echo(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "websocket.accept"})
+        while (message := await receive())["type"] == "websocket.receive":
+            sent.append(message["text"])
+            await send({"type": "websocket.send", "text": message["text"]})
+        await send({"type": "websocket.close"})
+
+    gate = SignInGate(echo, needed=lambda: True, app=lambda: app)
+    visitor = TestClient(gate, HOST, cookies=dict(signed_in.cookies))
+    with visitor.websocket_connect("/_stcore/stream") as socket:
+        socket.send_text("one")
+        assert socket.receive_text() == "one"
+        app.governance.clients.revoke("ops", origin="test")
+        socket.send_text("two")
+        with pytest.raises(WebSocketDisconnect):
+            socket.receive_text()
+    assert sent == ["one"]
+    app.governance.clients.make("ops", Scope(pages=True), origin="test")  # another token under the same name
+    assert signed_in.get("/").status_code == 401
+
+
+def test_tries_are_limited_for_an_address(app: App, token: str) -> None:
+    visitor = client(app)
+    assert [visitor.post(SIGN_IN, data={"token": "no"}).status_code for _ in range(6)] == [401] * 5 + [429]
+    limited = visitor.post(SIGN_IN, data={"token": token})
+    assert (limited.status_code, 0 < int(limited.headers["retry-after"]) <= 60) == (429, True)
+    other = TestClient(SignInGate(console, needed=lambda: True, app=lambda: app), HOST, client=("10.0.0.7", 5))
+    assert other.post(SIGN_IN, data={"token": token}, follow_redirects=False).status_code == 303
+
+
+def test_tokens_of_clients_and_of_operators_open_only_their_own(app: App, token: str) -> None:
+    agents = app.governance.clients.make("ann", origin="test")
+    assert client(app).post(SIGN_IN, data={"token": agents}).status_code == 401
+    assert app.governance.clients.of_token(token) is None
+    assert app.governance.clients.of_token(agents).name == "ann"
+
+
+@pytest.mark.parametrize("target", ["//evil.example", "https://evil.example", "/\\evil.example", '/"><script>'])
+def test_it_leads_nowhere_else_and_shows_text_as_text(app: App, token: str, target: str) -> None:
+    visitor = client(app)
+    assert "<script>" not in visitor.get(SIGN_IN, params={"next": target}).text
+    location = visitor.post(SIGN_IN, data={"token": token, "next": target}).headers["location"]
+    assert location.startswith("/")
+    assert not location.startswith(("//", "/\\"))
+
+
+def test_a_page_of_another_site_cannot_sign_in_here(app: App, token: str) -> None:
+    answer = client(app).post(SIGN_IN, data={"token": token}, headers={"Origin": "http://evil.example"})
+    assert (answer.status_code, "set-cookie" in answer.headers) == (403, False)
+
+
+def test_on_this_machine_nobody_is_asked(app: App) -> None:
+    gate = SignInGate(console, needed=lambda: False, app=lambda: app)
+    assert TestClient(gate, "http://127.0.0.1:8501").get("/").status_code == 200
+
+
+def test_a_token_for_the_pages_is_made_on_the_command_line(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("WAYFARE_DB", str(tmp_path / "x.duckdb"))
+    main(["clients", "add", "ops", "--operator", "--json"])
+    assert json.loads(capsys.readouterr().out)["client"] == "ops"
+    main(["clients"])
+    assert "the pages, as an operator" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["clients", "add", "other", "--operator", "--server", "files"])
