@@ -1,0 +1,195 @@
+"""Clients and servers that others wrote, against the endpoint: what docs/clients.md reports, done again.
+
+Needs npm and a network; what it installs stays in a folder of its own beside the system's temporary files.
+"""
+
+from __future__ import annotations
+
+import http.server
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+import threading
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from tests.benchmarks.measuring import ROOT, free_port, running
+from tests.benchmarks.reference_servers import CATALOG, cases, compared, configuration
+
+PACKAGES = (
+    "@modelcontextprotocol/conformance@0.2.0-alpha.12",
+    "@modelcontextprotocol/sdk@1.32.2",
+    "@modelcontextprotocol/client@2.4.0",
+    "@modelcontextprotocol/inspector@2.12.0",
+    "@modelcontextprotocol/server-everything@2026.8.31",
+    "@modelcontextprotocol/server-filesystem@2026.8.31",
+    "@modelcontextprotocol/server-memory@2026.8.31",
+    "node@22",  # the suite and the Inspector need it; where there is a newer one, this one is used all the same
+)
+SERVERS = ("mcp-server-time==2026.10.19", "mcp-server-git==2026.10.19", "mcp-server-fetch==2026.10.24")
+STARTED = re.compile(r"-\d{4}-\d\d-\d\dT.*")  # the time in the name of a folder of results
+REVISIONS = ("2025-11-25", "2026-07-28")
+FIXTURE = "tests.endpoint.conformance_server"
+WAYFARE = [sys.executable, "-c", "from core.cli import main; main()"]
+SDKS = {"TypeScript SDK 1": ("v1", "legacy"), "TypeScript SDK 2": ("v2", "auto"), "TypeScript SDK 2, 2025-11-25": ("v2", "legacy")}  # fmt: skip
+
+
+def clients() -> None:
+    """Every client and suite, one line each, and below it what failed."""
+    if shutil.which("npm") is None:
+        print("clients: needs npm (Node.js 20 or newer), which is not on the PATH")
+        return
+    folder = Path(tempfile.gettempdir()) / "wayfare-clients"
+    _install(folder)
+    work = Path(tempfile.mkdtemp(dir=folder))
+    port, db = free_port(), work / "wayfare.duckdb"
+    url = f"http://127.0.0.1:{port}"
+    with running([*WAYFARE[1:], "up", "--port", str(port), "--db", str(db)], f"{url}/healthz", {}):
+        _wait_ready(url)
+        _suites(folder, work, url, db)
+        _typescript(folder, url, db)
+        _inspector(folder, url, db)
+        _reference(folder, work, url, db)
+    shutil.rmtree(work)
+
+
+def _install(folder: Path) -> None:
+    """Into the folder, once."""
+    folder.mkdir(exist_ok=True)
+    (folder / "package.json").write_text("{}")
+    subprocess.run(
+        ["npm", "install", "--no-audit", "--no-fund", "--loglevel=error", *PACKAGES], cwd=folder, check=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    subprocess.run([sys.executable, "-m", "venv", "pypi"], cwd=folder, check=True)
+    subprocess.run([folder / "pypi/bin/pip", "install", "-qqq", *SERVERS], check=True, stderr=subprocess.DEVNULL)
+
+
+def _wait_ready(url: str) -> None:
+    """Until the sample is embedded."""
+    for _ in range(240):
+        with suppress(OSError), urllib.request.urlopen(f"{url}/readyz", timeout=5):
+            return
+        time.sleep(0.5)
+    raise RuntimeError("the console did not get ready")
+
+
+def _run(folder: Path, command: list[str]) -> subprocess.CompletedProcess[str]:
+    bins = folder / "node_modules/.bin"
+    environment = {**os.environ, "PATH": f"{bins}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    limited = [str(bins / command[0]), *command[1:]]
+    return subprocess.run(
+        limited, cwd=folder, env=environment, capture_output=True, text=True, timeout=600, check=False
+    )
+
+
+def _wayfare(db: Path, *words: str) -> list[str]:
+    return [*WAYFARE, *words, "--db", str(db)]
+
+
+def _discover(db: Path, file: Path, name: str, document: dict[str, Any]) -> None:
+    file.write_text(json.dumps(document))
+    subprocess.run(_wayfare(db, "discover", str(file), "--name", name), cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+
+
+def _suites(folder: Path, work: Path, url: str, db: Path) -> None:
+    """The official suite: Wayfare's own tools, the fixture through a mirror, and the fixture alone, against which to read that."""
+    launch = {"command": sys.executable, "args": ["-m", FIXTURE], "cwd": str(ROOT)}
+    _discover(db, work / "conformance.json", "conformance", {"mcpServers": {"conformance": launch}})
+    port = free_port()
+    alone = f"http://127.0.0.1:{port}/mcp"
+    mirror = f"{url}/mcp?catalog=conformance&mirror=conformance"
+    with running(["-m", FIXTURE, "--http", str(port)], alone, {}):
+        for name, address in {"own tools": f"{url}/mcp", "mirror": mirror, "fixture alone": alone}.items():
+            for revision in REVISIONS:
+                out = work / f"{name}-{revision}".replace(" ", "-")
+                _run(folder, ["conformance", "server", "--url", address, "--requirements", revision, "-o", str(out)])
+                _suite_report(f"conformance suite, {name}, {revision}", out)
+
+
+def _suite_report(what: str, out: Path) -> None:
+    """The scenarios that passed whole, and those that did not by name; the optional extension for tasks is not counted."""
+    found = {file.parent.name: json.loads(file.read_text()) for file in sorted(out.rglob("checks.json"))}
+    names = {folder: STARTED.sub("", folder.removeprefix("server-")) for folder in found}
+    scenarios = {names[folder]: checks for folder, checks in found.items() if not names[folder].startswith("tasks-")}
+    checks = Counter(check["status"] for given in scenarios.values() for check in given)
+    failed = [name for name, given in scenarios.items() if any(check["status"] == "FAILURE" for check in given)]
+    whole = f"{len(scenarios) - len(failed)} of {len(scenarios)} scenarios, checks: {checks['SUCCESS']} passed"
+    print(f"{what:<58} {whole}, {checks['FAILURE']} failed", flush=True)
+    for line in textwrap.wrap(", ".join(failed), 150):
+        print(f"    {line}")
+
+
+def _typescript(folder: Path, url: str, db: Path) -> None:
+    """The steps of `clients.mjs`, by both generations of the SDK."""
+    script = str(Path(__file__).with_suffix(".mjs"))
+    for name, words in SDKS.items():
+        for over, target in {"HTTP": [f"{url}/mcp"], "stdio": ["--", *_wayfare(db, "mcp")]}.items():
+            done = _run(folder, ["node", script, *words, *target])
+            lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+            failed = [line for line in lines if not line["ok"]]
+            print(f"{f'{name} over {over}':<58} {len(lines) - len(failed)} of {len(lines)} steps", flush=True)
+            for line in failed:
+                print(f"    {line['step']}: {line['said']}")
+
+
+def _inspector(folder: Path, url: str, db: Path) -> None:
+    """MCP Inspector's command line: the list with its check of schemas, a search, a call."""
+    arguments = 'arguments={"value": 300, "source": "mi", "target": "km"}'
+    asked = {
+        "tools/list --strict": ["--method", "tools/list", "--strict"],
+        "search_tools": ["--method", "tools/call", "--tool-name", "search_tools", "--tool-arg", "task=convert miles to km"],
+        "execute_tool": ["--method", "tools/call", "--tool-name", "execute_tool", "--tool-arg",
+                         "tool=unit-exchange::convert_units", "--tool-arg", arguments],
+    }  # fmt: skip
+    for over, target in {"HTTP": [f"{url}/mcp", "--transport", "http"], "stdio": _wayfare(db, "mcp")}.items():
+        ended = {name: _run(folder, ["mcp-inspector", "--cli", *target, *words]) for name, words in asked.items()}
+        said = ", ".join(f"{name} exit {done.returncode}" for name, done in ended.items())
+        found = ended["tools/list --strict"].stderr.strip().splitlines()
+        print(f"{f'MCP Inspector over {over}':<58} {said}; {found[-1] if found else 'no finding'}", flush=True)
+
+
+def _reference(folder: Path, work: Path, url: str, db: Path) -> None:
+    """The six servers behind Wayfare at once."""
+    document = configuration(work, folder / "node_modules/.bin", folder / "pypi/bin")
+    _discover(db, work / "reference.json", CATALOG, document)
+    with _page(work) as page:
+        given = anyio.run(compared, f"{url}/mcp", document["mcpServers"], cases(work, page))
+    first, among = sum(one.rank == 1 for one in given), sum(one.rank > 0 for one in given)
+    execute, mirror = (sum(not text for text in texts) for texts in zip(*((g.through_execute, g.through_mirror) for g in given), strict=True))  # fmt: skip
+    what = f"{len(given)} calls of six reference servers"
+    print(f"{what:<58} found first {first}, among five {among}; same by execute_tool {execute}, by mirror {mirror}")
+    for one in given:
+        if one.rank != 1 or one.through_execute or one.through_mirror:
+            differs = f"execute_tool: {one.through_execute or 'same'}, mirror: {one.through_mirror or 'same'}"
+            print(f"    {one.case.server}::{one.case.tool}: rank {one.rank}, {differs}")
+
+
+@contextmanager
+def _page(work: Path) -> Iterator[str]:
+    """A small web page of this machine."""
+    (work / "index.html").write_text("<html><body><h1>Heading</h1><p>A paragraph to read.</p></body></html>")
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(work)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/index.html"
+    finally:
+        server.shutdown()

@@ -1,0 +1,158 @@
+"""Six reference servers behind one endpoint: found in plain words, called through it, compared with a direct call."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import mcp_types
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+NPM = ("everything", "filesystem", "memory")
+PYPI = ("time", "git", "fetch")
+CATALOG = "reference"
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a person would say, and the tool and arguments that a model would then choose."""
+
+    words: str
+    server: str
+    tool: str
+    arguments: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One case: the rank at which the search showed the tool (0: not among five), and what differs from the direct call."""
+
+    case: Case
+    rank: int
+    through_execute: str
+    through_mirror: str
+
+
+def configuration(folder: Path, npm: Path, pypi: Path) -> dict[str, Any]:
+    """The six in the form that clients use, over files in `folder` that are made here."""
+    files, repository = folder / "files", folder / "repository"
+    files.mkdir(parents=True, exist_ok=True)
+    (files / "note.txt").write_text("Buy milk.\n")
+    (files / "pixel.png").write_bytes(bytes.fromhex("89504e470d0a1a0a"))
+    if not repository.exists():
+        repository.mkdir()
+        git = ["git", "-C", str(repository), "-c", "user.name=A", "-c", "user.email=a@example.com"]
+        subprocess.run([*git, "init", "-q"], check=True)
+        (repository / "a.txt").write_text("a\n")
+        subprocess.run([*git, "add", "a.txt"], check=True)
+        subprocess.run([*git, "commit", "-q", "-m", "the first commit"], check=True)
+        (repository / "a.txt").write_text("b\n")
+    given = {
+        "filesystem": [str(files)],
+        "git": ["--repository", str(repository)],
+        "fetch": ["--ignore-robots-txt", "--allow-private-ips"],
+    }
+    programs = {name: npm / f"mcp-server-{name}" for name in NPM} | {name: pypi / f"mcp-server-{name}" for name in PYPI}
+    servers: dict[str, Any] = {
+        name: {"command": str(program), "args": given.get(name, [])} for name, program in programs.items()
+    }
+    servers["memory"]["env"] = {"MEMORY_FILE_PATH": str(folder / "memory.jsonl")}
+    return {"mcpServers": servers}
+
+
+def cases(folder: Path, page: str) -> list[Case]:
+    """Each kind of content that these servers give, and errors of theirs; in this order, for some write."""
+    repository, files = str(folder / "repository"), folder / "files"
+    ann = {"entities": [{"name": "Ann", "entityType": "person", "observations": ["likes tea"]}]}
+    return [
+        Case("add two numbers", "everything", "get-sum", {"a": 2, "b": 3}),
+        Case("give me a small picture", "everything", "get-tiny-image"),
+        Case("structured weather data of a city", "everything", "get-structured-content", {"location": "Chicago"}),
+        Case("a message with annotations and priority", "everything", "get-annotated-message",
+             {"messageType": "error", "includeImage": True}),
+        Case("links to several resources", "everything", "get-resource-links", {"count": 3}),
+        Case("a reference to a resource", "everything", "get-resource-reference", {"resourceType": "Text", "resourceId": 1}),
+        Case("run an operation that takes long and reports progress", "everything", "trigger-long-running-operation",
+             {"duration": 1, "steps": 3}),
+        Case("list the files of a folder", "filesystem", "list_directory", {"path": str(files)}),
+        Case("read the text of a file", "filesystem", "read_text_file", {"path": str(files / "note.txt")}),
+        Case("read an image file", "filesystem", "read_media_file", {"path": str(files / "pixel.png")}),
+        Case("read a file outside of what is allowed", "filesystem", "read_text_file", {"path": "/etc/passwd"}),
+        Case("write text into a file", "filesystem", "write_file", {"path": str(files / "new.txt"), "content": "new"}),
+        Case("remember a new person in the knowledge graph", "memory", "create_entities", ann),
+        Case("what is in the knowledge graph", "memory", "read_graph"),
+        Case("search the knowledge graph for a word", "memory", "search_nodes", {"query": "tea"}),
+        Case("convert a time between two time zones", "time", "convert_time",
+             {"source_timezone": "Europe/Paris", "time": "12:00", "target_timezone": "Asia/Tokyo"}),
+        Case("what time is it in a place that is none", "time", "get_current_time", {"timezone": "Nowhere/None"}),
+        Case("the status of the git working tree", "git", "git_status", {"repo_path": repository}),
+        Case("show the commit log", "git", "git_log", {"repo_path": repository}),
+        Case("what changed and is not staged", "git", "git_diff_unstaged", {"repo_path": repository}),
+        Case("fetch a web page as markdown", "fetch", "fetch", {"url": page}),
+        Case("fetch a page that is not there", "fetch", "fetch", {"url": f"{page}/none"}),
+    ]  # fmt: skip
+
+
+async def compared(url: str, servers: dict[str, Any], wanted: list[Case]) -> list[Compared]:
+    """Every case: directly, by `execute_tool`, and by the mirror of its server. `url` is the endpoint's, without a query."""
+    given: list[Compared] = []
+    with Path(os.devnull).open("w") as nowhere:
+        for name, entry in servers.items():
+            own = StdioServerParameters(command=entry["command"], args=entry["args"], env=entry.get("env"))
+            mirror = f"{url}?catalog={CATALOG}&mirror={name}"
+            async with (
+                Client(stdio_client(own, errlog=nowhere)) as direct,
+                Client(f"{url}?catalog={CATALOG}") as wayfare,
+                Client(mirror) as mirrored,
+            ):
+                given += [await _case(one, direct, wayfare, mirrored) for one in wanted if one.server == name]
+    return given
+
+
+async def _case(case: Case, direct: Client, wayfare: Client, mirrored: Client) -> Compared:
+    tool = f"{case.server}::{case.tool}"
+    found = await wayfare.call_tool("search_tools", {"task": case.words, "n": 5})
+    ids = [one["tool"] for one in (found.structured_content or {}).get("candidates", [])]
+    await direct.call_tool(case.tool, case.arguments)  # what writes, writes nothing new from here on
+    plain = await direct.call_tool(case.tool, case.arguments)
+    through = await wayfare.call_tool("execute_tool", {"tool": tool, "arguments": case.arguments})
+    same = await mirrored.call_tool(case.tool, case.arguments)
+    rank = ids.index(tool) + 1 if tool in ids else 0
+    return Compared(case, rank, _executed(plain, through), _differences(plain, same))
+
+
+def _executed(plain: mcp_types.CallToolResult, through: mcp_types.CallToolResult) -> str:
+    """What `execute_tool` changed: its content is the tool's, `result` in its structured part is the tool's."""
+    document = through.structured_content or {}
+    if plain.is_error or through.is_error:
+        words = "".join(block.text for block in plain.content if isinstance(block, mcp_types.TextContent))
+        told = plain.is_error and through.is_error and words.strip() in document.get("why", "")
+        return "" if told else f"error {plain.is_error} became {through.is_error}: {json.dumps(document)[:200]}"
+    changed = [] if _blocks(plain) == _blocks(through) else ["content"]
+    if plain.structured_content is not None and document.get("result") != plain.structured_content:
+        changed.append("structured result")
+    return ", ".join(changed)
+
+
+def _differences(plain: mcp_types.CallToolResult, same: mcp_types.CallToolResult) -> str:
+    pairs = {
+        "is_error": (plain.is_error, same.is_error),
+        "content": (_blocks(plain), _blocks(same)),
+        "structured content": (plain.structured_content, same.structured_content),
+        "_meta": (_own(plain.meta), _own(same.meta)),
+    }
+    return ", ".join(name for name, (one, other) in pairs.items() if one != other)
+
+
+def _own(meta: dict[str, Any] | None) -> dict[str, Any]:
+    """Metadata of the tool, without those of the protocol, which differ by session."""
+    return {name: value for name, value in (meta or {}).items() if not name.startswith("io.modelcontextprotocol/")}
+
+
+def _blocks(result: mcp_types.CallToolResult) -> list[str]:
+    return [block.model_dump_json(by_alias=True) for block in result.content]
