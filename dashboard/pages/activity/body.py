@@ -12,23 +12,33 @@ from dashboard.pages.activity.decisions import decisions_body
 from dashboard.pages.activity.extras import export_menu
 from dashboard.pages.activity.filter import Listing, clear_filter
 from dashboard.pages.activity.live import live_switch
+from dashboard.pages.activity.refused import refused_body
 from dashboard.ui.navigation import open_page
 
 VIEW = "activity.view"
-CALLS, DECISIONS, CHARTS = "calls", "decisions", "charts"
-VIEWS = {CALLS: "Calls", DECISIONS: "Decisions", CHARTS: "Charts"}
+CALLS, DECISIONS, REFUSED, CHARTS = "calls", "decisions", "refused", "charts"
+VIEWS = {CALLS: "Calls", DECISIONS: "Decisions", REFUSED: "Refused", CHARTS: "Charts"}
 
 
-def view_bar(app: App, view: str, live: str) -> tuple[str, bool]:
+def view_bar(app: App, view: str, live: str, refused: int) -> tuple[str, bool]:
     """What to look at and whether it is live; both start from the URL's text. The export stands beside them."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.session_state.setdefault(VIEW, view if view in VIEWS else CALLS)
         st.segmented_control(
-            "Show", list(VIEWS), key=VIEW, format_func=VIEWS.__getitem__, required=True, label_visibility="collapsed"
+            "Show",
+            list(VIEWS),
+            key=VIEW,
+            format_func=lambda name: _title(name, refused),
+            required=True,
+            label_visibility="collapsed",
         )
         alive = live_switch(live)
         export_menu(app)
     return st.session_state[VIEW] or CALLS, alive
+
+
+def _title(view: str, refused: int) -> str:
+    return f"{VIEWS[view]} ({refused:,})" if view == REFUSED and refused else VIEWS[view]
 
 
 def view_body(app: App, view: str, shown: Listing) -> str:
@@ -39,11 +49,19 @@ def view_body(app: App, view: str, shown: Listing) -> str:
     if view == CHARTS:
         charts_body(app, shown)
         return ""
-    return decisions_body(app, shown) if view == DECISIONS else calls_body(app, shown)
+    bodies = {DECISIONS: decisions_body, REFUSED: refused_body}
+    return bodies.get(view, calls_body)(app, shown)
 
 
 def _nothing_found(view: str, shown: Listing) -> None:
-    thing = "decision" if view == DECISIONS else "call"
+    thing = {DECISIONS: "decision", REFUSED: "refused request"}.get(view, "call")
+    if view == REFUSED and shown.admitted == ActivityFilter():
+        st.info(
+            "Nothing was refused yet. What a scope, a budget, an approval, a changed definition, a rate or a paused server holds up is "
+            "listed here as it happens, with what would allow it.",
+            icon=":material/verified_user:",
+        )
+        return
     if shown.admitted == ActivityFilter():
         st.info(f"There is no {thing} yet. A call is made on the Call page, or from a candidate of the Route page.")
         return

@@ -14,7 +14,13 @@ from core.shared.errors import WayfareError
 from dashboard.ui.event_words import one_line
 
 CHANGES_SHOWN = 500
-EXPORTS = {"decisions": "Decisions", "outcomes": "Calls", "statistics": "Statistics", "parameters": "Parameter changes"}
+EXPORTS = {
+    "decisions": "Decisions",
+    "outcomes": "Calls",
+    "refused_requests": "Refused requests",
+    "statistics": "Statistics",
+    "parameters": "Parameter changes",
+}
 MIME = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 
 

@@ -16,7 +16,9 @@ def live_switch(linked: str) -> bool:
     """The switch; on unless it was turned off."""
     st.session_state.setdefault(LIVE, linked != "off")
     return st.toggle(
-        "Live", key=LIVE, help=f"New decisions and calls appear within {EVERY_S:g} s. Turn it off to read in peace."
+        "Live",
+        key=LIVE,
+        help=f"New decisions, calls and refusals appear within {EVERY_S:g} s. Turn it off to read in peace.",
     )
 
 

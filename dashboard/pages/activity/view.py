@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.app import App
 from core.shared.errors import WayfareError
-from dashboard.pages.activity.body import CALLS, DECISIONS, nothing_yet, view_bar, view_body
+from dashboard.pages.activity.body import CALLS, DECISIONS, REFUSED, nothing_yet, view_bar, view_body
 from dashboard.pages.activity.extras import parameter_changes
 from dashboard.pages.activity.filter import Listing, drop_foreign_query, filter_row, picked, where
 from dashboard.pages.activity.live import heartbeat
@@ -37,7 +37,7 @@ def page() -> None:
 def _page(app: App, linked: Texts) -> Texts:
     activity = app.store.activity
     seen = activity.latest_sequence()  # before anything is read: what comes later is drawn by the next beat
-    if activity.call_count() + activity.decision_count() == 0:
+    if activity.call_count() + activity.decision_count() + activity.refused_count() == 0:
         nothing_yet()
         heartbeat(app, seen)
         return linked
@@ -45,10 +45,12 @@ def _page(app: App, linked: Texts) -> Texts:
     linked = _at_the_start_of_others(texts, linked)
     zone = visitor_zone()
     admitted = where(texts, datetime.now(UTC), zone)
-    decisions, (real, simulated) = activity.decision_count(admitted), totals(app, admitted)
+    decisions, refused, (real, simulated) = (
+        activity.decision_count(admitted), activity.refused_count(admitted), totals(app, admitted),
+    )  # fmt: skip
     totals_row(decisions, real, simulated)
-    view, live = view_bar(app, linked.get("view", ""), linked.get("live", ""))
-    count = decisions if view == DECISIONS else real.calls + simulated.calls
+    view, live = view_bar(app, linked.get("view", ""), linked.get("live", ""), refused)
+    count = {DECISIONS: decisions, REFUSED: refused}.get(view, real.calls + simulated.calls)
     row = view_body(app, view, Listing(admitted, count, linked, zone))
     parameter_changes(app, zone)
     if live:
