@@ -51,7 +51,7 @@ class CommandDoor:
             return JSONResponse({"error": "This door opens to commands of the store's owner alone."}, status_code=403)
         try:
             arguments = [str(word) for word in cast("list[object]", (await request.json())["arguments"])]
-        except (ValueError, LookupError, TypeError):
+        except (ValueError, LookupError, TypeError, RecursionError):
             return JSONResponse({"error": "Give the words of a command as arguments."}, status_code=400)
         done = await anyio.to_thread.run_sync(self._run, arguments, abandon_on_cancel=True)
         return JSONResponse(asdict(done))
