@@ -37,6 +37,7 @@ from core.services.judgments import JudgmentService
 from core.services.lab import LabService
 from core.services.lab_runs import LabRunService
 from core.services.learnt_models import LearntModels
+from core.services.linked_resources import LinkedResources
 from core.services.lint_reports import LintReports
 from core.services.measuring import MeasuringService
 from core.services.model_judge import ModelJudgeService
@@ -86,6 +87,7 @@ class App:
     calls: CallService
     governance: GovernanceService
     governed: GovernedCalls
+    linked: LinkedResources
     scenarios: ScenarioService
     papers: PaperService
     equal_sets: EqualSetsService
@@ -222,6 +224,7 @@ def build_app(
         calls=calls,
         governance=governance,
         governed=governed,
+        linked=LinkedResources(catalogs, pool.get, chosen.virtual_folder),
         scenarios=scenarios,
         papers=PaperService(catalogs, routing, scenarios, lab, known_planners),
         equal_sets=equal_sets,

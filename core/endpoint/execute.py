@@ -196,6 +196,11 @@ OUTPUT = {
         "items": {"type": "object"},
         "description": "Tools tried before the one that answered.",
     },
+    "links": {
+        "type": "array",
+        "items": {"type": "object"},
+        "description": "Resources that the result links to, each with the handle under which read_result reads it.",
+    },
 }
 EXECUTE = AgentTool(
     definition(

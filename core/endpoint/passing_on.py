@@ -8,9 +8,12 @@ import mcp_types
 
 from core.domain.outcome import SIMULATED_MARK, Outcome, OutcomeKind
 from core.endpoint.base import Answer, Services, answer, compact, text_block
+from core.services.linked_resources import ResourceLink
 from core.shared.tokens import count_tokens, fits, piece
+from core.shared.untrusted_text import one_line
 
 MOST_BINARY_CHARS = 8 * 1024 * 1024
+MOST_LINKS, LINK_CHARS = 20, 200
 EMPTY_VALUES: tuple[Any, ...] = (None, "", [], {})
 EMPTY_TEXTS = {"", "[]", "{}", "null", "None"}
 PROTOCOLS_OWN = "io.modelcontextprotocol/"
@@ -40,7 +43,7 @@ def passed_on(services: Services, outcome: Outcome, limit: int, *, as_it_is: boo
     it. `limit` is how many tokens of its text are given at once; `as_it_is` leaves out what Wayfare knows."""
     content, result = _parts(outcome)
     text = _text(content)
-    blocks = [block if isinstance(block, mcp_types.TextContent) else _bounded(block) for block in content]
+    blocks = [block if isinstance(block, mcp_types.TextContent) else bounded(block) for block in content]
     is_text = result is None or result == {"result": text}  # as the SDKs wrap a text
     document = text if is_text else compact(result)
     cut: dict[str, Any] | None = None if fits(document, limit) else _cut(services, document, limit)
@@ -60,6 +63,7 @@ def passed_on(services: Services, outcome: Outcome, limit: int, *, as_it_is: boo
         "price_usd": outcome.price_usd,
         "result": cut or (text or None if result is None else result),
         "fallback": [],
+        "links": _links(services, outcome, blocks),
     }
     return answer(given, blocks or [text_block(GAVE_NOTHING)], meta=meta)
 
@@ -96,6 +100,20 @@ def _cut(services: Services, text: str, limit: int) -> dict[str, Any]:
     }
 
 
+def _links(services: Services, outcome: Outcome, blocks: list[Block]) -> list[dict[str, str]]:
+    """The resources that a result links to, each with the handle under which it is read."""
+    call = outcome.call
+    found = [block for block in blocks if isinstance(block, mcp_types.ResourceLink)][:MOST_LINKS]
+    return [
+        {
+            "uri": str(block.uri),
+            "name": one_line(block.name, LINK_CHARS),
+            "handle": services.results.keep_link(ResourceLink(call.catalog, call.server, call.tool, str(block.uri))),
+        }
+        for block in found
+    ]
+
+
 def _read_on(part: dict[str, Any]) -> str:
     return (
         f"[cut: {part['next_offset']:,} of {part['total_chars']:,} characters. Read on with read_result, handle "
@@ -103,7 +121,7 @@ def _read_on(part: dict[str, Any]) -> str:
     )
 
 
-def _bounded(block: Block) -> Block:
+def bounded(block: Block) -> Block:
     """The block itself, or a note in its place where it is larger than clients take."""
     resource = block.resource if isinstance(block, mcp_types.EmbeddedResource) else None
     match block, resource:

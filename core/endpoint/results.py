@@ -1,4 +1,4 @@
-"""Long results: what a client gets at once, and the rest by a handle."""
+"""Long results and linked resources: what a client gets at once, and the rest by a handle."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import threading
 
 from cachetools import LRUCache
 
+from core.services.linked_resources import ResourceLink
+
 KEPT_CHARS = 64 * 1024 * 1024
+MOST_LINKS = 10_000
 
 
 class ResultStore:
@@ -21,11 +24,12 @@ class ResultStore:
 
     def __init__(self, kept_chars: int = KEPT_CHARS) -> None:
         self._texts: LRUCache[str, str] = LRUCache(kept_chars, getsizeof=len)
+        self._links: LRUCache[str, ResourceLink] = LRUCache(MOST_LINKS)
         self._lock = threading.Lock()
 
-    def keep(self, text: str) -> str:
-        """A handle that nobody can guess; of a text that is longer than all that is kept, for its beginning."""
-        handle = secrets.token_urlsafe(12)
+    def keep(self, text: str, handle: str = "") -> str:
+        """A handle that nobody can guess, or the one that is given; of a text that is longer than all that is kept, for its beginning."""
+        handle = handle or secrets.token_urlsafe(12)
         with self._lock:
             self._texts[handle] = text[: int(self._texts.maxsize)]
         return handle
@@ -34,3 +38,15 @@ class ResultStore:
         """The text of a handle, None where it is not kept any more."""
         with self._lock:
             return self._texts.get(handle)
+
+    def keep_link(self, link: ResourceLink) -> str:
+        """A handle for what is read when it is wanted."""
+        handle = secrets.token_urlsafe(12)
+        with self._lock:
+            self._links[handle] = link
+        return handle
+
+    def link(self, handle: str) -> ResourceLink | None:
+        """The link of a handle, None where it is of a text, or not kept any more."""
+        with self._lock:
+            return self._links.get(handle)
