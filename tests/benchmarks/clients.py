@@ -53,7 +53,11 @@ def clients() -> None:
         print("clients: needs npm (Node.js 20 or newer), which is not on the PATH")
         return
     folder = Path(tempfile.gettempdir()) / "wayfare-clients"
-    _install(folder)
+    try:
+        _install(folder)
+    except subprocess.CalledProcessError as error:
+        print(f"clients: what they need could not be installed, is there a network? ({error})")
+        return
     work = Path(tempfile.mkdtemp(dir=folder))
     port, db = free_port(), work / "wayfare.duckdb"
     url = f"http://127.0.0.1:{port}"
