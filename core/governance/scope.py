@@ -54,13 +54,13 @@ class Scope:
         """The scope for people.
 
         >>> Scope().words(), Scope(servers=("files",), read_only=True).words()
-        ('everything', 'servers files, only reads')
+        ('everything', 'servers files, only tools that read')
         """
         if self.pages:
             return "the pages, as an operator"
         lists = (("catalogs", self.catalogs), ("servers", self.servers), ("tools", self.tools))
         parts = [f"{kind} {' '.join(names)}" for kind, names in lists if names]
-        parts += ["only reads"] if self.read_only else []
+        parts += ["only tools that read"] if self.read_only else []
         parts += [] if self.per_minute is None else [f"{self.per_minute:g} requests a minute"]
         return ", ".join(parts) or "everything"
 

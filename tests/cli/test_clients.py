@@ -23,7 +23,7 @@ def test_a_token_is_printed_once_and_a_client_is_revoked(wayfare):
         True,
         30,
     )
-    assert "servers files*, only reads, 30 requests a minute" in wayfare("clients").out
+    assert "servers files*, only tools that read, 30 requests a minute" in wayfare("clients").out
     twice = wayfare("clients", "add", "ann")
     assert (twice.code, twice.out) == (2, "")
     assert "already" in twice.err

@@ -53,14 +53,18 @@ def refused_body(app: App, shown: Listing) -> str:
 
 
 def refused_frame(rows: pd.DataFrame, zone: str) -> pd.DataFrame:
-    """The table, from `Activity.refused`."""
+    """The table, from `Activity.refused`; how often a refusal was repeated has a column where any was."""
     return pd.DataFrame(
         {
             "at": rows["at"].dt.tz_convert(zone),
             "client": [one_line(text) for text in rows["client"]],
             "tool": [_tool(row) for row in rows.to_dict("records")],
             "refused": [f"✗ {words(error)}" for error in rows["error"]],
-            "again": [f"{count:,} more" if count else "" for count in rows["repeated"]],
+            **(
+                {"again": [f"{count:,} more" if count else "" for count in rows["repeated"]]}
+                if rows["repeated"].any()
+                else {}
+            ),
             "why": [one_line(text) for text in rows["why"]],
             "advice": [one_line(text) for text in rows["advice"]],
             "origin": [one_line(text) for text in rows["origin"]],

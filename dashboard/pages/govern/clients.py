@@ -9,7 +9,7 @@ import streamlit as st
 from core.app import App
 from core.governance.budgets import day_of
 from core.governance.scope import Scope
-from core.services.clients import Client
+from core.services.clients import OWN_NAMES, Client
 from core.shared.errors import WayfareError
 from dashboard.pages.govern.said import SAID, do
 from dashboard.ui.text import escaped
@@ -32,7 +32,7 @@ def clients_view(app: App) -> None:
     _form(app)
     with app.governance.lock:
         today = {usage.client for usage in app.governance.ledger.usages(day_of(app.settings.now()))}
-    strangers = sorted(today - {client.name for client in found})
+    strangers = sorted(today - {client.name for client in found} - OWN_NAMES.keys())
     if strangers:
         st.caption(
             f"Here today without a token, under the names that they give themselves: {escaped(', '.join(strangers), 600)}."
