@@ -57,7 +57,7 @@ def _from_anywhere(command: click.Command, name: str, words: Sequence[str]) -> l
         values = list(_values(context.params.get(parameter.name or "")))
         if isinstance(parameter.type, click.Path):
             paths.update(map(str, values))
-        elif parameter.name == "catalog":
+        elif parameter.name in {"catalog", "preset"}:
             paths.update(str(value) for value in values if _is_file(str(value)))
 
     def absolute(word: str) -> str:

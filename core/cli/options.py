@@ -33,6 +33,10 @@ preset_option = click.option(
     "--preset", default=DEFAULT_PRESET, show_default=True, metavar="NAME",
     help=f"Named parameters: {', '.join(PRESETS)}. --set wins over it.",
 )  # fmt: skip
+preset_or_file_option = click.option(
+    "--preset", default=DEFAULT_PRESET, show_default=True, metavar="NAME|FILE.toml",
+    help=f"Named parameters: {', '.join(PRESETS)}, or those of a file that the console exported. --set wins over it.",
+)  # fmt: skip
 
 
 ray_option = click.option(

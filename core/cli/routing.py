@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
+from core.app import App
 from core.cli.opening import opened
 from core.cli.options import (
     catalog_option,
     common,
-    preset_option,
+    preset_or_file_option,
     print_json,
     print_table,
     printable,
@@ -18,6 +20,8 @@ from core.cli.options import (
     settings_of,
 )
 from core.domain.decision import Decision
+from core.domain.params import Parameters
+from core.routers.preset_file import read_preset
 from core.shared import units
 
 
@@ -26,7 +30,7 @@ from core.shared import units
 @click.option("--router", default="ehrr", show_default=True, help="The routing algorithm.")
 @click.option("--hint", default="", help="What kind of server is wanted.")
 @set_option
-@preset_option
+@preset_or_file_option
 @catalog_option
 @common
 def route(
@@ -50,7 +54,7 @@ def route(
             text,
             catalog=name,
             router=router,
-            parameters=app.routing.parameters(router, settings_of(settings), preset=preset),
+            parameters=_parameters(app, router, preset, settings_of(settings)),
             server_hint=hint,
             origin="cli",
         )
@@ -58,6 +62,13 @@ def route(
         print_json(decision.to_json())
     else:
         _print_decision(decision)
+
+
+def _parameters(app: App, router: str, preset: str, settings: Mapping[str, str]) -> Parameters:
+    """Those of a preset by its name or its file, with some set on top. Raises ParameterError, UnknownNameError."""
+    if not preset.endswith(".toml"):
+        return app.routing.parameters(router, settings, preset=preset)
+    return read_preset(Path(preset), router, app.routing.parameters(router)).parameters.replaced(settings)
 
 
 def _print_decision(decision: Decision) -> None:

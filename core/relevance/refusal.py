@@ -58,6 +58,21 @@ def limit_of(percent: float) -> float:
     return float(np.interp(percent, known.percent, known.limit))
 
 
+def percent_refusing(chance: float) -> float | None:
+    """The inverse: from how many wrong refusals admitted on, in percent, a sub-task with this P(nothing fits) is refused; None where
+    no percentage refuses it.
+
+    >>> percent_refusing(0.1), round(percent_refusing(limit_of(7.0)), 9), percent_refusing(0.99)
+    (None, 7.0, 0.0)
+    """
+    known = _shipped()
+    if chance < known.limit[-1]:
+        return None
+    if chance >= known.limit[0]:
+        return 0.0
+    return float(np.interp(chance, known.limit[::-1], known.percent[::-1]))
+
+
 def measured_curve(answerable: Sequence[float], impossible: Sequence[float]) -> RefusalCurve:
     """The curve over questions of one's own, by their P(nothing fits) as they are and without their right tools."""
     yes, no = np.asarray(answerable), np.asarray(impossible)

@@ -16,6 +16,7 @@ import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 from core.domain.params import NOTHING, Parameters, Value
@@ -70,6 +71,25 @@ def from_toml(text: str, file: str, router: str, defaults: Parameters) -> Preset
     except ParameterError as error:
         raise _fault(file, f"[parameters] {error}".removesuffix(".")) from None
     return PresetFile(found.get("name", ""), found.get("note", ""), parameters)
+
+
+def read_preset(file: Path, router: str, defaults: Parameters) -> PresetFile:
+    """A preset's file from the disk. Raises ParameterError."""
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise _fault(str(file), f"it cannot be read ({error.strerror or error})") from None
+    return from_toml(preset_text(content, file.name), file.name, router, defaults)
+
+
+def preset_text(content: bytes, file: str) -> str:
+    """What a preset's file says, as text. Raises ParameterError."""
+    if len(content) > LIMIT_BYTES:
+        raise _fault(file, f"it has {len(content):,} bytes; a preset has at most {LIMIT_BYTES:,}")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise _fault(file, "it is not UTF-8; export a preset to see the form") from None
 
 
 def _scalars(values: Mapping[str, Any]) -> dict[str, object]:

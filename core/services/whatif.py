@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from cachetools import LRUCache
 
@@ -33,6 +33,7 @@ from core.whatif.counterfactuals import Counterfactual, Room
 from core.whatif.ehrr_strips import strips as ehrr_strips
 from core.whatif.layer import Supposed, layered
 from core.whatif.plane import Plane, plane, value_plane, values_of
+from core.whatif.refusal_strip import refusal_strip
 from core.whatif.strips import Strip
 from core.whatif.value_case import ValueCase
 from core.whatif.value_strips import strips as value_strips
@@ -86,11 +87,14 @@ class WhatIfService:
             known = self._known.get(key)
         if known is not None and known[0] is context:
             return known[1]
-        case, found = self._case(asked), dict[str, Strip]()
-        if isinstance(case, Case):
-            found = ehrr_strips(case)
-        elif case is not None:
-            found = value_strips(case)
+        case = self._case(asked)
+        found = {} if case is None else _strips(case)
+        if case is not None:
+            knobs = {knob.name: knob for knob in case.parameters.knobs()}
+            decided = (_strips(replace(case, refused="")) if case.refused else found)["n"].at(case.parameters.n)
+            found["wrong_refusals"] = refusal_strip(
+                knobs["wrong_refusals"], case.parameters.wrong_refusals, self._nothing(asked), decided
+            )
         with self._lock:
             self._known[key] = context, found
         return found
@@ -151,10 +155,12 @@ class WhatIfService:
         context, (possible, queries) = self._context(asked), self._possible(asked, tasks)
         return tornado.measured(context, possible, [one.match(asked.parameters) for one in queries], asked.parameters)
 
-    def presets(self, asked: Asked, tasks: Sequence[Task]) -> tuple[Compared, ...]:
-        """The knobs as they are, named "", and every preset of EHRR over the labelled ones of these tasks."""
+    def presets(
+        self, asked: Asked, tasks: Sequence[Task], own: Mapping[str, Parameters] | None = None
+    ) -> tuple[Compared, ...]:
+        """The knobs as they are, named "", every preset of EHRR, and some of one's `own`, over the labelled ones of these tasks."""
         context, (possible, queries) = self._context(asked), self._possible(asked, tasks)
-        named = {"": asked.parameters, **{name: applied(EhrrParameters, name) for name in PRESETS}}
+        named = {"": asked.parameters, **{name: applied(EhrrParameters, name) for name in PRESETS}, **(own or {})}
         sets = [
             NamedSet(name, one, [query.match(one) for query in queries])
             for name, one in named.items()
@@ -172,6 +178,11 @@ class WhatIfService:
         learning = asked.parameters if isinstance(asked.parameters, LearningParameters) else None
         return self._catalogs.context(asked.catalog, learning)
 
+    def _nothing(self, asked: Asked) -> float:
+        """P(nothing fits)."""
+        context = layered(self._context(asked), asked.supposed)
+        return Query(checked_subtask(asked.subtask), asked.hint.strip(), context.matcher, RulesPlanner()).fit().nothing
+
     def _case(self, asked: Asked) -> Case | ValueCase | None:
         context, text = layered(self._context(asked), asked.supposed), checked_subtask(asked.subtask)
         if not context.tool_ids:
@@ -181,6 +192,10 @@ class WhatIfService:
         if isinstance(asked.parameters, ExpectedValueParameters):
             return _value_case(context, text, asked.hint.strip(), asked.parameters)
         return None
+
+
+def _strips(case: Case | ValueCase) -> dict[str, Strip]:
+    return ehrr_strips(case) if isinstance(case, Case) else value_strips(case)
 
 
 def _ehrr_case(context: RoutingContext, text: str, hint: str, parameters: EhrrParameters) -> Case:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from core.domain.params import Knob
@@ -42,8 +44,17 @@ def _of_tries(case: ValueCase, knob: Knob) -> Strip:
     orders = few + [longest[:value] for value in range(LONGEST_ORDER + 1, high + 1)]
     edges = [float(low), *(value + 0.5 for value in range(low, high)), float(high)]
     bounds, kept = _merged(edges, orders)
-    lead = case.lead("worth_usd", case.parameters.worth_usd, kept[0][0]) if kept[0] else 0.0
-    return _assembled(case, knob, bounds, kept, [lead] * len(kept))
+    margins = [
+        _lead(case, int(value), order[0]) if order else 0.0
+        for value, order in zip(asked(knob, bounds, case.parameters.n), kept, strict=True)
+    ]
+    return _assembled(case, knob, bounds, kept, margins)
+
+
+def _lead(case: ValueCase, n: int, first: int) -> float:
+    """How much more the best order of `n` tries is worth than one that begins with another tool than `first`."""
+    other = replace(case, parameters=replace(case.parameters, n=n), orders={})
+    return other.lead("worth_usd", case.parameters.worth_usd, first)
 
 
 def _merged(edges: list[float], orders: list[Order]) -> tuple[list[float], list[Order]]:

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from core.domain.params import Parameters
-from core.routers.preset_file import LIMIT_BYTES, LONGEST_NAME, LONGEST_NOTE, PresetFile, from_toml, to_toml
+from core.routers.preset_file import LONGEST_NAME, LONGEST_NOTE, PresetFile, from_toml, preset_text, to_toml
 from core.shared.errors import ParameterError
 from dashboard.ui.knobs import read_knobs
 from dashboard.ui.text import escaped, file_name
@@ -19,11 +19,19 @@ def own_preset(parameters: Parameters, prefix: str) -> PresetFile | None:
     return found if found is not None and found.parameters == parameters else None
 
 
+def imported_presets(prefix: str) -> tuple[PresetFile, ...]:
+    """The files that were imported for this router during the visit, the newest of each name."""
+    found: dict[str, PresetFile] = st.session_state.get(_all_key(prefix), {})
+    return tuple(found.values())
+
+
 def preset_files(defaults: Parameters, prefix: str) -> None:
     """The button behind which presets are exported and imported; what is there is made when it is opened."""
-    opened = st.popover(
-        "", icon=":material/save:", key=f"{prefix}:files", on_change="rerun", help="Export or import a preset", width="content"
-    )  # fmt: skip
+    with st.container(key=f"preset-files:{prefix}", width="content"):  # its name is heard, not seen: page.css
+        opened = st.popover(
+            "Preset files", icon=":material/save:", key=f"{prefix}:files", on_change="rerun", help="Export or import a preset",
+            width="content",
+        )  # fmt: skip
     if not opened.open:
         return
     router, parameters = prefix.rpartition(".")[2], read_knobs(defaults, prefix)
@@ -54,24 +62,24 @@ def _import(defaults: Parameters, prefix: str, router: str, upload: str) -> None
     st.session_state[f"{prefix}:imports"] = st.session_state.get(f"{prefix}:imports", 0) + 1
     st.session_state[f"{prefix}:import problem"] = ""
     try:
-        preset = from_toml(_text(file), file.name, router, defaults)
+        preset = from_toml(preset_text(file.getvalue(), file.name), file.name, router, defaults)
     except ParameterError as error:
         st.session_state[f"{prefix}:import problem"] = str(error)
         return
     st.session_state[_key(prefix)] = preset
+    st.session_state[_all_key(prefix)] = {
+        **st.session_state.get(_all_key(prefix), {}),
+        preset.name or file.name: preset,
+    }
     for name, value in preset.parameters.values().items():
         st.session_state[f"{prefix}.{name}"] = value
     st.rerun()
 
 
-def _text(file: Any) -> str:
-    if file.size > LIMIT_BYTES:
-        raise ParameterError(f"{file.name}: it has {file.size:,} bytes; a preset has at most {LIMIT_BYTES:,}.")
-    try:
-        return file.getvalue().decode("utf-8")
-    except UnicodeDecodeError:
-        raise ParameterError(f"{file.name}: it is not UTF-8; export a preset to see the form.") from None
-
-
 def _key(prefix: str) -> str:
     return f"{prefix}:own"
+
+
+def _all_key(prefix: str) -> str:
+    """The same on every page with knobs of this router, and kept when a link is followed."""
+    return f"presets:{prefix.rpartition('.')[2]}"

@@ -206,3 +206,19 @@ class TestCatalogs:
         assert self.found(wayfare, "files::read", "--catalog", "mine")
         assert self.found(wayfare, "mail::send", "--catalog", "./mine")
         assert self.found(wayfare, "gremlin::hang")
+
+
+def test_a_preset_may_be_a_file_that_the_console_exported(wayfare: Command, warm: Path, tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('name = "Mine"\nrouter = "ehrr"\n[parameters]\nalpha_t = 0.5\nk = 7\n', encoding="utf-8")
+    parameters = routed(wayfare, "k=9", "--preset", file)["parameters"]
+    assert (parameters["alpha_t"], parameters["k"]) == (0.5, 9)
+    for text, said in (
+        ("[parameters]\nk = 7", "it is for the router None"),
+        ('router = "ehrr"\n[parameters]\nk = 0', "k = 0"),
+    ):
+        file.write_text(text, encoding="utf-8")
+        run = wayfare("route", TEXT, "--preset", file)
+        assert (run.code, run.err.count("\n")) == (2, 1)
+        assert said in run.err
+    assert "cannot be read" in wayfare("route", TEXT, "--preset", tmp_path / "none.toml").err

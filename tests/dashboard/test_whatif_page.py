@@ -180,6 +180,15 @@ def test_a_strip_has_a_bar_for_each_segment_and_a_needle_at_the_current_value(ap
     assert track.base[place] <= needle.x[0] <= track.base[place] + track.x[place]
 
 
+def test_a_row_has_the_scale_of_its_knob(app: App) -> None:
+    now = asked(app, alpha_t=0.25, wrong_refusals=25.0)
+    strips, knobs = app.what_if.strips_of(now), {knob.name: knob for knob in now.parameters.knobs()}
+    rows = [strips[name] for name in ("alpha_t", "wrong_refusals")]
+    colours = winner_colours(None, (one.winner for row in rows for one in row.segments))
+    _, needle, *_ = strips_chart(rows, knobs, now.parameters.values(), colours).data
+    assert list(needle.x) == pytest.approx([0.5, 0.5])  # from below: 25 of 50, and the cube root of 0.25 of 2
+
+
 def computed(filled: str) -> tuple[float, float]:
     """Both sides of an equation with numbers in it."""
     left, right = filled.split("; ", maxsplit=1)[0].replace("−", "-").rsplit(" = ", 1)

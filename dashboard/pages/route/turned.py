@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 
 from core.app import App
 from core.domain.decision import Decision
+from core.routers.expected_value import ExpectedValueParameters
 from core.routers.parameters import PlanningParameters
 from core.services.whatif import Asked
 from core.whatif.layer import Supposed
@@ -88,6 +89,9 @@ def lane_answers(app: App, asked: Asked) -> Mapping[str, Answer]:
         if not found:
             return {}
         winner = made(turned).winner
-        return strips_json(found, chosen.knobs(), chosen.values(), winner.tool if winner else None)
+        return strips_json(
+            found, chosen.knobs(), chosen.values(), winner.tool if winner else None,
+            in_usd=isinstance(chosen, ExpectedValueParameters),
+        )  # fmt: skip
 
     return {"decision": decision, "strips": strips}

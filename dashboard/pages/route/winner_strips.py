@@ -8,6 +8,7 @@ from math import isinf
 from typing import Any
 
 from core.domain.params import Knob, Value
+from core.shared import units
 from core.shared.untrusted_text import one_line
 from core.whatif.strips import Segment, Strip
 from dashboard.theme import CHOSEN, SERIES
@@ -17,10 +18,15 @@ NOBODY = ""  # the page's own colour of an empty track
 
 
 def strips_json(
-    strips: Mapping[str, Strip], knobs: Iterable[Knob], values: Mapping[str, Value], winner: str | None
+    strips: Mapping[str, Strip],
+    knobs: Iterable[Knob],
+    values: Mapping[str, Value],
+    winner: str | None,
+    *,
+    in_usd: bool = False,
 ) -> dict[str, Any]:
     """By knob: `bands` of one winner each with its colour, `ticks` where anything of the decision changes, and for each segment
-    between them what is said of it. The present winner has the colour of what is chosen, another one the same in all strips."""
+    between them what is said of it; leads are of utility, or `in_usd`. The present winner has the colour of what is chosen, another one the same in all strips."""
     infos = {info.name: info for info in knobs}
     others = list(
         dict.fromkeys(
@@ -37,7 +43,11 @@ def strips_json(
             "bands": [[band.low, band.high, colours[band.winner]] for band in strip.winners()],
             "ticks": list(strip.breakpoints()),
             "segments": [
-                [segment.low, segment.high, _said(segment, infos[name], here=segment is _current(strip, values[name]))]
+                [
+                    segment.low,
+                    segment.high,
+                    _said(segment, infos[name], here=segment is _current(strip, values[name]), in_usd=in_usd),
+                ]
                 for segment in strip.segments
             ],
             "about": "; ".join(_band(band, infos[name]) for band in strip.winners()),
@@ -51,11 +61,12 @@ def _current(strip: Strip, value: Value) -> Segment | None:
     return strip.at(float(value)) if isinstance(value, int | float) else None
 
 
-def _said(segment: Segment, info: Knob, *, here: bool) -> str:
+def _said(segment: Segment, info: Knob, *, here: bool, in_usd: bool) -> str:
     """Who wins, by how much, and what decides it."""
     lead = f"{segment.winner} wins" if segment.winner else "nothing wins"
     if segment.winner:
-        lead += " without a rival" if isinf(segment.margin) else f" by {segment.margin:.3f}"
+        ahead = units.price(segment.margin) if in_usd else f"{segment.margin:.3f}"
+        lead += " without a rival" if isinf(segment.margin) else f" by {ahead}"
     return f"{_span(segment, info)}{' (now)' if here else ''}: {one_line(lead, 90)}.\nDecided at: {segment.stage}. {one_line(segment.reason, 300)}."
 
 

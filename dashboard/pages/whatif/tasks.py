@@ -13,17 +13,20 @@ from core.domain.task import Task
 from core.lab.preset_comparison import Against
 from core.routers.presets import PRESETS
 from core.services.whatif import Asked
+from core.shared.untrusted_text import one_line
 from core.whatif.tornado import Bar, Tornado
 from dashboard.pages.whatif.charts.tornado import tornado_chart
 from dashboard.ui.chart import chart
 from dashboard.ui.choice_table import table_height
+from dashboard.ui.preset_file import imported_presets
 from dashboard.ui.url_state import UrlState
 
 FRAGILE = 0.1
+OWN = "own:"  # no preset of ours is called like that
 BAR = "whatif:bar"
 
 
-def tasks_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:  # noqa: ARG001
+def tasks_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
     """The tasks that come with the catalog; the sub-task above plays no part."""
     sets = app.lab.task_sets(asked.catalog)
     if not sets:
@@ -49,7 +52,7 @@ def tasks_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:  #
     still = [knobs[name].symbol for name in dict.fromkeys(bar.name for bar in found.bars) if name not in moving]
     if still:
         st.caption(f"Turned by up to 50 %, {', '.join(still)} {'change' if len(still) > 1 else 'changes'} no winner.")
-    _presets(app, asked, app.lab.read_tasks(sets[name]))
+    _presets(app, asked, app.lab.read_tasks(sets[name]), prefix)
     symbols = {name: knob.symbol for name, knob in knobs.items()}
     _effects(found, symbols)
     _tasks_of(found, st.session_state.get(state.key("bar"), ""), symbols)
@@ -60,27 +63,32 @@ def _choose(name: str, *, state: UrlState) -> None:
     st.session_state[state.key("bar")] = name
 
 
-def _presets(app: App, asked: Asked, tasks: Sequence[Task]) -> None:
-    """The presets beside the knobs as they are; computed when the table is unfolded."""
+def _presets(app: App, asked: Asked, tasks: Sequence[Task], prefix: str) -> None:
+    """The presets, those too that were imported, beside the knobs as they are; computed when the table is unfolded."""
     fold = st.expander("Presets beside these knobs", icon=":material/compare:", key="whatif:presets", on_change="rerun")
     if not fold.open:
         return
     with fold:
-        now, *others = app.what_if.presets(asked, tasks)
+        own = {f"{OWN}{place}": one for place, one in enumerate(imported_presets(prefix))}
+        now, *others = app.what_if.presets(asked, tasks, {name: one.parameters for name, one in own.items()})
+        titles = {name: one.name or "imported" for name, one in own.items()} | {
+            name: one.title for name, one in PRESETS.items()
+        }
+        notes = {name: one.note for name, one in own.items()} | {name: one.sentence for name, one in PRESETS.items()}
         rows = [
             {
-                "preset": PRESETS[one.name].title if one.name else "these knobs",
+                "preset": one_line(titles[one.name], 60) if one.name else "these knobs",
                 "success, %": _mean(100 * one.success, one.success_against, 100, one is now),
                 "money, m$ per task": _mean(1e3 * one.usd, one.usd_against, 1e3, one is now),
                 "time, s per task": _mean(one.time_s, one.time_against, 1, one is now),
                 "another winner": "–" if one is now else f"{len(one.changed)} tasks",
-                "what it is for": PRESETS[one.name].sentence if one.name else "The knobs at the left.",
+                "what it is for": one_line(notes[one.name], 200) if one.name else "The knobs at the left.",
             }
             for one in (now, *others)
         ]
         st.dataframe(pd.DataFrame(rows), hide_index=True, height=table_height(len(rows)), row_height=32)
         st.caption(
-            "In brackets: the difference from these knobs over the same tasks, with its 95 % interval (paired bootstrap). Time is the "
+            "Presets that you import with the button beside the choice of presets stand here, too. In brackets: the difference from these knobs over the same tasks, with its 95 % interval (paired bootstrap). Time is the "
             "expected time until the winner succeeds, with the figures of the catalog; nothing is called."
         )
 

@@ -12,6 +12,7 @@ import streamlit as st
 from core.app import App
 from core.domain.decision import Decision
 from core.domain.params import Knob
+from core.routers.expected_value import ExpectedValueParameters
 from core.services.whatif import Asked
 from core.shared import units
 from core.whatif.counterfactuals import Change, Counterfactual, Room, nearest_value
@@ -49,12 +50,13 @@ def winners_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
     colours = winner_colours(winner, (one.winner for strip in shown for one in strip.segments))
     values = asked.parameters.values()
     chart(
-        strips_chart(shown, knobs, values, colours), key="whatif:strips",
+        strips_chart(shown, knobs, values, colours, in_usd=isinstance(asked.parameters, ExpectedValueParameters)),
+        key="whatif:strips",
         choose=partial(turn, prefix=prefix, knobs=knobs, strips=strips, values=values),
     )  # fmt: skip
     legend(colours)
     st.caption(
-        "Rows are stretched towards low values (cube root). Hover says who wins and why; a click turns the knob there."
+        "Rows have the scale of their knobs: most are stretched towards low values (cube root). Hover says who wins and why; a click turns the knob there."
         + (
             f" Whatever {', '.join(still)} {'is' if len(still) == 1 else 'are'}, the decision stays the same."
             if still

@@ -8,32 +8,42 @@ from collections.abc import Mapping, Sequence
 import plotly.graph_objects as go
 
 from core.domain.params import Knob
+from core.shared import units
 from core.whatif.strips import Segment, Strip
 from dashboard.theme import GRID, LOOKED_AT
 from dashboard.ui.charts.base import EDGES, figure, label, row_texts, rows_axis
 
 ROW_PX = 44
 TOLD_APART = 24
-STRETCH = 1 / 3  # low values get more room: most of what happens, happens there
+POWERS = {"linear": 1.0, "cube root": 1 / 3}  # of the scales of knobs
 
 
 def strips_chart(
-    strips: Sequence[Strip], knobs: Mapping[str, Knob], values: Mapping[str, object], colours: Mapping[str | None, str]
+    strips: Sequence[Strip],
+    knobs: Mapping[str, Knob],
+    values: Mapping[str, object],
+    colours: Mapping[str | None, str],
+    *,
+    in_usd: bool = False,
 ) -> go.Figure:
-    """One row a parameter; a needle at the current value, a gap at each breakpoint. A segment's customdata is `parameter|place`."""
+    """One row a parameter, on the scale of its knob; a needle at the current value, a gap at each breakpoint. A segment's customdata
+    is `parameter|place`. Leads are of utility, or `in_usd`."""
     rows = list(reversed(strips))
     bars = [(place, strip, number, segment) for place, strip in enumerate(rows) for number, segment in _drawn(strip)]
-    spans = [(_at(strip, segment.low), _at(strip, segment.high)) for _, strip, _, segment in bars]
+    spans = [
+        (_at(knobs[strip.parameter], strip, one.low), _at(knobs[strip.parameter], strip, one.high))
+        for _, strip, _, one in bars
+    ]
     track = {
         "type": "bar", "orientation": "h", "y": [place for place, *_ in bars], "base": [low for low, _ in spans],
         "x": [high - low for low, high in spans], "width": 0.36,
         "marker": {"color": [colours[one.winner] for *_, one in bars], "line": {"width": 1, "color": "rgba(255,255,255,0.75)"}},
         "customdata": [f"{strip.parameter}|{number}" for _, strip, number, _ in bars],
-        "hovertext": [_hover(knobs[strip.parameter], one) for _, strip, _, one in bars], "hoverinfo": "text",
+        "hovertext": [_hover(knobs[strip.parameter], one, in_usd=in_usd) for _, strip, _, one in bars], "hoverinfo": "text",
     }  # fmt: skip
     needle = {
         "type": "scatter", "mode": "markers", "y": list(range(len(rows))),
-        "x": [_at(strip, _number(values[strip.parameter], strip)) for strip in rows],
+        "x": [_at(knobs[strip.parameter], strip, _number(values[strip.parameter], strip)) for strip in rows],
         "marker": {"symbol": "line-ns-open", "size": 22, "color": LOOKED_AT, "line": {"width": 3, "color": LOOKED_AT}},
         "hoverinfo": "skip", "cliponaxis": False,
     }  # fmt: skip
@@ -66,9 +76,9 @@ def _drawn(strip: Strip) -> list[tuple[int, Segment]]:
     return [(starts.index(segment.low), segment) for segment in strip.winners()]
 
 
-def _at(strip: Strip, value: float) -> float:
+def _at(knob: Knob, strip: Strip, value: float) -> float:
     """Where on the row a value stands, 0 to 1."""
-    return max(0.0, min(1.0, (value - strip.low) / (strip.high - strip.low))) ** STRETCH
+    return max(0.0, min(1.0, (value - strip.low) / (strip.high - strip.low))) ** POWERS[knob.scale]
 
 
 def _number(value: object, strip: Strip) -> float:
@@ -82,8 +92,9 @@ def _name(knob: Knob, value: object) -> str:
     return f"<b>{knob.symbol}</b> {knob.label.lower()}: {shown}"
 
 
-def _hover(knob: Knob, one: Segment) -> str:
-    lead = "" if not one.winner or math.isinf(one.margin) else f", {one.margin:.3g} ahead"
+def _hover(knob: Knob, one: Segment, *, in_usd: bool) -> str:
+    ahead = units.price(one.margin) if in_usd else f"{one.margin:.3g}"
+    lead = "" if not one.winner or math.isinf(one.margin) else f", {ahead} ahead"
     who = f"{label(one.winner, 60)} wins{lead}" if one.winner else "nobody wins"
     return (
         f"{knob.symbol} from {one.low:.4g} to {one.high:.4g} {knob.unit}<br>{who}<br>decided at: {one.stage}"
