@@ -82,6 +82,12 @@ const steps = {
     if (types !== "text,image,audio,resource,resource_link") throw new Error(types);
     return types;
   },
+  link: async () => {
+    const { links } = await answer("execute_tool", { tool: "gremlin::every_content" });
+    const { content } = await call("read_result", { handle: links[0].handle });
+    if (content[0].type !== "resource") throw new Error(JSON.stringify(content));
+    return `${links[0].uri} ${content[0].resource.blob}`;
+  },
   read_on: async () => {
     const cut = (await answer("execute_tool", { tool: "gremlin::huge_text", arguments: { kilobytes: 100 } })).result;
     let [text, offset] = [cut.text, cut.next_offset];
