@@ -189,18 +189,12 @@ def build_app(
     governed = GovernedCalls(governance, catalogs, calls)
     attention = AttentionService(catalogs, pool.get, virtual_folder=chosen.virtual_folder)
     scenarios = ScenarioService(
-        catalogs,
-        known_planners,
-        store.scenario_runs,
-        networks=networks,
-        virtual_folder=chosen.virtual_folder,
-        vault=vault,
-        record=store.events.append_later,
-        now=chosen.now,
-    )
+        catalogs, known_planners, store.scenario_runs, networks=networks, virtual_folder=chosen.virtual_folder, vault=vault,
+        record=store.events.append_later, leave=governed.leave, now=chosen.now,
+    )  # fmt: skip
     editor = CatalogEditor(catalogs, vault, pool.get)
     equal_sets = EqualSetsService(store, catalogs, chosen.now)
-    lab = LabService(routing, catalogs, calls, equal_sets)
+    lab = LabService(routing, catalogs, governed, equal_sets)
     lab_runs = LabRunService(store, catalogs, lab, chosen.now)
     judgments = JudgmentService(store, catalogs, lab_runs, now=chosen.now)
     calibrations = CalibrationService(store, catalogs, learnt, routing, feedback, now=chosen.now)

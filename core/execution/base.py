@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from core.domain.catalog import Connection, Tool
-from core.domain.outcome import Outcome, ToolCall
+from core.domain.outcome import Outcome, OutcomeKind, ToolCall
+
+Settle = Callable[[OutcomeKind | None], None]
+"""Told how a call ended, None where that says nothing of its server."""
+Leave = Callable[[ToolCall, str], Settle | None]
+"""Whether a call that comes from somewhere may be made: then how it is settled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +44,8 @@ class ToolCaller(Protocol):
         Setting `cancel` from another thread ends the call with `OutcomeKind.CANCELLED`.
         """
         ...
+
+
+def always(_call: ToolCall, _origin: str) -> Settle:
+    """Leave for every call, where nobody governs them."""
+    return lambda _kind: None

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from core.domain.outcome import CallMode, Outcome, OutcomeKind, ToolCall
-from core.execution.base import Progress
+from core.execution.base import Progress, Settle
+from core.governance.base import NotAllowedError
 from core.governance.calls import Outlook, Permit, Wanted
 from core.services.calls import CallHandle, CallReport, CallService
 from core.services.catalogs import CatalogService
@@ -85,6 +86,14 @@ class GovernedCalls:
         """What a real call would meet now; nothing is recorded."""
         _, tool = self._catalogs.catalog(call.catalog).find(call.server, call.tool)
         return self._governance.outlook(Wanted(client, call, tool, 0))
+
+    def leave(self, call: ToolCall, origin: str) -> Settle | None:
+        """Leave for a call that a person's experiment makes by itself, and how to settle it; None where it is refused, or waits."""
+        try:
+            permit = self._governance.before(self._by_person(call, origin, approved=False))
+        except NotAllowedError:
+            return None
+        return lambda kind: self._governance.after(permit, kind, 0)
 
     def _by_person(self, call: ToolCall, origin: str, approved: bool) -> Wanted:
         _, tool = self._catalogs.catalog(call.catalog).find(call.server, call.tool)

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import sample_catalog
 from core.domain.decision import Decision
-from core.domain.outcome import ToolCall
+from core.domain.outcome import CallMode, ToolCall
 from core.domain.params import Parameters
 from core.domain.task import Task
+from core.governance.base import NotAllowedError
 from core.importers import read_tasks
 from core.importers.shipped_catalogs import SAMPLE
 from core.lab.benchmark import BenchmarkRun, run_benchmark
@@ -21,9 +22,9 @@ from core.lab.price_tiers import priced_by_tiers
 from core.lab.routed import Routed
 from core.lab.threshold import Calibration, fit_threshold
 from core.routers.tool_attention import ToolAttention, ToolAttentionParameters
-from core.services.calls import CallService
 from core.services.catalogs import CatalogService
 from core.services.equal_sets import EqualSetsService
+from core.services.governed_calls import GovernedCalls
 from core.services.routing import RoutingService
 from core.shared.errors import CatalogError, WayfareError
 
@@ -48,7 +49,7 @@ class LabService:
     """Measures over labelled tasks. Nothing that it routes is recorded."""
 
     def __init__(
-        self, routing: RoutingService, catalogs: CatalogService, calls: CallService, equal_sets: EqualSetsService
+        self, routing: RoutingService, catalogs: CatalogService, calls: GovernedCalls, equal_sets: EqualSetsService
     ) -> None:
         self._routing = routing
         self._catalogs = catalogs
@@ -193,7 +194,10 @@ class LabService:
             if not may_be_called(known.servers[known.server_row[tool.server]], tool):
                 return None
             request = ToolCall(tool.server, tool.name, example_arguments(tool), timeout_s=LIVE_LIMIT_S, catalog=catalog)
-            outcome = self._calls.run(request, origin="bench").outcome
+            try:
+                outcome = self._calls.run_by_person(request, mode=CallMode.REAL, origin="bench").outcome
+            except NotAllowedError:
+                return None  # it is drawn, as those that may write are
             return bool(outcome.kind.success), outcome.latency_s
 
         return call

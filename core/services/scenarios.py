@@ -14,6 +14,7 @@ from core.domain.events import OutcomeEvent
 from core.domain.params import Parameters
 from core.domain.scenario_run import LIVE, KeptRun
 from core.domain.task import Task
+from core.execution.base import Leave, always
 from core.importers import read_tasks
 from core.importers.shipped_catalogs import SAMPLE
 from core.lab.scenarios.measures import SETTINGS, ScenarioRun, Setting, measured, parameters_under
@@ -55,7 +56,7 @@ class Entry:
 
 class ScenarioService:
     """Runs scenarios. Simulated ones call nothing and record no event; the calls of live ones are given to `record`, and
-    secrets come from `vault`. Runs are stored where they are given to `keep`."""
+    secrets come from `vault`, and `leave` says whether a call may be made. Runs are stored where they are given to `keep`."""
 
     def __init__(
         self,
@@ -67,6 +68,7 @@ class ScenarioService:
         virtual_folder: Path,
         vault: SecretVault | None = None,
         record: Callable[[OutcomeEvent], None] = lambda _: None,
+        leave: Leave = always,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._catalogs = catalogs
@@ -76,6 +78,7 @@ class ScenarioService:
         self._virtual_folder = virtual_folder
         self._vault = vault
         self._record = record
+        self._leave = leave
         self._now = now
 
     def world(
@@ -144,7 +147,15 @@ class ScenarioService:
         from core.lab.scenarios.live import LiveCalls
 
         seed = world.conditions.seed if world.conditions is not None else 0
-        return LiveCalls(world, self._virtual_folder, seed=seed, vault=self._vault, record=self._record, cancel=cancel)
+        return LiveCalls(
+            world,
+            self._virtual_folder,
+            seed=seed,
+            vault=self._vault,
+            record=self._record,
+            leave=self._leave,
+            cancel=cancel,
+        )
 
     def keep(self, world: World, runs: Sequence[ScenarioRun]) -> tuple[KeptRun, ...]:
         """Store runs of a world that `world` made; a run with the same inputs is replaced. Raises StoreError."""

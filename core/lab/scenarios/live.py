@@ -23,6 +23,7 @@ from typing import Any, Self
 from core.domain.catalog import Connection, Server, Tool
 from core.domain.events import OutcomeEvent
 from core.domain.outcome import CallMode, Outcome, OutcomeKind, ToolCall
+from core.execution.base import Leave, always
 from core.lab.scenarios.simulation import CallResult, World
 from core.mcp_bridge.caller import McpCaller
 from core.mcp_bridge.pool import PoolConfig, SessionPool
@@ -39,7 +40,7 @@ class LiveCalls:
     """The `Call` of a live scenario: one router's, with connections of its own. A context manager; leaving ends them.
 
     Virtual servers are started from files in `virtual_folder`. `limit_s` bounds a call. Between two calls a step of the network
-    passes on the pool's clock, without waiting. Each outcome goes to `record`. Setting `cancel` ends the call under way.
+    passes on the pool's clock, without waiting. A call without `leave` is simulated. Each outcome goes to `record`. Setting `cancel` ends the call under way.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class LiveCalls:
         limit_s: float = OUTAGE_S,
         vault: SecretVault | None = None,
         record: Callable[[OutcomeEvent], None] = lambda _: None,
+        leave: Leave = always,
         cancel: threading.Event | None = None,
     ) -> None:
         self._injection = Injection(world.traces, seed=seed, give_up_s=limit_s)
@@ -60,6 +62,7 @@ class LiveCalls:
         self._caller = McpCaller(self._pool)
         self._limit_s = limit_s
         self._record = record
+        self._leave = leave
         self._virtual_folder = virtual_folder
         self._cancel = cancel
         self._connections: dict[str, Connection] = {}
@@ -70,10 +73,17 @@ class LiveCalls:
         of_server, called = catalog.servers[server], catalog.tools[tool]
         self._injection.at = world.lead_in + step
         self._passed_s += world.traces.step_s
-        simulated = not may_be_called(of_server, called)
         call = ToolCall(of_server.name, called.name, example_arguments(called), self._limit_s, catalog.name)
+        settle = self._leave(call, ORIGIN) if may_be_called(of_server, called) else None
+        simulated = settle is None
         connection = self._virtual(of_server) if simulated else of_server.connection
-        outcome = self._caller.call(call, called, connection, cancel=self._cancel)
+        kind: OutcomeKind | None = None
+        try:
+            outcome = self._caller.call(call, called, connection, cancel=self._cancel)
+            kind = None if outcome.injected else outcome.kind
+        finally:
+            if settle is not None:
+                settle(kind)
         if simulated:
             outcome = replace(outcome, mode=CallMode.VIRTUAL)
         price = float(world.context.statistics.tools.price_usd[tool])

@@ -8,11 +8,12 @@ import pytest
 
 from core.app import App
 from core.domain.activity_filter import ActivityFilter
-from core.domain.outcome import CallMode, ToolCall
+from core.domain.outcome import CallMode, OutcomeKind, ToolCall
 from core.governance.approvals import ApprovalRules
 from core.governance.base import NotAllowedError
 from core.governance.budgets import Budget
 from core.governance.scope import Scope
+from core.services.governance_status import budgets
 from tests.services.governance.conftest import Clock, policy, refused, wanted
 
 
@@ -81,3 +82,14 @@ def test_nobody_takes_wayfares_own_names(app: App, name: str) -> None:
         app.governance.admission.enter(name, "world", known=False)
     with pytest.raises(Exception, match="Wayfare's own name"):
         app.governance.clients.make(name, origin="test")
+
+
+def test_an_experiments_call_is_settled_or_has_no_leave(app: App) -> None:
+    policy(app, budgets=(Budget(client="operator", calls=1, usd=1.0),))
+    call = ToolCall("raw", "echo", {}, catalog="world")
+    settle = app.governed.leave(call, "scenario")
+    assert app.governed.leave(call, "scenario") is None
+    settle(OutcomeKind.TIMEOUT)
+    usd, calls = budgets(app.governance, app.settings.now)
+    assert (usd.used, usd.reserved, calls.used) == (0, 0, 1)
+    assert [one["origin"] for one in kept(app)] == ["scenario"]
