@@ -151,8 +151,10 @@ class Panel {
         changed += differs;
       }
       const count = this.host.querySelector(`[data-group="${group.name}"] > summary > span`);
-      const said = changed ? ` · ${changed} changed` : "";
-      if (count.textContent !== said) count.textContent = said;
+      const said = changed ? `${changed} ●` : ""; // it takes no line of its own: the knob stays under the hand
+      if (count.textContent === said) continue;
+      count.textContent = said;
+      count.title = changed ? `${changed} of these knobs ${changed > 1 ? "are" : "is"} not at the default` : "";
     }
   }
 
