@@ -89,7 +89,9 @@ app = st.App(
     HERE / "main.py",
     lifespan=lifespan,
     middleware=[
-        Middleware(SignInGate, needed=session.sign_in_needed, app=session.current_app),
+        Middleware(
+            SignInGate, needed=session.sign_in_needed, app=session.current_app, other_names=session.endpoint_hosts()
+        ),
         Middleware(PreloadCharts),
     ],
     routes=[

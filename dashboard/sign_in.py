@@ -21,7 +21,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from core.cli.door import PATH as DOOR
-from core.endpoint.http_app import METADATA_PATH
+from core.endpoint.http_app import METADATA_PATH, stranger
 from core.endpoint.http_app import PATH as MCP
 from core.services.sign_ins import LASTS, SignIns
 from core.shared.errors import WayfareError
@@ -49,17 +49,32 @@ WRONG = "This token signs nobody in: it is not an operator's, or was revoked."
 
 
 class SignInGate:
-    """ASGI middleware, outside all others. `needed` says whether this console asks to sign in, `app` gives the services."""
+    """ASGI middleware, outside all others. `needed` says whether this console asks to sign in, `app` gives the services. Where it
+    does not ask, pages are for this machine under its own names or `other_names`: else a page of another site, under a name that was
+    made to lead here (DNS rebinding), would use the console as whoever looks at it."""
 
-    def __init__(self, served: ASGIApp, *, needed: Callable[[], bool], app: Callable[[], App]) -> None:
+    def __init__(
+        self,
+        served: ASGIApp,
+        *,
+        needed: Callable[[], bool],
+        app: Callable[[], App],
+        other_names: frozenset[str] = frozenset(),
+    ) -> None:
         self._served = served
         self._needed = needed
         self._app = app
+        self._other_names = other_names
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on what may be answered, and answer the rest."""
-        if scope["type"] not in {"http", "websocket"} or not self._needed() or _is_open(scope):
+        if scope["type"] not in {"http", "websocket"} or _is_open(scope) or OPERATOR in scope:
             await self._served(scope, receive, send)
+        elif not self._needed():
+            if reason := stranger(scope, self._other_names):
+                await _refuse(scope, receive, send, reason, 403)
+            else:
+                await self._served(scope, receive, send)
         elif _foreign(scope):
             await _refuse(scope, receive, send, "Pages of other sites may not use this console.", 403)
         else:

@@ -76,21 +76,26 @@ def test_healthz_answers_ok_and_only_there(elsewhere: Path) -> None:
 def test_the_library_of_the_charts_comes_from_the_console_itself() -> None:
     from dashboard.app import app
 
-    answer = TestClient(app).get(PLOTLY_URL)
+    answer = TestClient(app, "http://127.0.0.1:8501", client=("127.0.0.1", 5)).get(PLOTLY_URL)
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("text/javascript")
     assert "immutable" in answer.headers["cache-control"]
     assert plotly.__version__ in PLOTLY_URL
     assert re.match(r"/\*\*\s+\* plotly\.js v\d", answer.text)
     assert "link" not in answer.headers
-    assert TestClient(app).get("/").headers["link"] == f"<{PLOTLY_URL}>; rel=preload; as=script"
+    assert (
+        TestClient(app, "http://127.0.0.1:8501", client=("127.0.0.1", 5)).get("/").headers["link"]
+        == f"<{PLOTLY_URL}>; rel=preload; as=script"
+    )
 
 
 @pytest.mark.parametrize("query", ["", "?q=read+a+file&catalog=small"])
 def test_the_default_page_has_the_address_that_its_name_suggests(elsewhere: Path, query: str) -> None:
     from dashboard.app import app
 
-    answer = TestClient(app, follow_redirects=False).get(f"/route{query}")
+    answer = TestClient(app, "http://127.0.0.1:8501", client=("127.0.0.1", 5), follow_redirects=False).get(
+        f"/route{query}"
+    )
     assert (answer.status_code, answer.headers["location"]) == (307, f"./{query}")
 
 

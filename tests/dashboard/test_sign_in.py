@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from starlette.responses import PlainTextResponse
 from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
@@ -171,8 +172,16 @@ def test_a_page_of_another_site_cannot_sign_in_here(app: App, token: str) -> Non
 
 
 def test_on_this_machine_nobody_is_asked(app: App) -> None:
-    gate = SignInGate(console, needed=lambda: False, app=lambda: app)
-    assert TestClient(gate, "http://127.0.0.1:8501").get("/").status_code == 200
+    here = ("127.0.0.1", 5)
+    assert TestClient(console, "http://127.0.0.1:8501", client=here).get("/").status_code == 200
+    gate = SignInGate(
+        PlainTextResponse("in"), needed=lambda: False, app=lambda: app, other_names=frozenset({"box.example"})
+    )
+    assert TestClient(gate, "http://box.example", client=here).get("/").status_code == 200
+    rebound = TestClient(gate, "http://evil.example:8501", client=here)
+    assert rebound.get("/").status_code == 403
+    with pytest.raises(WebSocketDisconnect), rebound.websocket_connect("/_stcore/stream"):
+        pass
 
 
 def test_a_token_for_the_pages_is_made_on_the_command_line(
