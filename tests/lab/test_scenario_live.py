@@ -115,6 +115,8 @@ def test_a_real_server_is_called_where_the_tool_only_reads(world, tmp_path) -> N
     told = []
     with LiveCalls(here, tmp_path, record=told.append, limit_s=OUTAGE_S) as call:
         answers = [call(here, 0, 0, tool) for tool in (0, 1)]
+    with LiveCalls(here, tmp_path, leave=lambda *_: None) as call:
+        assert not call(here, 0, 0, 0).with_tool_time  # without leave it is played
     assert [(event.tool, event.simulated) for event in told] == [("echo", False), ("everything", True)]
     assert [answer.with_tool_time for answer in answers] == [True, False]  # its own time is in what was measured
     assert {event.injected for event in told} == {"delayed by 200 ms"}
