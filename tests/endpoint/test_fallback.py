@@ -80,6 +80,7 @@ def test_no_fallback(world: App, options: dict[str, Any], given: dict[str, Any])
         assert (await refused(client, "execute_tool", **asked))["error"] == "server_down"
 
     talk(served(world, **options), script)
+    world.store.events.flush()
     assert world.store.activity.call_count() == 1
 
 
@@ -93,6 +94,7 @@ def test_a_tool_that_may_write_has_no_fallback(app: App) -> None:
         assert (await refused(client, "execute_tool", **asked))["error"] == "server_down"
 
     talk(served(app, **OPTIONS), script)
+    app.store.events.flush()
     assert app.store.activity.call_count() == 1
 
 
