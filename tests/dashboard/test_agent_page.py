@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
+from core.domain.agent_run import Executed
+from core.governance.approvals import ApprovalRules
 from core.services.supervised_agent import SupervisedAgent
 from dashboard.pages.agent.view import EXAMPLES, RUN
 from tests.dashboard.harness import app_with, checked, markdown_of, open_page, press, text_of
@@ -98,3 +101,18 @@ def test_what_is_missing_is_said_and_can_be_done_step_by_step(app: App) -> None:
     shown = text_of(checked(page.run()))
     assert "Ended by hand" in shown
     assert "under way" not in shown
+
+
+def test_a_call_that_needs_a_person_is_approved_where_it_is_done(app: App) -> None:
+    governance = app.governance
+    governance.set_policy(replace(governance.policy, approvals=ApprovalRules(new=True)), origin="test")
+    page = finished(press(open_page("agent", **ASKED), "agent:start"))
+    assert "not called: approval needed" in text_of(page)
+    assert any(button.label == "Approve it on Govern" for button in page.button)
+    page = finished(press(open_page("agent", **ASKED, hand="1"), "agent:start"))
+    assert "needs a person's approval**: it is new here" in text_of(page)
+    page = finished(press(page, next(button.key for button in page.button if button.label == "Approve and do it")))
+    run: SupervisedAgent = page.session_state[RUN]
+    assert [event.error for event in run.events if isinstance(event, Executed)] == [""]
+    assert [one.action for one in app.store.governance.approvals()][-1] == "used"
+    run.end()
