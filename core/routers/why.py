@@ -112,6 +112,8 @@ def _kept(decision: Decision, tool: ToolRow) -> str:
     rivals = int((decision.tools.rank > 0).sum())
     if rivals == 1:
         return f"Chosen: with {decision.score} {tool.utility:.3f} it is the only tool that is left."
+    if decision.tries is not None:
+        return _tried(decision, tool)
     if tool.rank == 1:
         lead = f"Chosen: {decision.score} {tool.utility:.3f} is the highest of {rivals} {_racing(decision)}"
         if len(decision.candidates) > 1:
@@ -123,6 +125,18 @@ def _kept(decision: Decision, tool: ToolRow) -> str:
         f"Candidate {tool.rank} of {len(decision.candidates)}: {decision.score} {tool.utility:.3f}, "
         f"{first.utility - tool.utility:.3f} behind {first.tool}."
     )
+
+
+def _tried(decision: Decision, tool: ToolRow) -> str:
+    """Its place in the order of tries, which need not be that of the tries' own values."""
+    own, count = f"{decision.score} {tool.utility:.3f}", len(decision.candidates)
+    if tool.rank == 1:
+        if count == 1:
+            return f"Chosen: {own}, and no further try is worth its cost."
+        second = decision.tool_at(decision.candidates[1])
+        return f"Chosen: {own}, and the order of tries that is worth most begins with it; {second.tool}, with {second.utility:.3f}, is next."
+    before = decision.tool_at(decision.candidates[(tool.rank or count) - 2])
+    return f"Try {tool.rank} of {count}: {own}; tried where {before.tool}, with {before.utility:.3f}, fails."
 
 
 def _outranked(decision: Decision, tool: ToolRow) -> str:

@@ -28,6 +28,9 @@ ASSETS = Path(__file__).parent.parent / "assets"
 SCRIPTS = ("tips.js", "strips.js", "lane.js", "control.js", "knobs.js")
 STYLES = ("tips.css", "knobs.css")
 
+# Inline, though the host could serve files: for a file it puts a script into the page and waits for it at every message, and files
+# need an installed package with a manifest. A module that is imported by its address made the message 37 kB smaller, and a turn
+# no quicker: beside this one 135 to 114 ms until the chart changed and 689 to 685 ms until all was drawn, p50 of 30 presses in turn.
 _panel = component(
     "wayfare.knobs",
     html='<div class="wayfare-knobs"></div>',

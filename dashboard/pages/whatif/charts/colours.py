@@ -10,7 +10,7 @@ NOBODY = MUTED
 
 
 def winner_colours(today: str | None, others: Iterable[str | None]) -> dict[str | None, str]:
-    """Today's winner in the colour of what is chosen, the others in their order; nobody is grey.
+    """Today's winner in the colour of what is chosen, the others in their order, as in the knobs of Route; nobody is grey.
 
     >>> found = winner_colours("a", ["b", "a", None, "b"])
     >>> len(found), found["a"] == CHOSEN, found[None] == MUTED
@@ -22,5 +22,5 @@ def winner_colours(today: str | None, others: Iterable[str | None]) -> dict[str 
     palette = [colour for colour in SERIES if colour != CHOSEN]
     for name in others:
         if name not in found:
-            found[name] = palette[(len(found) - 1) % len(palette)]
+            found[name] = palette[(len(found) - 1 - (today is not None)) % len(palette)]
     return found
