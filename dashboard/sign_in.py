@@ -122,7 +122,9 @@ async def _answer(sign_ins: SignIns, request: Request) -> Response:
         done.delete_cookie(sign_ins.cookie, httponly=True, samesite="strict")
         return done
     if request.method != "POST":
-        return _page(_inside(request.query_params.get("next", "")))
+        target = _inside(request.query_params.get("next", ""))
+        known = sign_ins.operator(request.cookies.get(sign_ins.cookie, ""))
+        return RedirectResponse(target, 303, HEADERS) if known else _page(target)
     body = b""
     async for chunk in request.stream():
         body += chunk

@@ -97,6 +97,7 @@ def test_what_guards_itself_is_all_that_passes(app: App) -> None:
 
 def test_with_a_cookie_pages_lane_and_assets_answer(signed_in: TestClient) -> None:
     assert signed_in.get("/").status_code == 200
+    assert signed_in.get(SIGN_IN, params={"next": "/govern"}).headers["location"] == "/govern"
     assert signed_in.get("/_stcore/host-config").status_code == 200
     said = signed_in.post(LANE, json={"token": "x", "kind": "x", "values": {}})
     assert (said.status_code, "reload it" in said.text) == (404, True)  # a lane, though not one of this visitor

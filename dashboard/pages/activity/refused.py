@@ -62,7 +62,7 @@ def refused_frame(rows: pd.DataFrame, zone: str) -> pd.DataFrame:
             "refused": [f"✗ {words(error)}" for error in rows["error"]],
             **(
                 {"again": [f"{count:,} more" if count else "" for count in rows["repeated"]]}
-                if rows["repeated"].any()
+                if max(rows["repeated"], default=0)
                 else {}
             ),
             "why": [one_line(text) for text in rows["why"]],
