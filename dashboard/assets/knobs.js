@@ -22,7 +22,12 @@ class Panel {
     this.count = 0; // of messages
     this.held = false; // a key or the pointer is down
     this.lane = new Lane(this);
-    document.addEventListener("wayfare-shown", ({ detail }) => detail === this.data.shows && strips.refresh(this));
+    document.addEventListener("wayfare-shown", ({ detail }) => {
+      if (detail !== this.data.shows || !this.host.isConnected) return;
+      this.lane.forget();
+      strips.refresh(this);
+    });
+    host.addEventListener("focusin", () => this.lane.foreseeSoon());
     document.addEventListener("wayfare-step", ({ detail }) => this.step(detail));
   }
 
@@ -53,6 +58,7 @@ class Panel {
       ahead(false, data.waits);
       if (this.drawnOnTheWay && this.lane.open) this.lane.ask();
       this.drawnOnTheWay = false;
+      this.lane.foreseeSoon();
     }
     strips.refresh(this);
   }
@@ -82,6 +88,16 @@ class Panel {
     return Object.assign({}, this.data.values, ...this.told.map(({ values }) => values), Object.fromEntries(this.turned));
   }
 
+  // The values one step up and down of the slider that has the focus.
+  neighbours() {
+    const inUse = ({ row, spec }) => spec.kind === "slider" && row.contains(document.activeElement);
+    const spec = [...this.controls.values()].find(inUse)?.spec;
+    if (!spec) return [];
+    const values = this.values();
+    const beside = [1, -1].map((by) => snapped(spec, values[spec.name] + by * spec.step));
+    return beside.filter((value) => value !== values[spec.name]).map((value) => ({ ...values, [spec.name]: value }));
+  }
+
   // A knob was moved. `wait`: how long it must be quiet before the page host is told.
   turn(name, value, wait = QUIET_MS) {
     if (!this.turned.size) {
@@ -109,6 +125,7 @@ class Panel {
 
   hold(isHeld) {
     this.held = isHeld;
+    this.lane.foreseeSoon();
     if (!isHeld && this.turned.size) this.lane.open ? this.settleAfter(QUIET_MS) : this.settle();
   }
 

@@ -4,6 +4,7 @@
 const QUIET_MS = 300;
 const TYPING_MS = 1200; // "0." is on the way to "0.3"
 const LIMIT_MS = 5000;
+const SOON_MS = 50;
 
 class Lane {
   constructor(panel) {
@@ -12,6 +13,7 @@ class Lane {
     this.wished = false;
     this.lost = false; // until the next gesture
     this.epoch = 0; // answers to what was asked before the page host said otherwise do not count
+    this.foreseen = new Map(); // answers by values, as long as what is decided is the same
   }
 
   // Whether the page shows something that this lane can draw.
@@ -38,21 +40,50 @@ class Lane {
     } finally {
       this.inFlight = false;
     }
+    this.foreseeSoon();
   }
 
   next() {
     this.wished = false;
-    const answer = this.fetched("decision");
-    answer.catch(() => {}); // it is awaited after the one before is drawn
+    const values = this.panel.values();
+    const answer = this.foreseen.get(JSON.stringify(values)) ?? this.fetched("decision", values);
+    Promise.resolve(answer).catch(() => {}); // it is awaited after the one before is drawn
     return { epoch: this.epoch, answer };
   }
 
-  async fetched(kind) {
+  // What the slider in use says one step further is asked for while it is quiet, so that a key shows it at once.
+  async foresee() {
+    const { foreseen } = this;
+    try {
+      for (const values of this.panel.neighbours()) {
+        const key = JSON.stringify(values);
+        if (this.wished || this.inFlight || !this.open || this.panel.held || this.panel.told.length) return;
+        if (!foreseen.has(key)) foreseen.set(key, await this.fetched("decision", values));
+      }
+    } catch (error) {
+      console.info("What comes next could not be foreseen.", error);
+    }
+  }
+
+  // What is decided may be something else now.
+  forget() {
+    this.foreseen = new Map();
+    this.foreseeSoon();
+  }
+
+  // When the page is drawn.
+  foreseeSoon() {
+    clearTimeout(this.soon);
+    const drawing = () => document.querySelector(".wayfare-chart[data-due]");
+    this.soon = setTimeout(() => (drawing() ? this.foreseeSoon() : this.foresee()), SOON_MS);
+  }
+
+  async fetched(kind, values = this.panel.values()) {
     const { token, at } = this.panel.data;
     const response = await fetch(at, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ token, kind, values: this.panel.values() }),
+      body: JSON.stringify({ token, kind, values }),
       signal: AbortSignal.timeout(LIMIT_MS),
     });
     const answer = await response.json();

@@ -192,6 +192,41 @@ def test_a_lane_that_is_lost_in_mid_drag_leaves_a_knob_that_acts_when_it_is_let_
     route.until_winner(before)
 
 
+def test_the_next_step_of_a_key_is_foreseen_and_forgotten_with_the_question(
+    console: ConsoleProgram, visitor: Visitor
+) -> None:
+    visit = visitor(console)
+    route = Route(visit)
+    visit.open("", q=AIR)
+    route.decided()
+    old, utility = route.headline()
+    strip_loaded(route)
+    slider, answered = route.slider("αt"), lambda: len(stored(visit)) >= asked + 2
+    asked = len(stored(visit))
+    slider.focus()
+    visit.until(answered)  # both neighbours of its value
+    visit.page.route(LANE, lambda route: route.abort())
+    visit.may_lose_console = True
+    slider.press("ArrowRight")
+    visit.page.wait_for_function(  # drawn without asking, before it is stored
+        "old => !location.search.includes('alpha_t') && !document.querySelector('.wayfare-winner').textContent.includes(old)",
+        arg=utility,
+    )
+    visit.page.unroute(LANE)
+    visit.until_query(alpha_t="0.03")
+    route.ask("convert 300 miles to kilometres")
+    new, _ = route.headline()
+    assert new != old
+    asked = len(stored(visit))
+    slider.focus()
+    visit.until(answered)
+    visit.page.evaluate(WATCH)
+    slider.press("ArrowLeft")
+    visit.until_query(alpha_t=None)
+    visit.settled()
+    assert {frame["line"] for frame in visit.page.evaluate("frames")} == {new}
+
+
 def test_what_one_visitor_turns_another_does_not_see(console: ConsoleProgram, visitor: Visitor) -> None:
     first, second = visitor(console), visitor(console)
     one, two = Route(first), Route(second)

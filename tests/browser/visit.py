@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -125,6 +126,13 @@ class Visit:
         while plain(text) not in self.text():
             assert time.monotonic() < until, f"{plain(text)} is not to be read in {self.text()[:2000]}"
             self.page.wait_for_timeout(100)
+
+    def until(self, happened: Callable[[], bool]) -> None:
+        """Wait until something has happened."""
+        until = time.monotonic() + LIMIT_MS / 1000
+        while not happened():
+            assert time.monotonic() < until
+            self.page.wait_for_timeout(50)
 
     def metric(self, name: str) -> str:
         """The value of a figure by its label."""
