@@ -49,6 +49,7 @@ def test_where_time_matters_more_the_slow_tool_comes_second(wayfare: Command, fi
     table = wayfare(*line, "--measure", "mrr").out.splitlines()
     assert table[0].split()[:3] == ["front", "alpha_t", "kappa"]
     assert "6 points" in table[-1]
+    assert [line.startswith("*") for line in table[1:-1]].count(True) == len(document["front"])
 
 
 def test_searches_follow_from_their_seed(wayfare: Command, files) -> None:

@@ -101,6 +101,14 @@ def test_strangers_names_are_text(case, name) -> None:
         assert not {"hovertemplate", "texttemplate"} & set(trace)  # there %{…} would be read
 
 
+def test_servers_that_are_not_on_the_short_list_are_faded() -> None:
+    _, listed, others = chart("50 servers, k = 50", "server_ranking").data
+    assert (len(listed.text), len(others.text)) == (9, 0)
+    _, listed, others = chart("typical", "server_ranking").data
+    assert all(text.startswith(("★", "✓", "✗")) for text in listed.text)
+    assert all(text.startswith("·") for text in others.text)
+
+
 def test_long_catalogs_are_cut_to_what_fits() -> None:
     rows = {
         name: len(marks("50 servers, k = 50", name)[-1].y) for name in ("server_ranking", "auction", "tool_breakdown")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import plotly.graph_objects as go
 
 from dashboard.pages.lab.charts.intervals import intervals
+from dashboard.pages.lab.charts.study import importance_bars
 from dashboard.pages.lab.charts.sweep_lines import sweep_lines
 from dashboard.pages.lab.charts.sweep_map import sweep_map
 
@@ -44,3 +45,9 @@ def test_two_swept_knobs_are_a_map_that_is_dark_where_it_is_better() -> None:
         assert [list(row) for row in squares["z"]] == [[1, 4], [2, 5], [3, 6]]
         assert squares["reversescale"] is less
         assert (star["x"], star["y"]) == (["0.5"], ["2"])
+
+
+def test_the_parameter_that_matters_most_is_on_top_with_its_share_in_percent() -> None:
+    bars, names, shares = valid(importance_bars({"<i>kappa</i>": 0.75, "n": 0.25}, objective="success"))["data"]
+    assert (list(bars["x"]), list(bars["y"])) == ([25.0, 75.0], [0, 1])
+    assert (list(names["text"]), list(shares["text"])) == (["n", "&lt;i&gt;kappa&lt;/i&gt;"], ["25 %", "75 %"])

@@ -40,6 +40,7 @@ def test_nothing_is_played_before_the_button_is_pressed(app: App) -> None:
     table = next(frame.value for frame in page.dataframe if "m$ each" in frame.value.columns)
     assert table["router"].tolist() == ["EHRR", "Expected value"]
     assert table["front"].tolist().count("◆") >= 1
+    assert all(text.endswith(" ± 13.5") for text in table["solved"])
     assert ":gray-badge[simulated]" in markdown_of(page)
     assert app.store.activity.decision_count() == 0
 
