@@ -85,12 +85,12 @@ def build() -> str:
             prepare(folder, root / folder.key)
         sources = [EncoderSource.of(OnnxEncoder(root, folder)) for folder in folders]
         _prepare_all([CachedEncoder(source, store) for source in sources])
-        for file in examples.DATA.glob("*.npz"):
+        for file in examples.DATA.glob("*.np[yz]"):
             file.unlink()
         asked = examples.write_examples(CachedEncoder(sources[1], MemoryVectorStore()))
     for file in VECTORS.glob("*"):
         file.unlink()
-    made = [asked, *(write_vectors(VECTORS, folder.key, store.of_model(folder.key)) for folder in folders)]
+    made = [*asked, *(write_vectors(VECTORS, folder.key, store.of_model(folder.key)) for folder in folders)]
     return ", ".join(f"{file.name}: {file.stat().st_size / 1e6:.1f} MB" for file in made)
 
 

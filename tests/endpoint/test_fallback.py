@@ -60,6 +60,7 @@ def test_the_next_candidate_that_only_reads_answers_and_is_said_to(world: App) -
         return route
 
     route = talk(served(world, **OPTIONS), script)
+    world.store.events.flush()
     calls = world.store.activity.decision_outcomes(route)
     assert sorted((call.server, call.kind) for call in calls) == [("gone", "not_connected"), ("works", "ok")]
 
