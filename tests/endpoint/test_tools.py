@@ -152,6 +152,7 @@ def test_bad_input_is_refused_with_what_to_try(world: App) -> None:
         return {what: (await refused(client, name, **given))["error"] for what, name, given, _ in BAD}
 
     assert talk(served(world), script) == {what: error for what, _, _, error in BAD}
+    world.store.events.flush()
     assert world.store.activity.call_count() == 2  # the two servers that are down
 
 
