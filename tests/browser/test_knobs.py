@@ -1,65 +1,19 @@
-"""Knobs in the hand: dragged, held and typed, what they change is drawn at once; and without the fast lane as they are let go."""
+"""Knobs in the hand: dragged, held and typed, what they change is drawn at once."""
 
 from __future__ import annotations
 
 import re
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import expect
 
-from core.routers.ehrr_parameters import EhrrParameters
 from tests.browser.conftest import Visitor
 from tests.browser.pages import Route
 from tests.browser.serving import ConsoleProgram
-from tests.browser.visit import LIMIT_MS, Visit
+from tests.browser.turning import AIR, TIMES, WATCH, strip_loaded, x_of
+from tests.browser.visit import LIMIT_MS
 
 pytestmark = pytest.mark.browser
-
-AIR = "report today's air quality in Kraków"
-LANE = "**/turn"
-TIMES = next(info for info in EhrrParameters.knobs() if info.name == "alpha_t")
-
-# What names the winner, read in one frame: sentence, card and chart; written down whenever any of them changes.
-WATCH = """() => {
-  window.frames = [];
-  const text = (part) => document.querySelector(part)?.textContent;
-  const read = () => ({
-    value: Number(document.querySelector('[data-knob=alpha_t] input[type=range]').value),
-    line: text('.wayfare-winner strong'),
-    sentence: text('.wayfare-winner small')?.split(' has ')[0],
-    card: text('[data-part="route:card:0"] strong'),
-    chart: [...document.querySelectorAll('[data-part="route:tools"] text')].map(t => t.textContent)
-      .find(t => t.startsWith('★'))?.slice(2),
-  });
-  const look = () => {
-    const now = read(), last = window.frames.at(-1);
-    if (JSON.stringify(now) !== JSON.stringify(last)) window.frames.push(now);
-    requestAnimationFrame(look);
-  };
-  look();
-}"""
-
-
-def strip_loaded(route: Route) -> Locator:
-    """The strip of αt, once it is coloured."""
-    strip = route.knob("αt").locator(".wayfare-strip")
-    expect(strip.locator(".wayfare-break").first).to_be_attached(timeout=LIMIT_MS)
-    return strip
-
-
-def x_of(strip: Locator, value: float) -> tuple[float, float]:
-    """Where on the page a value of αt stands; low values have more room."""
-    box = strip.bounding_box()
-    assert box is not None
-    assert TIMES.low is not None
-    assert TIMES.high is not None
-    share = ((value - TIMES.low) / (TIMES.high - TIMES.low)) ** (1 / 3)
-    return box["x"] + box["width"] * share, box["y"] + box["height"] / 2
-
-
-def stored(visit: Visit) -> list[str]:
-    """Requests of the fast lane so far."""
-    return [url for url in visit.asked if url.endswith("/turn")]
 
 
 def test_dragged_over_a_breakpoint_the_winner_and_all_that_names_it_change_there_together(
@@ -154,77 +108,6 @@ def test_a_typed_value_is_taken_and_a_wrong_one_is_said(console: ConsoleProgram,
     cap.fill("")
     cap.press("Enter")
     visit.until_query(alpha_t="0.5", budget_usd=None)
-
-
-def test_a_lane_that_is_lost_in_mid_drag_leaves_a_knob_that_acts_when_it_is_let_go(
-    console: ConsoleProgram, visitor: Visitor
-) -> None:
-    visit = visitor(console)
-    visit.may_lose_console = True  # the browser writes down the requests that are blocked
-    route = Route(visit)
-    visit.open("", q=AIR)
-    route.decided()
-    before, _ = route.headline()
-    strip = strip_loaded(route)
-    lost: list[str] = []
-    visit.page.on("requestfailed", lambda request: lost.append(request.url))
-    visit.page.mouse.move(*x_of(strip, 0.02))
-    visit.page.mouse.down()
-    visit.page.mouse.move(*x_of(strip, 0.04))
-    visit.page.route(LANE, lambda route: route.abort())
-    for step in range(1, 12):
-        visit.page.mouse.move(*x_of(strip, 0.04 + step * 0.05))
-        visit.page.wait_for_timeout(40)
-    assert len(lost) == 1  # it does not ask again and again
-    assert "alpha_t" not in visit.query
-    assert visit.main.locator(".wayfare-ahead").count() == 0
-    visit.page.mouse.up()
-    expect(visit.main.locator(".wayfare-winner strong")).not_to_have_text(before, timeout=LIMIT_MS)
-    visit.settled()
-    assert float(visit.query["alpha_t"]) > 0.5
-
-    # and when it can be had again, the next gesture has it
-    visit.page.unroute(LANE)
-    asked = len(stored(visit))
-    route.slider("αt").press("Home")
-    visit.until_query(alpha_t="0.0")
-    assert len(stored(visit)) > asked
-    route.until_winner(before)
-
-
-def test_the_next_step_of_a_key_is_foreseen_and_forgotten_with_the_question(
-    console: ConsoleProgram, visitor: Visitor
-) -> None:
-    visit = visitor(console)
-    route = Route(visit)
-    visit.open("", q=AIR)
-    route.decided()
-    old, utility = route.headline()
-    strip_loaded(route)
-    slider, answered = route.slider("αt"), lambda: len(stored(visit)) >= asked + 2
-    asked = len(stored(visit))
-    slider.focus()
-    visit.until(answered)  # both neighbours of its value
-    visit.page.route(LANE, lambda route: route.abort())
-    visit.may_lose_console = True
-    slider.press("ArrowRight")
-    visit.page.wait_for_function(  # drawn without asking, before it is stored
-        "old => !location.search.includes('alpha_t') && !document.querySelector('.wayfare-winner').textContent.includes(old)",
-        arg=utility,
-    )
-    visit.page.unroute(LANE)
-    visit.until_query(alpha_t="0.03")
-    route.ask("convert 300 miles to kilometres")
-    new, _ = route.headline()
-    assert new != old
-    asked = len(stored(visit))
-    slider.focus()
-    visit.until(answered)
-    visit.page.evaluate(WATCH)
-    slider.press("ArrowLeft")
-    visit.until_query(alpha_t=None)
-    visit.settled()
-    assert {frame["line"] for frame in visit.page.evaluate("frames")} == {new}
 
 
 def test_what_one_visitor_turns_another_does_not_see(console: ConsoleProgram, visitor: Visitor) -> None:
