@@ -20,8 +20,8 @@ from core.domain.definitions import definition_tokens
 from core.shared.errors import UnknownNameError, WayfareError
 
 Source = Literal["catalog", "live"]
-Listing = Callable[[Server], Sequence[Tool]]
-"""A server's tools/list. Raises WayfareError that says why there is none."""
+Listing = Callable[[str, Server], Sequence[Tool]]
+"""A catalog's name and its server to the server's tools/list. Raises WayfareError that says why there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class SchemaLoader:
     """Bounded and safe for several threads. `listing` asks a live server.
 
     >>> catalog = Catalog("c", (Server("files", tools=(Tool("files", "read"),)),))
-    >>> loader = SchemaLoader(lambda server: (), clock=lambda: 0.0)
+    >>> loader = SchemaLoader(lambda catalog, server: (), clock=lambda: 0.0)
     >>> [loader.load(catalog, ["files::read"])[0].hit for _ in range(2)], loader.counts
     ([False, True], LoaderCounts(hits=1, misses=1, evicted=0, kept=1))
     """
@@ -123,7 +123,9 @@ class SchemaLoader:
     def _listed(self, catalog: Catalog, server: str, tools: Sequence[Tool]) -> dict[str, LoadedSchema | None]:
         """Ask one server. All that it lists is cached, the wanted tools last, so that they are evicted last."""
         try:
-            answer = {tool.id: tool for tool in self._listing(catalog.servers[catalog.server_row[server]])}
+            answer = {
+                tool.id: tool for tool in self._listing(catalog.name, catalog.servers[catalog.server_row[server]])
+            }
         except WayfareError as error:
             return {tool.id: LoadedSchema(tool, "catalog", 0.0, hit=False, note=str(error)) for tool in tools}
         asked = {tool.id for tool in tools}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from core.shared.errors import UnknownNameError
 
@@ -83,6 +83,13 @@ class Connection:
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+
+class ServerId(NamedTuple):
+    """One server of one catalog: what its sessions and the values that its connection refers to are kept by."""
+
+    catalog: str
+    server: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,3 +31,4 @@ class ConnectionState:
     stderr_lines: tuple[str, ...]
     pid: int | None
     retry_s: float = 0.0
+    catalog: str = ""

@@ -159,7 +159,9 @@ def _failed(services: Services, outcome: Outcome, begun: _Begun) -> Refusal:
     """What to tell the agent of a call that did not end well."""
     why = visible(outcome.error)[:WHY_CHARS] or "The tool reported an error without a text."
     if outcome.kind is OutcomeKind.NOT_CONNECTED:
-        waits = (state.retry_s for state in services.app.pool.states() if state.server == begun.call.handle.call.server)
+        call = begun.call.handle.call
+        states = services.app.pool.states()
+        waits = (one.retry_s for one in states if (one.catalog, one.server) == (call.catalog, call.server))
         wait_s = max(waits, default=0.0)
         when = f"in {units.seconds(wait_s)}" if wait_s > 0 else "at once; where that fails, later"
         return Refusal("server_down", why, f"It may be tried again {when}{_others(begun)}.")

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import mcp_types
 from mcp import MCPError
 
-from core.domain.catalog import Connection, Tool
+from core.domain.catalog import Connection, ServerId, Tool
 from core.domain.outcome import SIMULATED_MARK, CallMode, ContentBlock, Outcome, OutcomeKind, ToolCall
 from core.execution.base import Progress
 from core.mcp_bridge.codec import MAX_RESULT_BYTES, decode_blocks, decode_structured
@@ -95,7 +95,7 @@ class McpCaller:
         if connection is None or not (connection.command if connection.transport == "stdio" else connection.url):
             where = f"catalog {call.catalog}" if call.catalog else "the catalog"
             return f"Server {call.server} has no command or URL in {where}; add a connection to call it."
-        if missing := self._pool.vault.missing(connection):
+        if missing := self._pool.vault.missing(ServerId(call.catalog, call.server), connection):
             return f"Server {call.server} needs a value for {', '.join(missing)}; enter it to call the server."
         return ""
 
@@ -111,7 +111,8 @@ class McpCaller:
         work = _CallWork(call, self._clock, inbox, on_progress)
         attempt = _Attempt(OutcomeKind.OK)
         try:
-            result = self._pool.use(call.server, connection, work, limit_s=call.timeout_s, inbox=inbox, cancel=cancel)
+            server = ServerId(call.catalog, call.server)
+            result = self._pool.use(server, connection, work, limit_s=call.timeout_s, inbox=inbox, cancel=cancel)
             attempt = self._of_result(call, tool, work, result)
         except NotConnectedError as error:
             attempt = _Attempt(OutcomeKind.NOT_CONNECTED, str(error), connect_s=error.connect_s)

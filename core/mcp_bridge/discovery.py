@@ -10,7 +10,7 @@ from functools import partial
 
 import mcp_types
 
-from core.domain.catalog import Connection, Server, Tool
+from core.domain.catalog import Connection, Server, ServerId, Tool
 from core.domain.imports import Discovery
 from core.mcp_bridge.codec import decode_tool
 from core.mcp_bridge.pool import SessionPool
@@ -31,18 +31,21 @@ class _Listing:
     virtual: bool
 
 
-def discover(pool: SessionPool, servers: Iterable[Server], *, limit_s: float = 30.0) -> tuple[Discovery, ...]:
-    """List the tools of every server, at most 8 servers at a time, in the given order; each may take `limit_s`.
+def discover(
+    pool: SessionPool, catalog: str, servers: Iterable[Server], *, limit_s: float = 30.0
+) -> tuple[Discovery, ...]:
+    """List the tools of every server of a catalog, at most 8 servers at a time, in the given order; each may take `limit_s`.
 
     A server that fails does not stop the others. What the catalog declares about a tool (price, latency, success, tier) stays.
     """
     with ThreadPoolExecutor(PARALLEL, thread_name_prefix="discover") as threads:
-        return tuple(threads.map(partial(_discover_one, pool, limit_s), servers))
+        return tuple(threads.map(partial(_discover_one, pool, catalog, limit_s), servers))
 
 
-def _discover_one(pool: SessionPool, limit_s: float, server: Server) -> Discovery:
+def _discover_one(pool: SessionPool, catalog: str, limit_s: float, server: Server) -> Discovery:
     try:
-        listing = pool.use(server.name, _reachable(pool, server), _list_tools, limit_s=limit_s)
+        key = ServerId(catalog, server.name)
+        listing = pool.use(key, _reachable(pool, key, server.connection), _list_tools, limit_s=limit_s)
         found = described(server, listing.tools, listing.info, listing.instructions)
         return Discovery(server.name, replace(found, virtual=server.virtual or listing.virtual), "", listing.connect_s)
     except Exception as error:  # noqa: BLE001  whatever a server makes the SDK throw is reported for this server alone
@@ -51,12 +54,11 @@ def _discover_one(pool: SessionPool, limit_s: float, server: Server) -> Discover
         return Discovery(server.name, None, sentence, getattr(error, "connect_s", None))
 
 
-def _reachable(pool: SessionPool, server: Server) -> Connection:
-    connection = server.connection
+def _reachable(pool: SessionPool, key: ServerId, connection: Connection | None) -> Connection:
     if connection is None or not (connection.command if connection.transport == "stdio" else connection.url):
-        raise WayfareError(f"Server {server.name} has no command or URL; add a connection to discover its tools.")
-    if missing := pool.vault.missing(connection):
-        raise WayfareError(f"Server {server.name} needs a value for {', '.join(missing)}; enter it to connect.")
+        raise WayfareError(f"Server {key.server} has no command or URL; add a connection to discover its tools.")
+    if missing := pool.vault.missing(key, connection):
+        raise WayfareError(f"Server {key.server} needs a value for {', '.join(missing)}; enter it to connect.")
     return connection
 
 

@@ -1,4 +1,4 @@
-"""A pool of client sessions, one for each server and connection, used from any thread."""
+"""A pool of client sessions, one for each server of a catalog and connection, used from any thread."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from mcp import MCPError
 
-from core.domain.catalog import Connection
+from core.domain.catalog import Connection, ServerId
 from core.domain.connection_state import ConnectionState
 from core.mcp_bridge.errors import CallTimeoutError, CancelledCallError, NotConnectedError
 from core.mcp_bridge.fault_injection import injected
@@ -50,7 +50,7 @@ class PoolConfig:
 class SessionPool:
     """A session for each server and connection, opened at first use; one background event loop serves all threads.
 
-    A server that crashes, hangs, stops or writes rubbish ends its own calls alone, and its next call opens a new session.
+    A session whose launch was resolved from values that have changed since is replaced at the next use. A server that crashes, hangs, stops or writes rubbish ends its own calls alone, and its next call opens a new session.
     `close` ends every session and child process; it also runs when the interpreter ends. With an `injection`, everything
     sent to a server meets the faults of that network.
     """
@@ -88,7 +88,7 @@ class SessionPool:
 
     def use(
         self,
-        server: str,
+        server: ServerId,
         connection: Connection,
         work: Work[T],
         *,
@@ -115,7 +115,7 @@ class SessionPool:
         """Close every session of the server and forget its failures. Its calls in flight are cancelled."""
         if not self._loop.started or self._closed:
             return
-        self._loop.submit(self._close_connections(lambda pooled: pooled.server == name)).result(CLOSE_S + 1)
+        self._loop.submit(self._close_connections(lambda pooled: pooled.server.server == name)).result(CLOSE_S + 1)
 
     def close(self) -> None:
         """Close all sessions and end their processes, in about 10 s at most; the pool cannot be used afterwards."""
@@ -139,7 +139,7 @@ class SessionPool:
         for session in sessions:
             session.kill()
 
-    async def _use(self, server: str, connection: Connection, work: Work[T], limit_s: float) -> T:
+    async def _use(self, server: ServerId, connection: Connection, work: Work[T], limit_s: float) -> T:
         pooled = self._pooled_connection(server, connection)
         try:
             return await self._once(pooled, work, limit_s)
@@ -162,11 +162,11 @@ class SessionPool:
         finally:
             pooled.leave(session)
 
-    def _pooled_connection(self, server: str, connection: Connection) -> PooledConnection:
+    def _pooled_connection(self, server: ServerId, connection: Connection) -> PooledConnection:
         key = _key(server, connection)
         pooled = self._connections.get(key)
         if pooled is None:
-            pooled = self._connections[key] = PooledConnection(server, connection, self._config_for(server))
+            pooled = self._connections[key] = PooledConnection(server, connection, self._config_for(server.server))
         return pooled
 
     def _config_for(self, server: str) -> PooledConnectionConfig:
@@ -191,7 +191,7 @@ class SessionPool:
         min(idle, key=lambda pooled: pooled.last_used_s).release()
 
 
-def _key(server: str, connection: Connection) -> Key:
+def _key(server: ServerId, connection: Connection) -> Key:
     env, headers = (tuple(sorted(pairs.items())) for pairs in (connection.env, connection.headers))
     return (
         server,

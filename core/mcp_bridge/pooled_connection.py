@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from core.domain.catalog import Connection, Transport
+from core.domain.catalog import Connection, ServerId, Transport
 from core.domain.connection_state import ConnectionState, State
 from core.mcp_bridge.backoff import Backoff
 from core.mcp_bridge.errors import CancelledCallError, NotConnectedError
-from core.mcp_bridge.secrets import Launch
+from core.mcp_bridge.secrets import Launch, MissingReferenceError
 from core.mcp_bridge.session import Lease, Session
 from core.mcp_bridge.stderr_log import StderrLog
 from core.mcp_bridge.transports import OpenTarget
@@ -22,7 +22,7 @@ from core.shared.errors import WayfareError
 class PooledConnectionConfig:
     """What all connections of a pool share. Times in s."""
 
-    resolve: Callable[[Connection], Launch]
+    resolve: Callable[[ServerId, Connection], Launch]
     redact: Callable[[str], str]
     open_target: OpenTarget
     make_room: Callable[[], None]
@@ -36,7 +36,7 @@ class PooledConnectionConfig:
 class PooledConnection:
     """All methods but `state` belong to the pool's event loop."""
 
-    def __init__(self, server: str, connection: Connection, config: PooledConnectionConfig) -> None:
+    def __init__(self, server: ServerId, connection: Connection, config: PooledConnectionConfig) -> None:
         self.server = server
         self.session: Session | None = None
         self.sessions: set[Session] = set()
@@ -45,6 +45,7 @@ class PooledConnection:
         self._config = config
         self._stderr_log = StderrLog(config.redact)
         self._backoff = Backoff()
+        self._launch: Launch | None = None  # what was last resolved
         self._opening: asyncio.Task[tuple[Session, float | None]] | None = None
         self._waiters = 0
         self._idle_timer: asyncio.TimerHandle | None = None
@@ -71,10 +72,9 @@ class PooledConnection:
         return self._opening is not None or self.session is not None
 
     async def lease(self) -> Lease:
-        """A usable session, opened if there is none; callers that come together share one attempt.
-
-        Raises NotConnectedError.
-        """
+        """A usable session, opened where there is none with the values as they are now; callers that come together share one
+        attempt. Raises NotConnectedError."""
+        self._renew_launch()
         session, connect_s = self.session, None
         if session is None or not session.alive or session.suspect:
             if self._opening is None:
@@ -85,6 +85,9 @@ class PooledConnection:
                 session, connect_s = await asyncio.shield(self._opening)
             finally:
                 self._waiters -= 1
+        if session.launch != self._launch:  # a value was changed while it was being opened
+            self._replace(session)
+            return await self.lease()
         return session.lease(connect_s)
 
     def enter(self, session: Session) -> None:
@@ -133,7 +136,8 @@ class PooledConnection:
         """A snapshot, from any thread."""
         session = self.session if self.session is not None and self.session.alive else None
         return ConnectionState(
-            server=self.server,
+            server=self.server.server,
+            catalog=self.server.catalog,
             transport=self._connection.transport,
             state=self._state(session is not None),
             since=self._since,
@@ -173,7 +177,7 @@ class PooledConnection:
             reason = self._config.redact(str(error))
             self._fail(reason)
             raise NotConnectedError(
-                f"Server {self.server} cannot be reached: {reason}", self._config.clock() - started_s
+                f"Server {self.server.server} cannot be reached: {reason}", self._config.clock() - started_s
             ) from None
         self._backoff.succeeded()
         self._connect_s = self._config.clock() - started_s
@@ -183,8 +187,27 @@ class PooledConnection:
         self._start_idle_timer()
         return session, self._connect_s
 
+    def _renew_launch(self) -> None:
+        """Where a value has changed, retire the session that was opened with the old one, and try the new one at once."""
+        try:
+            launch = self._config.resolve(self.server, self._connection)
+        except MissingReferenceError:  # opening says so
+            launch = None
+        if launch != self._launch:
+            self._launch = launch
+            self._backoff.succeeded()
+            if self.session is not None:
+                self._replace(self.session)
+
+    def _replace(self, session: Session) -> None:
+        """Calls that are in flight end on it, the next one opens another."""
+        if session is self.session:
+            self.session = None
+            self._changed()
+        session.retire()
+
     async def _connected(self) -> Session:
-        launch = self._config.resolve(self._connection)
+        launch = self._launch = self._config.resolve(self.server, self._connection)
         self._config.make_room()
         session = Session(launch, self._config.open_target, self._stderr_log)
         self.sessions.add(session)
@@ -201,7 +224,7 @@ class PooledConnection:
         wait_s = self._backoff.wait_s(self._config.clock())
         if wait_s > 0:
             raise NotConnectedError(
-                f"Server {self.server} failed to connect {self._backoff.failures} times, the next attempt is in "
+                f"Server {self.server.server} failed to connect {self._backoff.failures} times, the next attempt is in "
                 f"{wait_s:.1f} s: {self._last_error}"
             )
 

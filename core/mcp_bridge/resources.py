@@ -5,7 +5,7 @@ from __future__ import annotations
 import mcp_types
 from mcp import MCPError
 
-from core.domain.catalog import Connection
+from core.domain.catalog import Connection, ServerId
 from core.mcp_bridge.pool import SessionPool
 from core.mcp_bridge.session import Lease
 from core.shared.errors import WayfareError
@@ -14,7 +14,7 @@ Contents = mcp_types.TextResourceContents | mcp_types.BlobResourceContents
 
 
 def read_resource(
-    pool: SessionPool, server: str, connection: Connection, uri: str, *, limit_s: float
+    pool: SessionPool, server: ServerId, connection: Connection, uri: str, *, limit_s: float
 ) -> tuple[Contents, ...]:
     """What the server gives under the address. Raises WayfareError where it gives nothing, or cannot be reached in time."""
 
@@ -24,4 +24,4 @@ def read_resource(
     try:
         return pool.use(server, connection, work, limit_s=limit_s)
     except MCPError as error:
-        raise WayfareError(f"{server} does not give {uri}: {pool.vault.redact(str(error))}") from None
+        raise WayfareError(f"{server.server} does not give {uri}: {pool.vault.redact(str(error))}") from None

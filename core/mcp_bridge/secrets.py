@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from core.domain.catalog import Connection, Transport
+from core.domain.catalog import Connection, ServerId, Transport
 from core.shared.errors import WayfareError
 from core.shared.leaks import MASK
 
@@ -17,6 +17,8 @@ SHORTEST_REDACTED = 4
 _REFERENCE = re.compile(
     r"\$\{(?:(?P<kind>env|input|secret):(?P<name>[^{}]+?)|(?P<bare>[A-Z_][A-Z0-9_]*|python))(?::-(?P<default>[^{}]*))?\}"
 )
+
+_ENVIRONMENT = {None, "env"}  # the kinds of reference that look into the environment first
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,49 +42,60 @@ class MissingReferenceError(WayfareError):
 
 
 class SecretVault:
-    """Secrets in memory only; `put` is thread-safe and nothing shows a value.
+    """Secrets in memory only, each for one server of one catalog; thread-safe, and nothing shows a value.
 
     References: `${env:NAME}` and `${NAME}` (`environ` first, then the vault), `${input:id}` and `${secret:NAME}` (the
     vault), each with an optional default as in `${env:NAME:-default}`, and `${python}`, the running interpreter.
 
     >>> vault = SecretVault()
-    >>> vault.put("KEY", "hunter2")
+    >>> vault.put(ServerId("work", "mail"), "KEY", "hunter2")
     >>> vault, vault.redact("the key is hunter2")
     (SecretVault(1 secrets), 'the key is •••')
+    >>> vault.missing(ServerId("home", "mail"), Connection("http", url="https://a.example/${secret:KEY}"))
+    ('${secret:KEY}',)
     """
 
     def __init__(self, environ: Mapping[str, str] = MappingProxyType({})) -> None:
         self._environ = environ
         self._lock = threading.Lock()
-        self._secrets: dict[str, str] = {}
+        self._secrets: dict[tuple[ServerId, str], str] = {}
         self._seen: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         return f"SecretVault({len(self._secrets)} secrets)"
 
-    def put(self, name: str, value: str) -> None:
-        """Keep a secret under the name that references use, replacing the one before it."""
+    def put(self, server: ServerId, name: str, value: str) -> None:
+        """Keep a server's secret under the name that its references use, replacing the one before it."""
         with self._lock:
-            self._secrets[name] = value
+            self._secrets[server, name] = value
         self._remember(value)
 
-    def missing(self, connection: Connection | None) -> tuple[str, ...]:
-        """The references that cannot be resolved, as written, in order, each once; none without a connection."""
-        if connection is None:
-            return ()
-        found = (match for text in _texts(connection) for match in _REFERENCE.finditer(text))
-        return tuple(dict.fromkeys(match[0] for match in found if self._value(match) is None))
+    def forget(self, catalog: str) -> None:
+        """Drop the secrets of a catalog's servers; they stay masked."""
+        with self._lock:
+            self._secrets = {key: value for key, value in self._secrets.items() if key[0].catalog != catalog}
 
-    def resolve(self, connection: Connection) -> Launch:
+    def missing(self, server: ServerId, connection: Connection | None) -> tuple[str, ...]:
+        """The references that cannot be resolved, as written, in order, each once; none without a connection."""
+        found = (match[0] for match in _references(connection) if self._value(server, match) is None)
+        return tuple(dict.fromkeys(found))
+
+    def replaceable(self, server: ServerId, connection: Connection | None) -> tuple[str, ...]:
+        """The references whose value was put here, as written, in order, each once: another can be put in its place."""
+        found = (match for match in _references(connection) if (server, _name(match)) in self._secrets)
+        used = (match[0] for match in found if not (match["kind"] in _ENVIRONMENT and _name(match) in self._environ))
+        return tuple(dict.fromkeys(used))
+
+    def resolve(self, server: ServerId, connection: Connection) -> Launch:
         """The connection with every reference replaced.
 
         Raises MissingReferenceError, naming every reference that has no value.
         """
-        if missing := self.missing(connection):
+        if missing := self.missing(server, connection):
             raise MissingReferenceError(f"no value for {', '.join(missing)}")
 
         def expand(text: str) -> str:
-            return _REFERENCE.sub(lambda match: self._value(match) or "", text)
+            return _REFERENCE.sub(lambda match: self._value(server, match) or "", text)
 
         return Launch(
             transport=connection.transport,
@@ -100,12 +113,12 @@ class SecretVault:
             text = text.replace(value, MASK)
         return text
 
-    def _value(self, match: re.Match[str]) -> str | None:
-        kind, name, default = match["kind"], match["name"] or match["bare"], match["default"]
+    def _value(self, server: ServerId, match: re.Match[str]) -> str | None:
+        kind, name, default = match["kind"], _name(match), match["default"]
         if name == "python" and kind is None:
             return sys.executable
-        in_vault = self._secrets.get(name)
-        value = self._environ.get(name, in_vault) if kind in {None, "env"} else in_vault
+        in_vault = self._secrets.get((server, name))
+        value = self._environ.get(name, in_vault) if kind in _ENVIRONMENT else in_vault
         if default is not None and not value:
             return default
         if value is not None:
@@ -117,6 +130,21 @@ class SecretVault:
         if len(value) >= SHORTEST_REDACTED and value not in self._seen:
             with self._lock:
                 self._seen |= {value}
+
+
+def reference_names(connection: Connection | None) -> set[str]:
+    """The names that the references of a connection use."""
+    return {_name(match) for match in _references(connection)}
+
+
+def _name(match: re.Match[str]) -> str:
+    return match["name"] or match["bare"]
+
+
+def _references(connection: Connection | None) -> Iterator[re.Match[str]]:
+    if connection is not None:
+        for text in _texts(connection):
+            yield from _REFERENCE.finditer(text)
 
 
 def _texts(connection: Connection) -> Iterator[str]:

@@ -63,7 +63,7 @@ class Session:
         self.closed_by_us = False
         self.pid: int | None = None
         self._log_start = stderr_log.count
-        self._launch = launch
+        self.launch = launch
         self._open_target = open_target
         self._scope = anyio.CancelScope()
         self._opened = asyncio.Event()
@@ -97,7 +97,7 @@ class Session:
         await self.ended()
         if self.error is None:
             raise CancelledCallError("the connection was closed while it was being opened")
-        raise NotConnectedError(self._with_stderr(sentence(self.error, self._launch)))
+        raise NotConnectedError(self._with_stderr(sentence(self.error, self.launch)))
 
     async def responds(self, limit_s: float) -> bool:
         """Whether the server still responds to a small request; checked after a call that ran into its time limit."""
@@ -154,7 +154,7 @@ class Session:
     async def _keep(self) -> None:
         ON_SPAWN.set(self._spawned)
         try:
-            target = self._open_target(self._launch, self.stderr_log, self._depart)
+            target = self._open_target(self.launch, self.stderr_log, self._depart)
             with self._scope:
                 async with Client(target, client_info=CLIENT_INFO, cache=None) as client:
                     self.tools = await tools_by_name(client)

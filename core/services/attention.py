@@ -89,14 +89,14 @@ class AttentionService:
             return None
         return state_view(decision, self._catalogs.catalog(decision.catalog))
 
-    def _listed(self, server: Server) -> tuple[Tool, ...]:
+    def _listed(self, catalog: str, server: Server) -> tuple[Tool, ...]:
         """The tools that a server lists now; a virtual one without a connection is started."""
         from core.mcp_bridge.discovery import discover
 
         reached = server
         if server.virtual and server.connection is None:
             reached = replace(server, connection=virtual_connection(server, self._virtual_folder))
-        (found,) = discover(self._sessions(), (reached,))
+        (found,) = discover(self._sessions(), catalog, (reached,))
         if found.server is None:
             raise CatalogError(found.error)
         return found.server.tools

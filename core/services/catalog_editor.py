@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.domain.catalog import Catalog, Server
+from core.domain.catalog import Catalog, Server, ServerId
 from core.domain.events import Override
 from core.domain.imports import Discovery, Imported
 from core.importers import read_document, read_files
 from core.importers.shipped_catalogs import check_name
-from core.mcp_bridge.secrets import SecretVault
+from core.mcp_bridge.secrets import SecretVault, reference_names
 from core.services.catalogs import CatalogService
 from core.services.lint_reports import count_errors
 from core.shared.errors import CatalogError, UnknownNameError
@@ -57,8 +57,14 @@ class CatalogEditor:
     def keep(self, imported: Imported, name: str, source: str) -> ImportReport:
         """Keep what was read as a catalog. Raises CatalogError where it cannot have this name."""
         check_name(name)
-        self._keep_secrets(imported)
+        self.keep_secrets(name, imported.servers, imported.secrets)
         return self._saved(Catalog(name, imported.servers), source, imported)
+
+    def keep_secrets(self, catalog: str, servers: Iterable[Server], values: Mapping[str, str]) -> None:
+        """Keep values by the name of their reference, in memory, for those servers of a catalog that refer to them."""
+        for server in servers:
+            for name in reference_names(server.connection) & values.keys():
+                self._vault.put(ServerId(catalog, server.name), name, values[name])
 
     def import_files(self, paths: Iterable[Path], name: str | None = None) -> ImportReport:
         """Read catalogs or client configurations and keep them as one catalog. All or nothing."""
@@ -81,10 +87,10 @@ class CatalogEditor:
         A server that does not answer harms only itself; where none answers, nothing is kept (CatalogError).
         """
         check_name(name)
-        self._keep_secrets(imported)
+        self.keep_secrets(name, imported.servers, imported.secrets)
         from core.mcp_bridge.discovery import discover
 
-        found = discover(self._sessions(), imported.servers)
+        found = discover(self._sessions(), name, imported.servers)
         servers = tuple(d.server for d in found if d.server is not None)
         if not servers:
             reasons = "; ".join(d.error for d in found)
@@ -92,8 +98,9 @@ class CatalogEditor:
         return self._saved(Catalog(name, servers), source, imported, found)
 
     def remove(self, name: str) -> None:
-        """Forget an imported catalog. Its events stay."""
+        """Forget an imported catalog and its servers' secrets. Its events stay."""
         self._catalogs.remove(name)
+        self._vault.forget(name)
 
     def copies(self, catalog: str, server: str, recipe: Recipe) -> tuple[Server, ...]:
         """The virtual copies that `multiply` would make of a server. Raises UnknownNameError, CatalogError."""
@@ -124,7 +131,3 @@ class CatalogEditor:
         self._catalogs.save(catalog, source)
         errors = count_errors(catalog)
         return ImportReport(catalog.name, len(catalog.servers), len(catalog.tools), imported, errors, found)
-
-    def _keep_secrets(self, imported: Imported) -> None:
-        for reference, value in imported.secrets.items():
-            self._vault.put(reference, value)

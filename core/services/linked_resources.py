@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.domain.catalog import Tool
+from core.domain.catalog import ServerId, Tool
 from core.services.catalogs import CatalogService
 from core.shared.errors import WayfareError
 from core.virtual.launch import virtual_connection
@@ -51,4 +51,5 @@ class LinkedResources:
             raise WayfareError(
                 f"Server {link.server} has no command or URL in catalog {link.catalog}; add a connection."
             )
-        return read_resource(self._sessions(), link.server, connection, link.uri, limit_s=limit_s)
+        key = ServerId(link.catalog, link.server)
+        return read_resource(self._sessions(), key, connection, link.uri, limit_s=limit_s)

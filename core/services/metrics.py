@@ -87,10 +87,10 @@ class Metrics(Collector):
         for budget in budgets(governance, self._now):
             left.add_metric((budget.client, budget.server, budget.unit), budget.left)
         sessions = GaugeMetricFamily(
-            "wayfare_server_connection", "1 for the state of a connection.", labels=("server", "state")
+            "wayfare_server_connection", "1 for the state of a connection.", labels=("catalog", "server", "state")
         )
-        for server, state in sorted({(one.server, one.state) for one in self._sessions()}):
-            sessions.add_metric((server, state), 1)
+        for labels in sorted({(one.catalog, one.server, one.state) for one in self._sessions()}):
+            sessions.add_metric(labels, 1)
         yield from (circuits, left, sessions)
 
 

@@ -68,10 +68,12 @@ class TestbedService:
         """Keep it as a catalog, and its tasks with the catalog: the Lab lists them. Raises WayfareError."""
         if not testbed.chosen:
             raise WayfareError("No server is chosen: use fewer or other words, or other sizes.")
-        secrets = {key: value for one in registries for key, value in one.imported.secrets.items()}
         servers = testbed.catalog(name).servers
         sources = ", ".join(dict.fromkeys(one.source for one in testbed.chosen))
-        self._editor.keep(Imported("testbed", servers, secrets=secrets), name, f"testbed from {sources}")
+        self._editor.keep(Imported("testbed", servers), name, f"testbed from {sources}")
+        for registry in registries:
+            its_own = [one.server for one in testbed.chosen if one.source == registry.name]
+            self._editor.keep_secrets(name, its_own, registry.imported.secrets)
         if testbed.tasks:
             text = tasks_text(testbed.tasks)
             self._store.lab_runs.add_inputs({fingerprint(text): ("tasks", text)})

@@ -27,7 +27,7 @@ class Live:
         self.without = without
         self.fails = fails
 
-    def __call__(self, of: Server) -> tuple[Tool, ...]:
+    def __call__(self, catalog: str, of: Server) -> tuple[Tool, ...]:
         self.asked.append(of.name)
         if self.fails:
             raise CatalogError(f"Server {of.name} does not answer.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.app import App
-from core.domain.catalog import Connection
+from core.domain.catalog import Connection, ServerId
 from core.shared.errors import CatalogError
 from dashboard.pages.catalog.connections.words import command_line, connection_lines
 from dashboard.pages.catalog.imports.documents import (
@@ -34,7 +34,7 @@ def test_several_documents_become_one_import(app: App) -> None:
     assert [server.name for server in reading.imported.servers] == ["a", "b"]
     store_import(app, reading.imported, "both", "two files")
     assert app.catalogs.infos()[-1].name == "both"
-    assert app.vault.missing(app.catalogs.catalog("both").servers[1].connection) == ()
+    assert app.vault.missing(ServerId("both", "b"), app.catalogs.catalog("both").servers[1].connection) == ()
 
 
 def test_one_bad_document_spoils_all_and_every_problem_is_listed(app: App) -> None:

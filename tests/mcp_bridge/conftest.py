@@ -14,12 +14,13 @@ from typing import Any
 
 import pytest
 
-from core.domain.catalog import Connection, Tool, ToolHints
+from core.domain.catalog import Connection, ServerId, Tool, ToolHints
 from core.domain.outcome import Outcome, ToolCall
 from core.mcp_bridge.caller import McpCaller
 from core.mcp_bridge.pool import PoolConfig, SessionPool
 
 SERVERS = Path(__file__).parent / "servers"
+SERVER = ServerId("", "server")  # what calls of a `Bench` are of, unless they say so
 
 
 def eventually(check: Callable[[], Any], limit_s: float = 15.0) -> None:

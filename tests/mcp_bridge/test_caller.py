@@ -19,6 +19,7 @@ from core.execution.base import Progress, ToolCaller
 from core.mcp_bridge.caller import MAX_ERROR_CHARS, McpCaller
 from core.mcp_bridge.pool import PoolConfig, SessionPool
 from core.mcp_bridge.secrets import SecretVault
+from tests.mcp_bridge.conftest import SERVER
 
 HERE = Connection("stdio", command="in-process")
 
@@ -96,7 +97,7 @@ def test_whose_fault_an_error_is(make: Any, tool: str, arguments: dict[str, Any]
 
 def test_errors_are_verbatim_but_redacted_and_bounded(bench_with: Any) -> None:
     vault = SecretVault()
-    vault.put("key", "hunter22")
+    vault.put(SERVER, "key", "hunter22")
     bench = bench_with(vault=vault, open_target=lambda launch, stderr_log, on_end: in_process("hunter22"))
     outcome = bench.call(HERE, "fail")
     assert "the key ••• is refused" in outcome.error

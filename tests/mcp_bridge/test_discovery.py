@@ -31,7 +31,7 @@ def test_good_and_bad_servers_side_by_side(bench: Bench, raw: Any, sample: Conne
         Server("nowhere"),
         Server("secretive", connection=Connection("http", url="${secret:url}")),
     ]
-    found = {discovery.name: discovery for discovery in discover(bench.pool, servers)}
+    found = {discovery.name: discovery for discovery in discover(bench.pool, "", servers)}
     assert list(found) == [server.name for server in servers]
     good = found["sample"].server
     assert good is not None

@@ -17,7 +17,7 @@ from core.domain.outcome import OutcomeKind
 from core.mcp_bridge.pool import PoolConfig
 from core.mcp_bridge.secrets import SecretVault
 
-from .conftest import eventually, running
+from .conftest import SERVER, eventually, running
 
 SAFE = ToolHints(read_only=True)
 IDEMPOTENT = ToolHints(idempotent=True)
@@ -134,7 +134,7 @@ def test_a_program_that_is_no_server_ends_at_the_connect_limit(bench_with: Any, 
 
 def test_a_command_that_exits_at_once_says_its_last_words_redacted(bench_with: Any, raw: Any) -> None:
     vault = SecretVault()
-    vault.put("licence", "L-4711-secret")
+    vault.put(SERVER, "licence", "L-4711-secret")
     bench = bench_with(vault=vault)
     outcome = bench.call(raw("--exit", env={"LICENCE": "${secret:licence}"}), "echo")
     assert outcome.kind is OutcomeKind.NOT_CONNECTED
@@ -186,7 +186,7 @@ def test_standard_error_is_kept_bounded_and_redacted_and_stays_off_the_console(
     bench_with: Any, raw: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
     vault = SecretVault()
-    vault.put("k", "hunter22")
+    vault.put(SERVER, "k", "hunter22")
     bench = bench_with(vault=vault)
     lines = "\n".join(f"line {n} hunter22" for n in range(200))
     bench.call(raw(), "say", {"text": lines})

@@ -12,7 +12,7 @@ import pytest
 from core.domain.catalog import Connection, ToolHints
 from core.domain.outcome import OutcomeKind
 
-from .conftest import Bench, eventually
+from .conftest import SERVER, Bench, eventually
 
 ERAS = pytest.mark.parametrize(("flags", "version"), [((), "2026-07-28"), (("legacy",), "2025-11-25")])
 
@@ -60,16 +60,16 @@ def test_a_session_survives_a_restart_a_stop_and_a_crash(
 def test_headers_carry_secrets_and_a_changed_token_is_picked_up(bench: Bench, web: Any) -> None:
     server = web(token="first-token")
     connection = Connection("http", url=server.connection.url, headers={"Authorization": "Bearer ${secret:t}"})
-    bench.pool.vault.put("t", "wrong-token")
+    bench.pool.vault.put(SERVER, "t", "wrong-token")
     refused = bench.call(connection, "count")
     assert (refused.kind, "HTTP 401 Unauthorized" in refused.error) == (OutcomeKind.NOT_CONNECTED, True)
-    bench.pool.vault.put("t", "first-token")
+    bench.pool.vault.put(SERVER, "t", "first-token")
     assert bench.call(connection, "count").kind is OutcomeKind.OK
     server.stop()
     server.start(token="second-token")
     refused = bench.call(connection, "count")
     assert (refused.kind, "HTTP 401 Unauthorized" in refused.error) == (OutcomeKind.CRASH, True)
-    bench.pool.vault.put("t", "second-token")
+    bench.pool.vault.put(SERVER, "t", "second-token")
     assert bench.call(connection, "count").kind is OutcomeKind.OK
     assert "-token" not in repr(bench.pool.states())
 

@@ -17,7 +17,7 @@ from core.mcp_bridge.secrets import Launch, SecretVault
 from core.mcp_bridge.stderr_log import StderrLog
 from core.mcp_bridge.thread_inbox import MAX_QUEUED, ThreadInbox
 
-from .conftest import Bench, eventually, running, states
+from .conftest import SERVER, Bench, eventually, running, states
 
 
 def here(command: str = "here") -> Connection:
@@ -165,7 +165,7 @@ def test_calls_that_come_together_share_one_failed_attempt(bench_with: Any, raw:
 
 def test_states_show_what_is_known(bench_with: Any, sample: Connection) -> None:
     vault = SecretVault()
-    vault.put("k", "hunter22")
+    vault.put(SERVER, "k", "hunter22")
     bench = bench_with(vault=vault)
     connection = Connection("stdio", sample.command, sample.args, env={"KEY": "${secret:k}"})
     assert bench.call(connection, "environment", {"name": "KEY"}).structured == {"result": "hunter22"}

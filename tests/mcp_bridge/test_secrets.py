@@ -6,16 +6,17 @@ import sys
 
 import pytest
 
-from core.domain.catalog import Connection
+from core.domain.catalog import Connection, ServerId
 from core.mcp_bridge.secrets import MissingReferenceError, SecretVault
 
+SERVER = ServerId("work", "server")
 ENVIRON = {"TOKEN": "from-environment", "SHORT": "abc", "EMPTY": ""}
 
 
 def test_every_field_and_spelling_is_resolved() -> None:
     vault = SecretVault(ENVIRON)
-    vault.put("id", "typed-in")
-    vault.put("srv:1/KEY", "hunter22")
+    vault.put(SERVER, "id", "typed-in")
+    vault.put(SERVER, "srv:1/KEY", "hunter22")
     connection = Connection(
         "stdio",
         command="${python}",
@@ -25,7 +26,7 @@ def test_every_field_and_spelling_is_resolved() -> None:
         url="https://${TOKEN}.example",
         headers={"Authorization": "Bearer ${secret:srv:1/KEY}"},
     )
-    launch = vault.resolve(connection)
+    launch = vault.resolve(SERVER, connection)
     assert launch.command == sys.executable
     assert launch.args == ("--token=from-environment", "fallback", "${workspaceFolder}", "$HOME")
     assert launch.cwd == "/typed-in"
@@ -37,31 +38,31 @@ def test_every_field_and_spelling_is_resolved() -> None:
 def test_missing_references_are_named_once_and_in_order() -> None:
     connection = Connection("http", url="${env:HOST}/${env:HOST}", headers={"A": "${input:a}${secret:b}${env:TOKEN}"})
     vault = SecretVault(ENVIRON)
-    assert vault.missing(connection) == ("${env:HOST}", "${input:a}", "${secret:b}")
+    assert vault.missing(SERVER, connection) == ("${env:HOST}", "${input:a}", "${secret:b}")
     with pytest.raises(MissingReferenceError, match=r"\$\{env:HOST\}, \$\{input:a\}"):
-        vault.resolve(connection)
+        vault.resolve(SERVER, connection)
 
 
 def test_a_value_given_in_the_console_stands_in_for_a_missing_variable() -> None:
     vault = SecretVault(ENVIRON)
-    vault.put("HOST", "given.example")
-    vault.put("TOKEN", "not-used")
+    vault.put(SERVER, "HOST", "given.example")
+    vault.put(SERVER, "TOKEN", "not-used")
     connection = Connection("http", url="${env:HOST}/${env:TOKEN}")
-    assert vault.resolve(connection).url == "given.example/from-environment"
+    assert vault.resolve(SERVER, connection).url == "given.example/from-environment"
 
 
 def test_secrets_and_used_variables_are_masked_and_old_ones_stay_masked() -> None:
     vault = SecretVault(ENVIRON)
-    vault.put("k", "old-secret")
-    vault.put("k", "old-secret-longer")
-    vault.put("s", "abc")
-    vault.resolve(Connection("http", url="${env:TOKEN}${env:SHORT}"))
+    vault.put(SERVER, "k", "old-secret")
+    vault.put(SERVER, "k", "old-secret-longer")
+    vault.put(SERVER, "s", "abc")
+    vault.resolve(SERVER, Connection("http", url="${env:TOKEN}${env:SHORT}"))
     text = "old-secret, old-secret-longer, from-environment, abc"
     assert vault.redact(text) == "•••, •••, •••, abc"
 
 
 def test_nothing_shows_a_value() -> None:
     vault = SecretVault(ENVIRON)
-    vault.put("k", "hunter22")
-    launch = vault.resolve(Connection("http", url="${secret:k}"))
+    vault.put(SERVER, "k", "hunter22")
+    launch = vault.resolve(SERVER, Connection("http", url="${secret:k}"))
     assert "hunter22" not in f"{vault!r}{vault}{launch!r}{launch}"

@@ -61,6 +61,6 @@ def test_all_that_becomes_of_a_call_to_a_virtual_server_is_simulated(bench_of: C
 
 @pytest.mark.parametrize("virtual", [True, False])
 def test_discovery_learns_it(bench_of: Callable[[bool], Bench], virtual: bool) -> None:
-    (found,) = discover(bench_of(virtual).pool, [Server("here", connection=HERE)])
+    (found,) = discover(bench_of(virtual).pool, "", [Server("here", connection=HERE)])
     assert found.server is not None
     assert found.server.virtual is virtual

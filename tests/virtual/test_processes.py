@@ -145,7 +145,7 @@ def test_over_http_with_everything_in_its_place(call: Call, pool: SessionPool, w
     connection = Connection("http", url=web("--profile", "steady", "--speed", "0"))
     outcome = call(connection, "get_forecast", {"city": "Oslo"})
     assert (outcome.kind, outcome.mode) == (OutcomeKind.OK, CallMode.VIRTUAL)
-    (found,) = discover(pool, [Server("weather", connection=connection)])
+    (found,) = discover(pool, "", [Server("weather", connection=connection)])
     assert found.server is not None
     assert found.server.virtual
     assert found.server.title == "Weather"

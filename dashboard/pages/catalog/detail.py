@@ -13,6 +13,7 @@ from core.domain.outcome import CallMode
 from core.domain.statistics import Statistics
 from core.shared import units
 from core.virtual import SENTENCE
+from dashboard.pages.catalog.connections.values import own_values
 from dashboard.pages.catalog.connections.words import connection_lines
 from dashboard.pages.catalog.price import price_panel
 from dashboard.pages.catalog.state import open_multiply, show_tools
@@ -37,6 +38,7 @@ def server_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) 
             _text(server.description, "The catalog says nothing about this server.")
             _server_buttons(catalog.name, server)
             _connection(server)
+            own_values(app, catalog.name, server)
         with right:
             price_panel(
                 app,

@@ -55,6 +55,9 @@ def run_tool(name: str, arguments: dict[str, Any]) -> Any:
         raise Refusal(arguments["code"], arguments["message"])
     if name == "mismatch":
         return {"content": [], "structuredContent": {"n": "not a number"}}
+    if name == "variable":  # never the value
+        value = os.environ.get(arguments["name"], "")
+        return f"{len(value)} characters" if value else "not set"
     if name == "say":
         print(arguments["text"], file=sys.stderr, flush=True)
     if name == "spawn":

@@ -59,10 +59,12 @@ def _plan(app: App, known: state.Known) -> None:
         )
         st.button("Import it as it is…", on_click=state.open_dialog, args=("import",), icon=":material/upload_file:")
         return
-    wanted = wanted_values(app, imported)
-    _servers(imported, wanted)
+    table = st.container()
+    name, agreed = name_field(app, known.name)
+    wanted = wanted_values(app, name, imported)
+    with table:
+        _servers(imported, wanted)
     value_fields(wanted)
-    _, agreed = name_field(app, known.name)
     st.warning(_warning(imported), icon=":material/warning:")
     st.button(
         "Connect and discover",
@@ -80,7 +82,7 @@ def _plan(app: App, known: state.Known) -> None:
 def server_plan(imported: Imported, wanted: tuple[Wanted, ...]) -> pd.DataFrame:
     """What will be started or asked, server by server, and which values it still needs."""
     missing = {
-        name: [item.name for item in wanted if name in item.servers] for name in (s.name for s in imported.servers)
+        name: [item.name for item in wanted if name in item.lacking] for name in (s.name for s in imported.servers)
     }
     return pd.DataFrame(
         {
@@ -134,7 +136,6 @@ def _connect(app: App, imported: Imported, suggestion: str, source: str, wanted:
     except WayfareError as error:
         st.session_state[PROBLEM] = str(error)
         return
-    for reference, value in values_given(wanted).items():
-        app.vault.put(reference, value)
+    app.catalog_editor.keep_secrets(name, imported.servers, values_given(wanted))
     start(app, imported, name, source)
     state.close_dialog()

@@ -65,7 +65,8 @@ def _progress(app: App, job: Job) -> None:
         st.rerun()
     elapsed_s = time.monotonic() - job.started_s
     names = {server.name for server in job.imported.servers}
-    settled = sum(one.state in {"ready", "failed"} and one.server in names for one in app.pool.states())
+    states = [one for one in app.pool.states() if one.catalog == job.name and one.server in names]
+    settled = sum(one.state in {"ready", "failed"} for one in states)
     total = len(names)
     st.progress(
         min(settled / total, 1.0),

@@ -18,6 +18,9 @@ WORDS = {"ready": "● ready", "connecting": "◌ connecting", "idle": "○ idle
 COLOURS = {"ready": theme.ACCEPTED, "connecting": theme.TIME, "idle": theme.MUTED, "failed": theme.REJECTED}
 COLUMNS = {
     "server": st.column_config.TextColumn("server", pinned=True, width=170),
+    "catalog": st.column_config.TextColumn(
+        "catalog", width=110, help="Each catalog's servers have sessions and values of their own."
+    ),
     "transport": st.column_config.TextColumn(
         "by", width=60, help="stdio: a command on this machine. http, sse: an address."
     ),
@@ -48,6 +51,7 @@ def connection_frame(states: Sequence[ConnectionState]) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "server": [one.server for one in states],
+            "catalog": [one.catalog for one in states],
             "transport": [one.transport for one in states],
             "state": [WORDS[one.state] for one in states],
             "since": pd.to_datetime([one.since for one in states], utc=True),
@@ -91,7 +95,7 @@ def connections_panel(app: App) -> None:
 
 def _error_output(chosen: ConnectionState) -> None:
     process = "" if chosen.pid is None else f" · process {chosen.pid}"
-    st.markdown(f"**{escaped(chosen.server)}** · {WORDS[chosen.state]}{process}")
+    st.markdown(f"**{escaped(chosen.server)}** of {escaped(chosen.catalog)} · {WORDS[chosen.state]}{process}")
     if chosen.last_error:
         st.text(f"Last error: {chosen.last_error[:2000]}")
     if chosen.stderr_lines:
