@@ -127,10 +127,11 @@ class App:
         self.pool.get()
 
     def close(self) -> None:
-        """End sessions and calls, commit what is queued."""
+        """End sessions and calls, commit what is queued and counted."""
         self.calls.close()
         self.pool.close()  # what is still under way ends as cancelled
         self.calls.wait(CLOSING_LIMIT_S)
+        self.governance.refused.write_due(everything=True)
         self.store.close()
         self.telemetry.close()
 

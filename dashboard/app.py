@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import tomllib
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from core.cli.door import PATH as DOOR_PATH
 from core.cli.door import CommandDoor
 from core.endpoint.http_app import METADATA_PATH, PATH, EndpointApp
 from core.endpoint.http_status import status_routes
+from core.services.refused_requests import AGAIN
+from core.shared.errors import StoreError
 from dashboard import session
 from dashboard.lane import PATH as LANE_PATH
 from dashboard.lane import lanes
@@ -68,6 +71,15 @@ async def to_default_page(request: Request) -> Response:
     return RedirectResponse(f"./{query}")
 
 
+async def _write_counts() -> None:
+    """Have refusals that clients repeated written while nothing else happens."""
+    while True:
+        await asyncio.sleep(AGAIN.total_seconds())
+        if (opened := session.opened_app()) is not None:
+            with suppress(StoreError):  # it is said where it matters: to who writes next
+                opened.governance.refused.write_due()
+
+
 @asynccontextmanager
 async def lifespan(_: object) -> AsyncIterator[None]:
     """Get ready while the first visitor is on the way; commit and release everything after the last."""
@@ -75,8 +87,12 @@ async def lifespan(_: object) -> AsyncIterator[None]:
     session.warm_up()
     try:
         async with endpoint.running():
-            with session.announcement(door.key):
-                yield
+            counting = asyncio.create_task(_write_counts())
+            try:
+                with session.announcement(door.key):
+                    yield
+            finally:
+                counting.cancel()
     finally:
         session.close_app()
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from core.domain.governance_events import origin_of
 from core.endpoint.door import Owner, announced
 from core.shared.errors import WayfareError
 from core.shared.progress import Report, silent
@@ -68,6 +69,11 @@ def operator() -> str:
         return ""
     sign_ins = current_app().governance.sign_ins
     return sign_ins.operator(st.context.cookies.get(sign_ins.cookie, ""))
+
+
+def origin() -> str:
+    """Where changes that are made at a page come from, with who is signed in."""
+    return origin_of("console", operator())
 
 
 def announcement(key: str) -> AbstractContextManager[None]:

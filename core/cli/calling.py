@@ -79,7 +79,7 @@ def call(
             raise WayfareError(f"--args does not fit the schema of {server}::{tool}: {said}.")
         request = ToolCall(server, tool, values, timeout_s=timeout, catalog=name)
         try:
-            report = app.governed.run_by_person(request, mode=mode, origin="cli", approved=approve)
+            report = app.governed.run_by_person(request, mode=mode, origin="cli", approved_by="cli" if approve else "")
         except NotAllowedError as refused:
             raise WayfareError(_refused(refused, request)) from None
     if as_json:

@@ -1,12 +1,34 @@
 """What is recorded of governance: clients, policies, definitions and approvals, each change a frozen record of the sealed log.
 
-Times are timezone-aware UTC; `origin` is where it was made: console, cli or agent.
+Times are timezone-aware UTC; `origin` is where it was made: console, cli or agent, and who was signed in there (`made_by`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+
+OPERATOR = "operator"
+"""Who acts at the pages or the command line where nobody has to sign in."""
+
+
+def origin_of(place: str, name: str) -> str:
+    """The origin of what somebody does who is signed in, or nobody is ("").
+
+    >>> origin_of("console", "ada"), origin_of("console", "")
+    ('console:ada', 'console')
+    """
+    return f"{place}:{name}" if name else place
+
+
+def made_by(origin: str) -> tuple[str, str]:
+    """Who made a change and where.
+
+    >>> made_by("console:ada"), made_by("cli")
+    (('ada', 'console'), ('operator', 'cli'))
+    """
+    place, _, name = origin.partition(":")
+    return name or OPERATOR, place
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from core.governance.budgets import Reservation
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """A call that a client wants to make. `result_tokens` is how much of its result it may be given, 0 for a person, who is no
-    model; `others` are tools of the same search; `origin` is where it comes from: agent, console or cli. With `approved`
-    a person has seen the call as it is and approves it where the policy asks for that."""
+    model; `others` are tools of the same search; `origin` is where it comes from: agent, console or cli. `approved_by` is the origin of
+    a person who has seen the call as it is and approves it where the policy asks for that; "" where nobody has."""
 
     client: str
     call: ToolCall
@@ -23,7 +23,7 @@ class Wanted:
     result_tokens: int
     others: Sequence[str] = ()
     origin: str = "agent"
-    approved: bool = False
+    approved_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

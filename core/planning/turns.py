@@ -41,8 +41,8 @@ class Turn:
 class Action:
     """d_e: ROUTE other words (`subtask`), EXECUTE a tool with arguments (None: they cannot be read), or STOP.
 
-    `words` are the planner's own, apart from what any tool said. `approved` is a person's, who acts in the planner's place and lets
-    the call be made as it is.
+    `words` are the planner's own, apart from what any tool said. `approved_by` is the origin of a person who acts in the planner's
+    place and lets the call be made as it is.
     """
 
     kind: Literal["route", "execute", "stop"]
@@ -50,4 +50,4 @@ class Action:
     tool: str = ""
     arguments: Mapping[str, Any] | None = None
     subtask: str = ""
-    approved: bool = False
+    approved_by: str = ""

@@ -191,7 +191,7 @@ class AgentRun:
         server, _, tool = action.tool.partition("::")
         call = ToolCall(server, tool, arguments, catalog=self._task.catalog, decision_id=decision.id)
         try:
-            outcome, said = self._called(call, approved=action.approved)
+            outcome, said = self._called(call, approved_by=action.approved_by)
         except NotAllowedError as refused:
             return Executed(0, decision.id, action.tool, arguments, refused.as_json(), refused.error)
         error = "" if outcome.kind.success else outcome.kind.value
@@ -225,7 +225,7 @@ class AgentRun:
             return OVER_BUDGET, said
         return None
 
-    def _called(self, call: ToolCall, *, approved: bool) -> tuple[Outcome, str]:
+    def _called(self, call: ToolCall, *, approved_by: str) -> tuple[Outcome, str]:
         """The outcome, and as much of what it says as budgets leave. Raises NotAllowedError."""
         calls = self._services.calls
         if not self._task.live:
@@ -233,7 +233,7 @@ class AgentRun:
             outcome = self._call.report().outcome
         else:
             _, tool = self._services.catalogs.catalog(call.catalog).find(call.server, call.tool)
-            wanted = Wanted(AGENT_LOOP, call, tool, RESULT_TOKENS, origin=AGENT, approved=approved)
+            wanted = Wanted(AGENT_LOOP, call, tool, RESULT_TOKENS, origin=AGENT, approved_by=approved_by)
             governed = calls.start(wanted, origin=AGENT, counted=said_tokens)
             self._call, limit = governed.handle, governed.permit.tokens
             outcome = governed.report().outcome

@@ -27,10 +27,12 @@ State = Literal["waiting", "approved", "denied", "used", "expired"]
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """One call that waits, or waited; `change` is the last thing that happened to it."""
+    """One call that waits, or waited; `change` is the last thing that happened to it, `decided` the origin of who approved or
+    denied it ("" where nobody did)."""
 
     change: ApprovalChange
     state: State
+    decided: str = ""
 
     @property
     def binding(self) -> Binding:
@@ -50,6 +52,7 @@ class ApprovalQueue:
         self._lock = threading.RLock()
         self._last: dict[str, ApprovalChange] = {}
         self._by_key: dict[str, str] = {}
+        self._decided: dict[str, str] = {}
         for change in store.governance.approvals():
             self._take(change)
 
@@ -136,7 +139,7 @@ class ApprovalQueue:
     def _shown(self, change: ApprovalChange) -> Approval:
         state: State = change.action  # pyright: ignore[reportAssignmentType]
         expired = state != USED and change.expires_at <= self._now()
-        return Approval(change, "expired" if expired else state)
+        return Approval(change, "expired" if expired else state, self._decided.get(change.id, ""))
 
     def _write(self, change: ApprovalChange) -> None:
         self._store.governance.append(change)
@@ -144,4 +147,6 @@ class ApprovalQueue:
 
     def _take(self, change: ApprovalChange) -> None:
         self._last[change.id] = change
+        if change.action in {APPROVED, DENIED}:
+            self._decided[change.id] = change.origin
         self._by_key[Approval(change, WAITING).binding.key] = change.id

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from core.domain.governance_events import ClientChange
+from core.domain.governance_events import OPERATOR, ClientChange
 from core.governance.definitions import digest
 from core.governance.scope import Scope
 from core.shared.errors import UnknownNameError, WayfareError
@@ -18,7 +18,7 @@ from core.store import Store
 MOST_NAME_CHARS = 80
 TOKEN_START = "wf_"  # noqa: S105 - how tokens begin, so that people and scanners know one
 MADE, REVOKED = "made", "revoked"
-OPERATOR, AGENT_LOOP = "operator", "wayfare agent"
+AGENT_LOOP = "wayfare agent"
 OWN_NAMES = {OPERATOR: "the person at its pages", AGENT_LOOP: "its agent loop"}
 """Under whose names the calls of a person and of the agent loop are governed: nobody else may take them."""
 

@@ -69,7 +69,9 @@ class GovernanceService:
         self.refused = RefusedRequests(store, now)
         self.settled_at_start = store.governance.settle_left_over()
         policies = store.governance.policies()
-        self._policy = from_toml(policies[-1].toml) if policies else Policy()
+        self.policy_change = policies[-1] if policies else None
+        """When the policy came into force, and by whom; None for the one that Wayfare starts with."""
+        self._policy = from_toml(self.policy_change.toml) if self.policy_change is not None else Policy()
         self.admission = Admission(
             self.clients, self.definitions, self.refused, lambda: self._policy, now=now, clock=clock
         )
@@ -90,6 +92,7 @@ class GovernanceService:
                 change = PolicyChange(self._now(), policy.digest, to_toml(policy), origin)
                 self._store.governance.append(change)
                 self._policy = policy
+                self.policy_change = change
 
     def waiting(self) -> tuple[Approval, ...]:
         """Calls that a person can decide now, oldest first."""
@@ -132,8 +135,8 @@ class GovernanceService:
                 if approval is not None:
                     self.approvals.use(approval, origin=wanted.origin)
                 if self.definitions.state(call.catalog, tool) != "known":
-                    approved = approval is not None
-                    self.definitions.first_use(call.catalog, tool, approved=approved, origin=wanted.origin)
+                    origin = wanted.origin if approval is None else approval.decided
+                    self.definitions.first_use(call.catalog, tool, approved=approval is not None, origin=origin)
             except BaseException:
                 self.ledger.release(permit.id)
                 breaker.ended(None, self._policy.breaker, self._clock())
@@ -199,7 +202,7 @@ class GovernanceService:
         found, rules = self.approvals.state(bound), policy.approvals
         if found is not None and found.state == "approved":
             return found
-        if found is not None and found.state == "denied" and not wanted.approved:
+        if found is not None and found.state == "denied" and not wanted.approved_by:
             raise refusals.approval_denied(name, found.change.expires_at)
         found = self.approvals.wait_for(
             bound,
@@ -210,8 +213,8 @@ class GovernanceService:
             rules=rules,
             origin=wanted.origin,
         )
-        if wanted.approved:
-            return self.decide(found.change.id, approve=True, origin=wanted.origin)
+        if wanted.approved_by:
+            return self.decide(found.change.id, approve=True, origin=wanted.approved_by)
         raise refusals.approval_needed(name, REASONS.join(weighed.reasons), found.change.id, found.change.expires_at)
 
     def _cheaper(self, wanted: Wanted, left_usd: float) -> list[str]:

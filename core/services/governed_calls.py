@@ -8,13 +8,13 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 
+from core.domain.governance_events import OPERATOR
 from core.domain.outcome import CallMode, Outcome, OutcomeKind, ToolCall
 from core.execution.base import Progress, Settle
 from core.governance.base import NotAllowedError
 from core.governance.calls import Outlook, Permit, Wanted
 from core.services.calls import CallHandle, CallReport, CallService
 from core.services.catalogs import CatalogService
-from core.services.clients import OPERATOR
 from core.services.governance import GovernanceService
 
 SETTLED_S = 30.0
@@ -70,17 +70,17 @@ class GovernedCalls:
         """An outcome that is drawn: nothing is called, and nobody is asked."""
         return self._calls.start(call, mode=CallMode.DRAWN, origin=origin, client=client)
 
-    def by_person(self, call: ToolCall, *, mode: CallMode, origin: str, approved: bool = False) -> CallHandle:
+    def by_person(self, call: ToolCall, *, mode: CallMode, origin: str, approved_by: str = "") -> CallHandle:
         """A call that a person makes at a page. What is simulated reaches no server and needs no leave. Raises NotAllowedError."""
         if mode is not CallMode.REAL:
             return self._calls.start(call, mode=mode, origin=origin)
-        return self.start(self._by_person(call, origin, approved), origin=origin, counted=no_tokens).handle
+        return self.start(self._by_person(call, origin, approved_by), origin=origin, counted=no_tokens).handle
 
-    def run_by_person(self, call: ToolCall, *, mode: CallMode, origin: str, approved: bool = False) -> CallReport:
+    def run_by_person(self, call: ToolCall, *, mode: CallMode, origin: str, approved_by: str = "") -> CallReport:
         """The same, until it is done and settled."""
         if mode is not CallMode.REAL:
             return self._calls.run(call, mode=mode, origin=origin)
-        return self.start(self._by_person(call, origin, approved), origin=origin, counted=no_tokens).report()
+        return self.start(self._by_person(call, origin, approved_by), origin=origin, counted=no_tokens).report()
 
     def outlook(self, call: ToolCall, *, client: str = OPERATOR) -> Outlook:
         """What a real call would meet now; nothing is recorded."""
@@ -90,14 +90,14 @@ class GovernedCalls:
     def leave(self, call: ToolCall, origin: str) -> Settle | None:
         """Leave for a call that a person's experiment makes by itself, and how to settle it; None where it is refused, or waits."""
         try:
-            permit = self._governance.before(self._by_person(call, origin, approved=False))
+            permit = self._governance.before(self._by_person(call, origin))
         except NotAllowedError:
             return None
         return lambda kind: self._governance.after(permit, kind, 0)
 
-    def _by_person(self, call: ToolCall, origin: str, approved: bool) -> Wanted:
+    def _by_person(self, call: ToolCall, origin: str, approved_by: str = "") -> Wanted:
         _, tool = self._catalogs.catalog(call.catalog).find(call.server, call.tool)
-        return Wanted(OPERATOR, call, tool, 0, origin=origin, approved=approved)
+        return Wanted(OPERATOR, call, tool, 0, origin=origin, approved_by=approved_by)
 
     def _settle(self, permit: Permit, counted: Counted, settled: threading.Event, done: Future[CallReport]) -> None:
         """Where a call never began, or how it ended is not known, no tool answered for all we know."""

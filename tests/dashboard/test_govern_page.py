@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from core.app import App
+from core.app import App, Settings
 from core.domain.outcome import OutcomeKind, ToolCall
 from core.governance.approvals import ApprovalRules
 from core.governance.base import NotAllowedError
 from core.governance.budgets import Budget
 from core.governance.calls import Wanted
+from core.governance.scope import Scope
+from dashboard import session
 from tests.dashboard.harness import app_with, labelled, open_page, press, text_of, words_of
 
 HOSTILE = "**bold** <script>alert(1)</script>"
@@ -63,6 +67,30 @@ def test_one_click_decides_a_call(app: App, approve: bool) -> None:
     press(page, f"govern:{'approve' if approve else 'deny'}-{waiting.change.id}")
     assert [one.state for one in app.governance.approvals.recent()] == ["approved" if approve else "denied"]
     assert [one.change.origin for one in app.governance.approvals.recent()] == ["console"]
+
+
+def test_who_signed_in_is_recorded_and_shown(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    sign_ins, token = app.governance.sign_ins, app.governance.clients.make("ada", Scope(pages=True), origin="test")
+    cookies = {sign_ins.cookie: sign_ins.begin(token, "10.0.0.9").cookie}
+    visitor = SimpleNamespace(cookies=cookies, timezone="UTC", ip_address="10.0.0.9")
+    policy(app, approvals=ApprovalRules(writes=True))
+    for client in ("crab", "crow"):
+        with pytest.raises(NotAllowedError):
+            app.governance.before(wanted(app, client))
+    crab, crow = app.governance.waiting()
+    press(open_page("govern"), f"govern:deny-{crow.change.id}")
+    monkeypatch.setattr(st, "context", visitor)
+    session.configure(Settings.from_environment(), sign_in=True)
+    try:
+        page = press(open_page("govern"), f"govern:approve-{crab.change.id}")
+        rows = page.dataframe[-1].value.set_index("client")["decided by"].to_dict()
+        assert rows == {"crab": "ada, console", "crow": "operator, console"}
+        page = open_page("govern", view="Policy")
+        page.toggle(key="govern:policy-writes").set_value(False).run()
+        assert "by ada, console" in text_of(page)
+    finally:
+        session.configure(Settings.from_environment())
+    assert app.store.governance.policies()[-1].origin == "console:ada"
 
 
 def test_a_held_definition_shows_its_difference_and_what_lint_says(app: App) -> None:

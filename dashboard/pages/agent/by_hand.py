@@ -16,6 +16,7 @@ from core.planning.filling import filled
 from core.planning.turns import Action
 from core.services.clients import AGENT_LOOP
 from core.services.supervised_agent import Proposal, SupervisedAgent
+from dashboard.session import origin
 from dashboard.ui.leave import leave_note
 from dashboard.ui.text import escaped
 
@@ -45,7 +46,7 @@ def your_turn(app: App, run: SupervisedAgent, proposal: Proposal) -> None:
             catalog = app.catalogs.catalog(run.task.catalog)
             leave_note(app, catalog.name, catalog.tools[catalog.tool_row[chosen.tool]], outlook)
         if _done(key, outlook, disabled=chosen is None) and chosen is not None:
-            run.answer(replace(chosen, approved=bool(outlook.reasons)))
+            run.answer(replace(chosen, approved_by=origin() if outlook.reasons else ""))
             run.wait(0.5)
             st.rerun()
 

@@ -22,6 +22,7 @@ from core.shared.untrusted_text import visible
 from dashboard.pages.call.form import Filled
 from dashboard.pages.call.target import Target
 from dashboard.pages.call.tool_card import destructive
+from dashboard.session import origin
 from dashboard.ui.call_mode import MODES, mode_choice
 from dashboard.ui.leave import leave_note
 from dashboard.ui.text import escaped
@@ -71,7 +72,7 @@ def call_bar(app: App, target: Target, filled: Filled) -> None:
             st.session_state["call.run.confirm"] = target.key
         pressed = st.session_state.get("call.run.confirm") == target.key and _confirmed()
     if pressed:
-        _start(app, target, call, filled.secret, mode, approved=bool(outlook.reasons))
+        _start(app, target, call, filled.secret, mode, approved_by=origin() if outlook.reasons else "")
 
 
 def _timeout(line: DeltaGenerator) -> float:
@@ -177,9 +178,11 @@ def _call(target: Target, filled: Filled, timeout_s: float) -> ToolCall:
     return ToolCall(target.tool.server, target.tool.name, filled.arguments, timeout_s, target.catalog.name, decision_id)
 
 
-def _start(app: App, target: Target, call: ToolCall, secret: frozenset[str], mode: CallMode, *, approved: bool) -> None:
+def _start(
+    app: App, target: Target, call: ToolCall, secret: frozenset[str], mode: CallMode, *, approved_by: str
+) -> None:
     try:
-        handle = app.governed.by_person(call, mode=mode, origin="console", approved=approved)
+        handle = app.governed.by_person(call, mode=mode, origin="console", approved_by=approved_by)
     except WayfareError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return

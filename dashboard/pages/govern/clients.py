@@ -12,6 +12,7 @@ from core.governance.scope import Scope
 from core.services.clients import OWN_NAMES, Client
 from core.shared.errors import WayfareError
 from dashboard.pages.govern.said import SAID, do
+from dashboard.session import origin
 from dashboard.ui.text import escaped
 
 TOKEN = "govern:token"  # noqa: S105 - where the page keeps it until the visitor has copied it
@@ -76,7 +77,7 @@ def _line(app: App, client: Client) -> None:
 
 def _revoke(app: App, name: str) -> None:
     do(
-        partial(app.governance.clients.revoke, name, origin="console"),
+        partial(app.governance.clients.revoke, name, origin=origin()),
         f"{name} is revoked: its token is worth nothing now.",
     )
 
@@ -117,7 +118,7 @@ def _make(app: App) -> None:
     )
     try:
         chosen = Scope(pages=True) if given["pages"] else scope
-        token = app.governance.clients.make(given["name"].strip(), chosen, origin="console")
+        token = app.governance.clients.make(given["name"].strip(), chosen, origin=origin())
     except WayfareError as error:
         st.session_state[SAID] = ("error", str(error))
         return

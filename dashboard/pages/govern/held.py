@@ -7,6 +7,7 @@ import streamlit as st
 from core.app import App
 from core.services.definitions import HeldDefinition
 from dashboard.pages.govern.said import do
+from dashboard.session import origin
 from dashboard.ui.definition_difference import what_changed
 from dashboard.ui.text import escaped
 
@@ -41,6 +42,6 @@ def _card(app: App, held: HeldDefinition) -> None:
 def _decide(app: App, held: HeldDefinition, approve: bool) -> None:
     decided = "approved: agents may call it as it is now" if approve else "denied: it stays held back"
     do(
-        lambda: app.governance.definitions.decide(held.catalog, held.tool.id, approve=approve, origin="console"),
+        lambda: app.governance.definitions.decide(held.catalog, held.tool.id, approve=approve, origin=origin()),
         f"The definition of {held.tool.id} is {decided}.",
     )

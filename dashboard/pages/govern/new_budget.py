@@ -10,6 +10,7 @@ import streamlit as st
 from core.app import App
 from core.governance.budgets import AT_LIMIT, EACH, Budget
 from dashboard.pages.govern.said import SAID, do
+from dashboard.session import origin
 from dashboard.ui.text import escaped
 
 AT_LIMIT_WORDS = {"refuse": "refuse", "cheaper": "cheaper tools only", "ask": "ask a person"}
@@ -80,7 +81,7 @@ def _add(app: App) -> None:
     )
     policy = app.governance.policy
     do(
-        lambda: app.governance.set_policy(replace(policy, budgets=(*policy.budgets, budget)), origin="console"),
+        lambda: app.governance.set_policy(replace(policy, budgets=(*policy.budgets, budget)), origin=origin()),
         "The budget is set.",
     )
 
@@ -95,4 +96,4 @@ def _named(choice: str | None, each: str, together: str) -> str:
 def _remove(app: App, budget: Budget) -> None:
     policy = app.governance.policy
     kept = tuple(one for one in policy.budgets if one is not budget)
-    do(lambda: app.governance.set_policy(replace(policy, budgets=kept), origin="console"), "The budget is removed.")
+    do(lambda: app.governance.set_policy(replace(policy, budgets=kept), origin=origin()), "The budget is removed.")

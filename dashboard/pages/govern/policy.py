@@ -8,8 +8,11 @@ from typing import Any
 import streamlit as st
 
 from core.app import App
+from core.domain.governance_events import made_by
 from core.governance.policy import Policy, from_toml, to_toml
 from dashboard.pages.govern.said import do
+from dashboard.session import origin
+from dashboard.ui.text import escaped
 
 TEXT = "govern:policy-text"
 
@@ -73,12 +76,20 @@ def _text(app: App, policy: Policy) -> None:
         )
         row.download_button("Export", text, file_name="wayfare-policy.toml", mime="application/toml", key="govern:policy-export",
             icon=":material/download:", on_click="ignore")  # fmt: skip
-        row.caption("Every change is sealed in the log, which `wayfare audit` verifies.")
+        row.caption(f"{_since(app)}Every change is sealed in the log, which `wayfare audit` verifies.")
+
+
+def _since(app: App) -> str:
+    change = app.governance.policy_change
+    if change is None:
+        return ""
+    name, place = made_by(change.origin)
+    return f"In force since {change.at:%Y-%m-%d %H:%M} UTC, by {escaped(name, 80)}, {escaped(place, 20)}. "
 
 
 def _apply(app: App) -> None:
     do(
-        lambda: app.governance.set_policy(from_toml(st.session_state[TEXT]), origin="console"),
+        lambda: app.governance.set_policy(from_toml(st.session_state[TEXT]), origin=origin()),
         "The policy is in force.",
     )
 
@@ -114,4 +125,4 @@ def _changed(app: App, name: str) -> None:
         changed = replace(policy, tokens="always" if value else "elsewhere")
     else:
         changed = replace(policy, **{name: value or 0.0 if name == "per_minute" else value})
-    do(lambda: app.governance.set_policy(changed, origin="console"), "The policy is in force.")
+    do(lambda: app.governance.set_policy(changed, origin=origin()), "The policy is in force.")

@@ -8,12 +8,14 @@ from datetime import datetime, timedelta
 import streamlit as st
 
 from core.app import App
-from core.domain.governance_events import ApprovalChange
+from core.domain.governance_events import ApprovalChange, made_by
+from core.services.approvals import Approval
 from core.services.governance_status import servers
 from core.shared import units
 from core.shared.untrusted_text import visible
 from dashboard.pages.govern.held import held_definitions
 from dashboard.pages.govern.said import do
+from dashboard.session import origin
 from dashboard.ui.text import escaped
 
 STATES = {
@@ -63,7 +65,7 @@ def _call(app: App, call: ApprovalChange, now: datetime) -> None:
 def _decide(app: App, call: ApprovalChange, approve: bool) -> None:
     name, valid_s = f"{call.server}::{call.tool}", app.governance.policy.approvals.valid_s
     done = f"approved: {call.client} may make it once within {valid_s / 60:.0f} min" if approve else "denied"
-    do(lambda: app.governance.decide(call.id, approve=approve, origin="console"), f"The call of {name} is {done}.")
+    do(lambda: app.governance.decide(call.id, approve=approve, origin=origin()), f"The call of {name} is {done}.")
 
 
 def _paused(app: App, now: datetime) -> None:
@@ -100,7 +102,7 @@ def _begin(app: App) -> None:
     policy = app.governance.policy
     changed = replace(policy, approvals=replace(policy.approvals, writes=True))
     do(
-        lambda: app.governance.set_policy(changed, origin="console"),
+        lambda: app.governance.set_policy(changed, origin=origin()),
         "Calls of tools that may write wait for you from now on.",
     )
 
@@ -116,9 +118,17 @@ def _recent(app: App) -> None:
                 "client": visible(one.change.client),
                 "tool": visible(f"{one.change.server}::{one.change.tool}"),
                 "": STATES[one.state],
-                "by": one.change.origin,
+                "decided by": decided_by(one),
                 "arguments": visible(one.change.arguments_json)[:200],
             }
             for one in found
         ]
         st.dataframe(rows, hide_index=True, key="govern:recent")
+
+
+def decided_by(approval: Approval) -> str:
+    """Who approved or denied it, and where; nothing where nobody did."""
+    if not approval.decided:
+        return "–"
+    name, place = made_by(approval.decided)
+    return visible(f"{name}, {place}")

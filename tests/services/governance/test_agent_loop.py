@@ -62,8 +62,10 @@ def test_a_call_that_waits_for_a_person_stops_the_rules(app: App, start: Start) 
 
 def test_a_persons_action_approves_the_call_that_it_is(app: App, start: Start) -> None:
     policy(app, approvals=ApprovalRules(above_usd=0.0))
-    planner = Told(CALL, replace(CALL, approved=True), CALL, Action("stop"))
+    planner = Told(CALL, replace(CALL, approved_by="console:ada"), CALL, Action("stop"))
     assert [one.error for one in executed(start(planner=planner))] == ["approval_needed", "", "approval_needed"]
+    (made,) = app.governance.approvals.recent()
+    assert (made.state, made.decided) == ("used", "console:ada")
 
 
 def test_its_calls_count_and_trip_breakers_like_any_other(app: App, start: Start) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -52,6 +53,37 @@ def test_a_client_that_repeats_itself_is_counted(app: App, clock: Clock) -> None
     clock.pass_s(31)
     refused(app, wanted(app))
     assert [one["repeated"] for one in kept(app)] == [0, 3]
+
+
+def test_a_count_is_written_when_the_client_comes_no_more(app: App, clock: Clock) -> None:
+    policy(app, deny=("raw::*",))
+    for _ in range(4):
+        refused(app, wanted(app))
+    refused(app, wanted(app, client="bob"))
+    app.governance.refused.write_due()
+    assert [one["repeated"] for one in kept(app)] == [0, 0]  # the client may go on
+    clock.pass_s(31)
+    app.governance.refused.write_due()
+    app.governance.refused.write_due()
+    found = [(one["client"], one["repeated"]) for one in kept(app)]
+    assert found == [("ann", 0), ("bob", 0), ("ann", 2)]  # four refusals of ann: two records and two more
+
+
+def test_what_another_client_does_writes_it_too(app: App, clock: Clock) -> None:
+    policy(app, deny=("raw::*",))
+    for _ in range(2):
+        refused(app, wanted(app))
+    clock.pass_s(31)
+    app.governance.before(wanted(app, "files::read", client="bob"))
+    assert [(one["client"], one["repeated"]) for one in kept(app)] == [("ann", 0), ("ann", 0)]
+
+
+def test_a_console_that_stops_writes_its_counts(opened: Callable[[], App], app: App) -> None:
+    policy(app, deny=("raw::*",))
+    for _ in range(3):
+        refused(app, wanted(app))
+    app.close()
+    assert [one["repeated"] for one in kept(opened())] == [0, 1]
 
 
 def test_looking_ahead_keeps_nothing_and_reserves_nothing(app: App) -> None:
