@@ -69,9 +69,9 @@ class GovernanceService:
         self.refused = RefusedRequests(store, now)
         self.settled_at_start = store.governance.settle_left_over()
         policies = store.governance.policies()
-        self.policy_change = policies[-1] if policies else None
+        self.policy_change: PolicyChange | None = policies[-1] if policies else None
         """When the policy came into force, and by whom; None for the one that Wayfare starts with."""
-        self._policy = from_toml(self.policy_change.toml) if self.policy_change is not None else Policy()
+        self._policy = from_toml(policies[-1].toml) if policies else Policy()
         self.admission = Admission(
             self.clients, self.definitions, self.refused, lambda: self._policy, now=now, clock=clock
         )
