@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 from core.domain.events import OutcomeEvent
 from core.shared.errors import StoreError
 from core.store.connection import Database
+from core.store.gathering import BackgroundWriter
 from core.store.log import Entry, Event, Log, entry
 from core.store.seals import Audit
+
+GATHERED_S = 0.02
 
 
 class Events:
     """Append-only: a written event never changes.
 
     `append` returns when its events are on the disk. `append_later` returns at once (decisions while a slider is
-    dragged, calls of agents); one background thread writes what has gathered. The order of the calls is the order of commit.
+    dragged, calls of agents); one background thread writes what has gathered in 20 ms. The order of the calls is the order of
+    commit.
     """
 
     def __init__(self, database: Database, log: Log) -> None:
@@ -26,7 +29,7 @@ class Events:
         self._log = log
         self._pending: deque[tuple[Entry, ...]] = deque()
         self._failed: list[Exception] = []
-        self._background = ThreadPoolExecutor(max_workers=1, thread_name_prefix="wayfare-store")
+        self._background = BackgroundWriter(self._drain, gather_s=GATHERED_S, name="wayfare-store")
 
     def append(self, *events: Event) -> None:
         """Write all events in one transaction, after everything queued before.
@@ -46,7 +49,7 @@ class Events:
         unit = tuple(map(entry, events))
         self._pending.append(unit)
         try:
-            self._background.submit(self._drain)
+            self._background.soon()
         except RuntimeError:
             with self._database.lock, suppress(ValueError):
                 self._pending.remove(unit)
@@ -78,7 +81,7 @@ class Events:
 
     def close(self) -> None:
         """Write what is queued and end the background thread. Raises as `flush`; a second call does nothing."""
-        self._background.shutdown(wait=True)
+        self._background.close()
         self.flush()
 
     def _drain(self) -> None:

@@ -6,14 +6,13 @@ import dataclasses
 import logging
 from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC
-from threading import Event
 
 from core.domain.governance_events import ApprovalChange, ClientChange, DefinitionChange, PolicyChange, Spent
 from core.shared.errors import StoreError
 from core.store.connection import Database
+from core.store.gathering import BackgroundWriter
 from core.store.log import Log, entry
 
 Change = ClientChange | PolicyChange | DefinitionChange | ApprovalChange
@@ -31,8 +30,7 @@ class Governance:
         self._database = database
         self._log = log
         self._pending: deque[Spent] = deque()
-        self._background = ThreadPoolExecutor(max_workers=1, thread_name_prefix="wayfare-spending")
-        self._is_waiting, self._closing = False, Event()
+        self._background = BackgroundWriter(self._drain, gather_s=GATHERED_S, name="wayfare-spending")
 
     def append(self, *changes: Change) -> None:
         """Commit changes together. Raises StoreError, and keeps none of them, where one cannot be stored."""
@@ -61,21 +59,12 @@ class Governance:
     def settle_later(self, spent: Spent) -> None:
         """Keep what a call used, soon: it does not wait for the disk. What is lost by a kill counts as it was reserved."""
         self._pending.append(spent)
-        if not self._is_waiting:
-            self._is_waiting = True
-            with suppress(RuntimeError):  # closed: who closed it has written, or writes now, what is pending
-                self._background.submit(self._drain_gathered)
+        with suppress(RuntimeError):  # closed: who closed it has written, or writes now, what is pending
+            self._background.soon()
 
     def close(self) -> None:
         """Write what is pending. A second call does nothing."""
-        self._closing.set()
-        self._background.shutdown(wait=True)
-        self._drain()
-
-    def _drain_gathered(self) -> None:
-        """A write for each call would cost more than the calls; those of a moment are written together."""
-        self._closing.wait(GATHERED_S)
-        self._is_waiting = False
+        self._background.close()
         self._drain()
 
     def _drain(self) -> None:
