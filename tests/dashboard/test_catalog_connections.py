@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from core.app import App
+from core.domain.catalog import ServerId
 from core.domain.connection_state import ConnectionState
 from core.domain.imports import Imported
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
@@ -45,6 +46,21 @@ def test_connecting_warns_asks_for_values_and_reports(app: App) -> None:
     assert page.dataframe[-1].value.iloc[0]["needs"] == ""
     button(page, "Close the report").click().run()
     assert "no server answered" not in text_of(page)
+
+
+def test_a_value_is_changed_for_one_catalog_at_its_server(app: App) -> None:
+    app.catalog_editor.import_text(json.dumps(CATALOG), "twin")
+    page = visit(catalog="mine", server="weather")
+    assert "All values are entered" in text_of(page)
+    page.text_input(key="catalog.detail.value.mine::weather.0").set_value("x" * 40)
+    button(page, "Keep them").click().run()
+    assert "x" * 40 not in everything(page)
+    lengths = {
+        name: len(app.vault.resolve(ServerId(name, "weather"), connection).env["KEY"])
+        for name in ("mine", "twin")
+        if (connection := app.catalogs.catalog(name).servers[0].connection) is not None
+    }
+    assert lengths == {"mine": 40, "twin": len(SECRET)}
 
 
 def test_a_running_discovery_shows_its_progress(app: App) -> None:

@@ -14,6 +14,7 @@ from dashboard.pages.catalog.imports.documents import counted
 from dashboard.ui.text import escaped
 
 PREFIX = "catalog.import.value."
+KEPT = " Left empty, the value that was entered stays."
 OWN_PREFIX = "catalog.detail.value."
 
 
@@ -95,7 +96,7 @@ def _field(item: Wanted, key: str) -> None:
         escaped(item.name, 80),
         type="password",
         key=key,
-        help=escaped(f"{item.what} Needed by {servers}.".strip(), 300),
-        placeholder=(item.what[:60] or None) if item.lacking else "entered; leave empty to keep it",
+        help=escaped(f"{item.what} Needed by {servers}.{'' if item.lacking else KEPT}".strip(), 300),
+        placeholder=(item.what[:60] or None) if item.lacking else "entered",
         autocomplete="off",
     )
