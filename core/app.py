@@ -46,6 +46,7 @@ from core.services.refusals import RefusalService
 from core.services.replay import ReplayService
 from core.services.routing import RoutingService
 from core.services.scenarios import ScenarioService
+from core.services.server_requests import ServerRequests
 from core.services.snapshots import SnapshotService
 from core.services.sweeps import SweepService
 from core.services.testbeds import TestbedService
@@ -88,6 +89,7 @@ class App:
     governance: GovernanceService
     governed: GovernedCalls
     linked: LinkedResources
+    server_requests: ServerRequests
     scenarios: ScenarioService
     papers: PaperService
     equal_sets: EqualSetsService
@@ -199,6 +201,7 @@ def build_app(
     lab_runs = LabRunService(store, catalogs, lab, chosen.now)
     judgments = JudgmentService(store, catalogs, lab_runs, now=chosen.now)
     calibrations = CalibrationService(store, catalogs, learnt, routing, feedback, now=chosen.now)
+    requests = ServerRequests(catalogs, pool.get, chosen.virtual_folder)
     return App(
         settings=chosen,
         startup=startup,
@@ -219,7 +222,8 @@ def build_app(
         calls=calls,
         governance=governance,
         governed=governed,
-        linked=LinkedResources(catalogs, pool.get, chosen.virtual_folder),
+        linked=LinkedResources(catalogs, requests),
+        server_requests=requests,
         scenarios=scenarios,
         papers=PaperService(catalogs, routing, scenarios, lab, known_planners),
         equal_sets=equal_sets,

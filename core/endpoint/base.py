@@ -50,6 +50,17 @@ class Request:
 
 
 @dataclass(frozen=True)
+class PartRequest:
+    """A request of a mirror's client that is no tools/call: its method and parameters in the protocol's types, and who asks."""
+
+    method: str
+    params: Any
+    options: EndpointOptions
+    client: str = ""
+    known: bool = False
+
+
+@dataclass(frozen=True)
 class Services:
     """What tools work with. `result_tokens` is how much of a result is given at once."""
 

@@ -13,8 +13,9 @@ import mcp_types
 from mcp import MCPError
 from mcp_types import INVALID_PARAMS
 
-from core.endpoint.base import Answer, Refusal, Request, Services
+from core.endpoint.base import Answer, PartRequest, Refusal, Request, Services
 from core.endpoint.mirror import call_mirrored, mirrored
+from core.endpoint.mirrored_parts import MirroredParts, answered
 from core.endpoint.options import EndpointOptions
 from core.endpoint.read_result import READ_RESULT
 from core.endpoint.tools import DEFINITIONS, TOOLS
@@ -32,6 +33,7 @@ class Endpoint:
 
     def __init__(self, services: Services) -> None:
         self._services = services
+        self._parts = MirroredParts(services)
 
     async def call(self, request: Request) -> Answer:
         """The answer to a request. Raises nothing but a cancellation."""
@@ -48,9 +50,14 @@ class Endpoint:
         if not options.mirror:
             return DEFINITIONS
         try:
-            return await anyio.to_thread.run_sync(mirrored, self._services, options, client)
+            live = await self._parts.live_tools(options, client)
+            return await anyio.to_thread.run_sync(mirrored, self._services, options, client, live)
         except (Refusal, WayfareError) as error:
             raise MCPError(INVALID_PARAMS, visible(str(error))) from error
+
+    async def part(self, request: PartRequest) -> Any:
+        """The answer to a request of a mirror's client that is no tools/call. Raises MCPError."""
+        return await answered(self._parts, request)
 
     async def _answer(self, request: Request) -> Answer:
         try:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, QueryParams
 from starlette.requests import Request as HttpRequest
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
@@ -83,7 +83,7 @@ class EndpointApp:
         self._catalog = catalog
         self.other_names = other_names
         self._wanted, self._ready = anyio.Event(), anyio.Event()
-        self._served: Asgi | None = None
+        self._served: tuple[Asgi, Asgi] | None = None
         self._governance: GovernanceService | None = None
 
     @asynccontextmanager
@@ -101,7 +101,8 @@ class EndpointApp:
             return await refused(scope, receive, send)
         if self._served is None:
             return await JSONResponse({"status": "the store cannot be opened"}, status_code=503)(scope, receive, send)
-        return await self._served(scope, receive, send)
+        mirrored = "mirror" in QueryParams(scope.get("query_string", b""))
+        return await self._served[mirrored](scope, receive, send)
 
     async def refused(self, scope: Scope) -> JSONResponse | None:
         """The answer to a request that is not let in; None where it is, then with its client in the scope."""
@@ -168,7 +169,7 @@ class EndpointApp:
     async def _serve(self) -> None:
         await self._wanted.wait()
         try:
-            manager = await anyio.to_thread.run_sync(self._made)
+            own, mirrors = await anyio.to_thread.run_sync(self._made)
         except WayfareError:  # the console's pages say which
             self._ready.set()
             return
@@ -176,12 +177,13 @@ class EndpointApp:
             _log.exception("the endpoint cannot be served")
             self._ready.set()
             return
-        async with manager.run():
-            self._served = manager.handle_request
+        async with own.run(), mirrors.run():
+            self._served = own.handle_request, mirrors.handle_request
             self._ready.set()
             await anyio.sleep_forever()
 
-    def _made(self) -> Any:
+    def _made(self) -> tuple[Any, Any]:
+        """The sessions with Wayfare's own tools, and those with mirrors, which have more than tools."""
         app = self._app()
         app.pool.get()  # it imports the protocol's packages, perhaps just now in another thread
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -202,7 +204,9 @@ class EndpointApp:
 
         self._governance = app.governance
         endpoint = Endpoint(Services(app))
-        return StreamableHTTPSessionManager(mcp_server(endpoint.call, options_of, client_of, listing=endpoint.listed))
+        own = mcp_server(endpoint.call, options_of, client_of, listing=endpoint.listed)
+        mirrors = mcp_server(endpoint.call, options_of, client_of, listing=endpoint.listed, part=endpoint.part)
+        return StreamableHTTPSessionManager(own), StreamableHTTPSessionManager(mirrors)
 
 
 def _own_url(scope: Scope) -> str:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import threading
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from typing import Any
 from urllib.parse import urlencode
 
 import anyio
 import anyio.to_thread
 import mcp_types
 from anyio.abc import TaskGroup, TaskStatus
-from mcp import Client
+from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
 from core.app import App, open_app
-from core.endpoint.base import Answer, Refusal, Request, Services
+from core.endpoint.base import Answer, PartRequest, Refusal, Request, Services
 from core.endpoint.door import Owner, announced, owner_of
 from core.endpoint.door_server import served
 from core.endpoint.endpoint import Endpoint
@@ -24,6 +25,7 @@ from core.endpoint.fallback import MOST_TRIES
 from core.endpoint.http_app import PATH
 from core.endpoint.options import EndpointOptions
 from core.endpoint.tools import DEFINITIONS
+from core.services.server_requests import sent
 from core.shared.errors import StoreBusyError, WayfareError
 from core.shared.settings import Settings
 
@@ -69,6 +71,17 @@ class OwnApp:
         """The tools that the client of this process sees."""
         known = self._governance.clients.of_token(self._token) if self._token else None
         return await self._endpoint.listed(options, client if known is None else known.name)
+
+    async def part(self, request: PartRequest) -> Any:
+        """What the app has beside tools. Raises MCPError."""
+        known = self._governance.clients.of_token(self._token) if self._token else None
+        if known is not None:
+            request = replace(request, client=known.name, known=True)
+        elif self._token:
+            raise MCPError(
+                mcp_types.INVALID_REQUEST, f"The token in {TOKEN} is not one of a client here, or was revoked."
+            )
+        return await self._endpoint.part(request)
 
     def close(self) -> None:
         """End calls and sessions, commit what is queued, release the store."""
@@ -118,6 +131,20 @@ class JoinedOwner:
         except Exception as error:
             self._clients.pop(client, None)
             raise OwnerLostError(str(error)) from error
+
+    async def part(self, request: PartRequest) -> Any:
+        """What the owner has beside tools. Raises MCPError where it says no, OwnerLostError."""
+        try:
+            known = self._clients.get(request.client) or await self._tasks.start(self._keep, request.client)
+            return await sent(known.session, request.method, request.params)
+        except MCPError as error:
+            if error.code != mcp_types.CONNECTION_CLOSED:
+                raise
+            lost = error
+        except Exception as error:  # noqa: BLE001  whatever the transport throws
+            lost = error
+        self._clients.pop(request.client, None)
+        raise OwnerLostError(str(lost)) from lost
 
     async def _keep(self, name: str, *, task_status: TaskStatus[Client]) -> None:
         info, ready = mcp_types.Implementation(name=name, version="stdio"), False
@@ -179,6 +206,16 @@ class StdioBackend:
                 if attempt:
                     raise
         return []
+
+    async def part(self, tasks: TaskGroup, request: PartRequest) -> Any:
+        """What mirrored servers have beside tools; all of it only reads, and is asked again where the owner has left."""
+        for _ in range(2):
+            try:
+                return await (await self._answering(tasks)).part(request)
+            except OwnerLostError:
+                async with self._lock:
+                    self._joined, self._url = None, ""
+        raise MCPError(mcp_types.INTERNAL_ERROR, "The Wayfare that has the store does not answer.")
 
     def close(self) -> None:
         """Release what is owned."""

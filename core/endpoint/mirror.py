@@ -28,8 +28,11 @@ NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 TITLE_CHARS = 200
 
 
-def mirrored(services: Services, options: EndpointOptions, client: str) -> list[mcp_types.Tool]:
-    """The tools that a client sees: those of the chosen servers that it may use, and `read_result` for what is cut."""
+def mirrored(
+    services: Services, options: EndpointOptions, client: str, live: Mapping[str, mcp_types.Tool]
+) -> list[mcp_types.Tool]:
+    """The tools that a client sees: those of the chosen servers that it may use, and `read_result` for what is cut. `live` are
+    those that their servers list now, by `server::tool`: a catalog keeps neither icons nor metadata."""
     admission = services.app.governance.admission
     tools = _tools(services, options)
     listed = [
@@ -39,6 +42,9 @@ def mirrored(services: Services, options: EndpointOptions, client: str) -> list[
             description=visible(tool.description),
             input_schema=_without_headers(tool.input_schema or {"type": "object"}),
             annotations=mcp_types.ToolAnnotations.model_validate(hint_names(tool.hints)),
+            output_schema=dict(tool.output_schema) if tool.output_schema else None,
+            icons=live[tool.id].icons if tool.id in live else None,
+            _meta=live[tool.id].meta if tool.id in live else None,
         )
         for name, tool in tools.items()
         if admission.allows(client, options.catalog, tool)
@@ -77,11 +83,12 @@ async def call_mirrored(services: Services, request: Request) -> Answer:
 
 def _tools(services: Services, options: EndpointOptions) -> dict[str, Tool]:
     catalog = services.app.catalogs.catalog(options.catalog)
-    return names(chosen(catalog, options.mirror), reserved={READ_RESULT.definition.name})
+    servers = set(chosen(catalog, options.mirror))
+    return names((tool for tool in catalog.tools if tool.server in servers), reserved={READ_RESULT.definition.name})
 
 
-def chosen(catalog: Catalog, servers: Collection[str]) -> list[Tool]:
-    """The tools of the servers that one of the patterns names. Raises Refusal where a pattern names none."""
+def chosen(catalog: Catalog, servers: Collection[str]) -> list[str]:
+    """The servers that one of the patterns names. Raises Refusal where a pattern names none."""
     for pattern in servers:
         if not any(fnmatchcase(server.name, pattern) for server in catalog.servers):
             raise Refusal(
@@ -89,7 +96,7 @@ def chosen(catalog: Catalog, servers: Collection[str]) -> list[Tool]:
                 f"No server in catalog {catalog.name!r} is called {one_line(pattern, 100)!r}.",
                 "Change mirror= in the address of the endpoint.",
             )
-    return [tool for tool in catalog.tools if any(fnmatchcase(tool.server, pattern) for pattern in servers)]
+    return [one.name for one in catalog.servers if any(fnmatchcase(one.name, pattern) for pattern in servers)]
 
 
 def names(tools: Iterable[Tool], *, reserved: Collection[str] = ()) -> dict[str, Tool]:

@@ -40,7 +40,8 @@ def given_tokens(outcome: Outcome, limit: int) -> int:
 
 def passed_on(services: Services, outcome: Outcome, limit: int, *, as_it_is: bool = False) -> Answer:
     """The answer to a call that the server answered: its own content and metadata, with what Wayfare knows of the call beside
-    it. `limit` is how many tokens of its text are given at once; `as_it_is` leaves out what Wayfare knows."""
+    it. `limit` is how many tokens of its text are given at once; `as_it_is` leaves out what Wayfare knows. A structured result
+    that was cut is an error then: its first part is there to read, and does not fit the output schema of the tool."""
     content, result = _parts(outcome)
     text = _text(content)
     blocks = [block if isinstance(block, mcp_types.TextContent) else bounded(block) for block in content]
@@ -51,9 +52,11 @@ def passed_on(services: Services, outcome: Outcome, limit: int, *, as_it_is: boo
         part = cut if cut is not None and is_text else _cut(services, text, limit)
         blocks = [block for block in blocks if not isinstance(block, mcp_types.TextContent)]
         blocks += [text_block(part["text"]), text_block(_read_on(part))]
+    elif cut is not None and as_it_is:
+        blocks.append(text_block(_read_on(cut)))
     meta = _meta(outcome)
     if as_it_is:
-        failed = outcome.kind is not OutcomeKind.OK
+        failed = outcome.kind is not OutcomeKind.OK or (cut is not None and result is not None)
         return Answer(content=blocks, structured_content=None if cut else result, is_error=failed, _meta=meta)
     given: dict[str, Any] = {
         "tool": f"{outcome.call.server}::{outcome.call.tool}",

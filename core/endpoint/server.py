@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -12,7 +13,7 @@ from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server as McpServer
 
-from core.endpoint.base import Answer, Refusal, Request
+from core.endpoint.base import Answer, PartRequest, Refusal, Request
 from core.endpoint.options import EndpointOptions
 from core.endpoint.tools import DEFINITIONS, INSTRUCTIONS
 from core.endpoint.tracing import traced
@@ -21,10 +22,24 @@ from core.shared.untrusted_text import one_line
 
 Context = ServerRequestContext[Any, Any]
 Call = Callable[[Request], Awaitable[Answer]]
+Part = Callable[[PartRequest], Awaitable[Any]]
 Listing = Callable[[EndpointOptions, str], Awaitable[list[mcp_types.Tool]]]
 LISTED = CacheHint(ttl_ms=3_600_000, scope="public")  # the same for every client, as long as Wayfare runs
 MIRRORED_MS = 60_000
 CLIENT_CHARS = 80
+PARTS: dict[str, type[mcp_types.RequestParams]] = {
+    "resources/list": mcp_types.PaginatedRequestParams,
+    "resources/templates/list": mcp_types.PaginatedRequestParams,
+    "resources/read": mcp_types.ReadResourceRequestParams,
+    "prompts/list": mcp_types.PaginatedRequestParams,
+    "prompts/get": mcp_types.GetPromptRequestParams,
+    "completion/complete": mcp_types.CompleteRequestParams,
+}
+"""What a mirror has beside tools; Wayfare itself has tools alone, and declares no more."""
+MIRROR_INSTRUCTIONS = (
+    "These are the tools, resources and prompts of servers that an operator has connected and governs. A result that was cut is "
+    "read on with read_result. An error says what to try."
+)
 SCHEMAS = {tool.name: tool.input_schema for tool in DEFINITIONS}
 
 
@@ -34,9 +49,10 @@ def mcp_server(
     client_of: Callable[[Context], str] = lambda _: "",
     *,
     listing: Listing,
+    part: Part | None = None,
 ) -> McpServer[Any]:
     """The server; `call` answers a request, `options_of` says with which options it comes, `client_of` whose token came with it,
-    "" where none did, `listing` which tools it sees."""
+    "" where none did, `listing` which tools it sees. A mirror has `part` for all that is no tool."""
 
     async def listed(context: Context, _: mcp_types.PaginatedRequestParams | None) -> mcp_types.ListToolsResult:
         try:
@@ -70,14 +86,34 @@ def mcp_server(
         version=version("wayfare"),
         title="Wayfare",
         description="Finds, calls and learns the tools of all connected MCP servers.",
-        instructions=INSTRUCTIONS,
+        instructions=INSTRUCTIONS if part is None else MIRROR_INSTRUCTIONS,
         cache_hints={"tools/list": LISTED, "server/discover": LISTED},
         get_tool_input_schema=SCHEMAS.get,
         on_list_tools=listed,
         on_call_tool=called,
     )
     server.middleware.insert(0, traced)
+    if part is not None:
+        for method, params_type in PARTS.items():
+            server.add_request_handler(method, params_type, partial(_answered, part, options_of, client_of, method))
     return server
+
+
+async def _answered(
+    part: Part,
+    options_of: Callable[[Context], EndpointOptions],
+    client_of: Callable[[Context], str],
+    method: str,
+    context: Context,
+    params: Any,
+) -> Any:
+    """The answer to a request of one of `PARTS`. Raises MCPError."""
+    try:
+        options = options_of(context)
+    except WayfareError as error:
+        raise MCPError(mcp_types.INVALID_PARAMS, str(error)) from error
+    known = client_of(context)
+    return await part(PartRequest(method, params, options, known or client_name(context), bool(known)))
 
 
 def client_name(context: Context) -> str:

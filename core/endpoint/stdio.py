@@ -29,7 +29,12 @@ def serve_stdio(settings: Settings, options: EndpointOptions) -> None:
 
     async def run() -> None:
         async with anyio.create_task_group() as tasks:
-            served = mcp_server(partial(backend.call, tasks), lambda _: options, listing=partial(backend.listed, tasks))
+            served = mcp_server(
+                partial(backend.call, tasks),
+                lambda _: options,
+                listing=partial(backend.listed, tasks),
+                part=partial(backend.part, tasks) if options.mirror else None,
+            )
             async with stdio_server() as (reader, writer):
                 await served.run(reader, writer, served.create_initialization_options())
             tasks.cancel_scope.cancel()

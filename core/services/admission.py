@@ -85,6 +85,19 @@ class Admission:
             raise refusals.definition_changed(tool.id, denied=state == "denied")
         return state == "known"
 
+    def requestable(self, client: str, catalog: str, request: Tool) -> None:
+        """Let a request in that is no call of a tool: `server::resources/read`, as a tool that only reads. Raises NotAllowedError."""
+        if reason := self._policy().refusal(request) or self._scope(client).refusal(catalog, request):
+            raise refusals.tool_not_allowed(request.id, reason)
+
+    def may_request(self, client: str, catalog: str, request: Tool) -> bool:
+        """Whether a client may make such a request."""
+        try:
+            self.requestable(client, catalog, request)
+        except NotAllowedError:
+            return False
+        return True
+
     def allows(self, client: str, catalog: str, tool: Tool) -> bool:
         """Whether a client may see and use a tool."""
         try:

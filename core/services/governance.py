@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from core.domain.catalog import Tool
 from core.domain.governance_events import PolicyChange, Spent
 from core.domain.outcome import OutcomeKind
 from core.governance import refusals
@@ -176,6 +177,20 @@ class GovernanceService:
             self.ledger.settle(permit.id, used)
             self._breakers[permit.wanted.call.server].ended(good, self._policy.breaker, self._clock())
         self._store.governance.settle_later(self._row(permit, used, settled=True))
+
+    def request(self, client: str, catalog: str, request: Tool) -> None:
+        """Let a request to a server through that is no call of a tool (see `Admission.requestable`) and count it as one call without a
+        price. Raises NotAllowedError."""
+        here = Usage(day_of(self._now()), client, request.server)
+        with self.refused.recorded(client, catalog, request.id, AGENT), self.lock:
+            self.admission.requestable(client, catalog, request)
+            self._breaker(request.server, enter=False)
+            if (short := self.ledger.short(self._policy.budgets, here, Amount(calls=1))) is not None:
+                raise refusals.budget_spent(request.id, short, (), self._now())
+            self.ledger.add(here, Amount(calls=1), self._now())
+        self._store.governance.settle_later(
+            Spent(uuid.uuid4().hex, self._now(), here.day, client, catalog, request.server, request.name, 0.0, 1, 0, False, True)
+        )  # fmt: skip
 
     def read_on(self, client: str, tokens: int) -> int:
         """How many of these tokens a client may be given of a result that was cut; they count. Raises NotAllowedError."""

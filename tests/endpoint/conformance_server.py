@@ -18,6 +18,8 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
+from tests.endpoint.conformance_parts import with_parts
+
 Context = ServerRequestContext[Any, Any]
 Arguments = dict[str, Any]
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
@@ -194,9 +196,10 @@ async def called(context: Context, params: types.CallToolRequestParams) -> types
 
 def conformance_server() -> Server[Any]:
     """The server, in its first state."""
-    return Server[Any](
+    server = Server[Any](
         "conformance", version="1", on_list_tools=listed, on_call_tool=called, get_tool_input_schema=SCHEMAS.get
     )
+    return with_parts(server)
 
 
 def main() -> None:

@@ -125,7 +125,8 @@ def served(app: App, **options: Any) -> Any:
     """The endpoint of an app of this process, as a client's target."""
     chosen = EndpointOptions(**{"catalog": "world", **options})
     endpoint = Endpoint(Services(app, result_tokens=200))
-    return mcp_server(endpoint.call, lambda _: chosen, listing=endpoint.listed)
+    part = endpoint.part if chosen.mirror else None
+    return mcp_server(endpoint.call, lambda _: chosen, listing=endpoint.listed, part=part)
 
 
 START = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "page", "version": "1"}}

@@ -11,7 +11,7 @@ from mcp import Client
 
 from core.app import App
 from core.endpoint.tools import DEFINITIONS
-from tests.endpoint.conformance_server import SCHEMAS, conformance_server
+from tests.endpoint.conformance_server import SCHEMAS, TEMPERATURE, conformance_server
 from tests.endpoint.conftest import ROOT, served, talk
 
 SECRET = "hunter2hunter2"
@@ -71,3 +71,21 @@ def test_definitions_have_one_type_in_each_place() -> None:
     """Clients that turn schemas into another dialect do not take a list of types."""
     text = json.dumps([tool.model_dump(mode="json", by_alias=True) for tool in DEFINITIONS])
     assert '"type": [' not in text
+
+
+def test_a_definition_has_the_servers_schema_icons_and_metadata(world: App) -> None:
+    tool = {"name": "measure", "description": "A tool.", "inputSchema": {"type": "object"}, "outputSchema": TEMPERATURE}
+    catalog = world.catalogs.catalog("world").servers[0].connection
+    assert catalog is not None
+    launch = {"type": "stdio", "command": catalog.command, "args": [*catalog.args], "cwd": catalog.cwd}
+    server = {"name": "conformance", "tools": [tool], "connection": launch}
+    world.catalog_editor.import_text(json.dumps({"servers": [server]}), "measuring")
+
+    async def script(client: Client) -> Any:
+        assert (await client.call_tool("measure", {})).structured_content == {"celsius": 21.5}
+        return (await client.list_tools()).tools[0]
+
+    listed = talk(served(world, catalog="measuring", mirror=("conformance",)), script)
+    assert listed.output_schema == TEMPERATURE
+    assert [icon.src for icon in listed.icons] == ["data:image/png;base64,AA=="]
+    assert listed.meta["example/unit"] == "celsius"

@@ -1,0 +1,229 @@
+"""What mirrored servers have beside tools: their resources, templates, prompts and completion, each from the server that owns it.
+
+Prompts are named as mirrored tools are. An address is read from the first server by name that lists it, else from the first with a
+template that it fits, else from the first that gives it: results of tools link to addresses that nobody lists.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import mcp_types
+from cachetools import TTLCache
+from mcp import MCPError
+
+from core.domain.catalog import ServerId, Tool, ToolHints
+from core.endpoint.base import PartRequest, Refusal, Services
+from core.endpoint.mirror import chosen, names
+from core.endpoint.options import EndpointOptions
+from core.endpoint.passing_on import MOST_BINARY_CHARS
+from core.execution.listings import ITEMS, PROMPTS, RESOURCES, TEMPLATES, TOOLS
+from core.governance.base import NotAllowedError
+from core.shared.errors import WayfareError
+from core.shared.tokens import count_tokens
+from core.shared.untrusted_text import one_line, visible
+
+_log = logging.getLogger(__name__)
+LIST_S = 10.0
+"""How long one server may take to list: one that does not answer is left out."""
+KEPT_S, MOST_LISTS = 60.0, 256
+NAME_CHARS = 200
+RESULTS: dict[str, type[Any]] = {
+    RESOURCES: mcp_types.ListResourcesResult,
+    TEMPLATES: mcp_types.ListResourceTemplatesResult,
+    PROMPTS: mcp_types.ListPromptsResult,
+}
+READ, GET, COMPLETE = "resources/read", "prompts/get", "completion/complete"
+NEEDED = {TOOLS: TOOLS, RESOURCES: READ, TEMPLATES: READ, PROMPTS: GET}
+"""The request that a client has to be allowed to see a list: whoever may not read a server's resources sees none of them."""
+NOT_THERE = {
+    mcp_types.INVALID_PARAMS,
+    mcp_types.METHOD_NOT_FOUND,
+    -32002,
+}  # the last is the code for resources up to 2025-11-25
+Lists = dict[str, list[Any]]
+
+
+class MirroredParts:
+    """For any number of clients. What servers list is kept for a minute to find the owner of a name."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._kept = TTLCache[tuple[ServerId, str], list[Any]](MOST_LISTS, KEPT_S)
+
+    async def answer(self, request: PartRequest) -> Any:
+        """A list of all servers, or the owner's answer. Raises MCPError, Refusal, NotAllowedError, WayfareError."""
+        if request.method in RESULTS:
+            found = await self.lists(request.options, request.client, request.method, fresh=True)
+            return RESULTS[request.method](
+                **{ITEMS[request.method]: _of_all(request.method, found)}, ttl_ms=int(KEPT_S * 1000), cache_scope="private"
+            )  # fmt: skip
+        app = self._services.app
+        app.governance.admission.enter(request.client, request.options.catalog, known=request.known)
+        params: Any = request.params
+        ref = getattr(params, "ref", params)
+        if isinstance(ref, mcp_types.GetPromptRequestParams | mcp_types.PromptReference):
+            tool = await self._prompt(request, ref.name)
+            own = {"name": tool.name}
+            changed = ref.model_copy(update=own)
+            params = changed if ref is params else params.model_copy(update={"ref": changed})
+            return await self._sent(replace(request, params=params), tool.server)
+        error: MCPError | None = None
+        for server in await self._owners(request, str(ref.uri)):
+            try:
+                return await self._sent(request, server)
+            except MCPError as said:
+                error = error or said
+                if said.code not in NOT_THERE:
+                    break
+        unknown = f"No server here has {one_line(str(ref.uri), NAME_CHARS)}."
+        raise error or MCPError(mcp_types.INVALID_PARAMS, unknown, {"uri": str(ref.uri)})
+
+    async def live_tools(self, options: EndpointOptions, client: str) -> dict[str, mcp_types.Tool]:
+        """The tools of the chosen servers as they list them, by `server::tool`."""
+        found = await self.lists(options, client, TOOLS, fresh=False)
+        return {f"{server}::{tool.name}": tool for server, tools in found.items() for tool in tools}
+
+    async def lists(self, options: EndpointOptions, client: str, method: str, *, fresh: bool) -> Lists:
+        """What each chosen server lists that the client may use, by server in order of name. Raises Refusal, WayfareError."""
+        catalog = await anyio.to_thread.run_sync(self._services.app.catalogs.catalog, options.catalog)
+        admission, found = self._services.app.governance.admission, dict[str, list[Any]]()
+        asked = sorted(chosen(catalog, options.mirror))
+        if method != TOOLS:  # for these it is asked tool by tool
+            asked = [one for one in asked if admission.may_request(client, catalog.name, _request(one, NEEDED[method]))]
+        async with anyio.create_task_group() as tasks:
+            for server in asked:
+                tasks.start_soon(self._list, ServerId(catalog.name, server), method, fresh, found)
+        return {server: found[server] for server in asked if found.get(server)}
+
+    async def _list(self, server: ServerId, method: str, fresh: bool, found: Lists) -> None:
+        kept = None if fresh else self._kept.get((server, method))
+        if kept is None:
+            try:
+                kept = await _in_thread(lambda: self._services.app.server_requests.list(server, method, limit_s=LIST_S))
+            except (MCPError, WayfareError) as error:
+                _log.info("%s of %s: %s", method, server.server, error)
+                return
+            self._kept[server, method] = kept
+        found[server.server] = kept
+
+    async def _prompt(self, request: PartRequest, name: str) -> Tool:
+        """The prompt of a name here, as its server has it. Raises MCPError."""
+        for fresh in (False, True):
+            found = prompts(await self.lists(request.options, request.client, PROMPTS, fresh=fresh))
+            if name in found:
+                return found[name]
+        raise MCPError(mcp_types.INVALID_PARAMS, f"There is no prompt {one_line(name, NAME_CHARS)!r} here.")
+
+    async def _owners(self, request: PartRequest, uri: str) -> list[str]:
+        """The servers to ask for an address: its owner where one lists it, else those that might give it."""
+        resources = await self.lists(request.options, request.client, RESOURCES, fresh=False)
+        for server, listed in resources.items():
+            if any(str(one.uri) == uri for one in listed):
+                return [server]
+        templates = await self.lists(request.options, request.client, TEMPLATES, fresh=False)
+        for server, listed in templates.items():
+            if any(uri == one.uri_template or fits_template(uri, one.uri_template) for one in listed):
+                return [server]
+        return sorted({*resources, *templates})
+
+    async def _sent(self, request: PartRequest, server: str) -> Any:
+        """One counted request. Raises MCPError, NotAllowedError, WayfareError."""
+        app, options = self._services.app, request.options
+        tool, id_ = _request(server, request.method), ServerId(options.catalog, server)
+        await _in_thread(lambda: app.governance.request(request.client, options.catalog, tool))
+        answer = await _in_thread(
+            lambda: app.server_requests.send(id_, request.method, request.params, limit_s=options.timeout_s)
+        )
+        texts, size = _texts(answer)
+        if size > MOST_BINARY_CHARS:
+            raise MCPError(
+                mcp_types.INTERNAL_ERROR, f"{size:,} characters; at most {MOST_BINARY_CHARS:,} are passed on."
+            )
+        tokens = await _in_thread(lambda: count_tokens(texts)) if texts else 0
+        if tokens and app.governance.read_on(request.client, tokens) < tokens:
+            raise Refusal("budget_spent", "It has more tokens than the budget of the day has left.", "Go on tomorrow.")
+        return answer
+
+
+def prompts(lists: Mapping[str, Iterable[Any]]) -> dict[str, Tool]:
+    """The prompts of all servers by their names here, as mirrored tools are named."""
+    return names(Tool(server, prompt.name) for server, listed in lists.items() for prompt in listed)
+
+
+def fits_template(uri: str, template: str) -> bool:
+    """Whether an address is one of a template (RFC 6570): each expression stands for any text, a simple one for one segment.
+
+    >>> fits_template("db://t/7/row", "db://t/{id}/row"), fits_template("db://t/7/8", "db://t/{id}"), fits_template("f:///a/b", "f:///{+path}")
+    (True, False, True)
+    """
+    parts = re.split(r"\{([^{}]*)\}", template)
+    pattern = "".join(
+        re.escape(part) if place % 2 == 0 else ".*" if part[:1] in "+#/?&;." and part else "[^/]*"
+        for place, part in enumerate(parts)
+    )
+    return re.fullmatch(pattern, uri, re.DOTALL) is not None
+
+
+def _of_all(method: str, lists: Lists) -> list[Any]:
+    """One list: of addresses that two servers have the first by name, of prompts all under names of their own; texts of strangers
+    with nothing unseen in them."""
+    if method == PROMPTS:
+        own = {tool.id: name for name, tool in prompts(lists).items()}
+        items = {own[f"{server}::{one.name}"]: one for server, listed in lists.items() for one in listed}
+        return [_shown(one, name=name) for name, one in items.items()]
+    found: dict[str, tuple[str, Any]] = {}
+    for server, listed in lists.items():
+        for one in listed:
+            uri = str(one.uri if method == RESOURCES else one.uri_template)
+            owner, _ = found.setdefault(uri, (server, one))
+            if owner != server:
+                _log.warning("%s is listed by %s and by %s: the mirror gives the former's", uri, owner, server)
+    return [_shown(one) for _, one in found.values()]
+
+
+def _shown(item: Any, **changed: Any) -> Any:
+    texts = {"title": one_line(item.title or "", NAME_CHARS), "description": visible(item.description or "")}
+    return item.model_copy(update={**{name: text or None for name, text in texts.items()}, **changed})
+
+
+def _request(server: str, method: str) -> Tool:
+    """A request as governance sees it: a tool of the server that only reads."""
+    return Tool(server, method, hints=ToolHints(read_only=True))
+
+
+def _texts(answer: Any) -> tuple[str, int]:
+    """The text that a client is given, and how many characters there are with what is no text."""
+    if isinstance(answer, mcp_types.ReadResourceResult):
+        texts = [one.text for one in answer.contents if isinstance(one, mcp_types.TextResourceContents)]
+        blobs = sum(len(one.blob) for one in answer.contents if isinstance(one, mcp_types.BlobResourceContents))
+        return "\n".join(texts), sum(map(len, texts)) + blobs
+    if isinstance(answer, mcp_types.GetPromptResult):
+        content = [one.content for one in answer.messages]
+        texts = [one.text for one in content if isinstance(one, mcp_types.TextContent)]
+        others = [one for one in content if not isinstance(one, mcp_types.TextContent)]
+        return "\n".join(texts), sum(map(len, texts)) + sum(len(one.model_dump_json()) for one in others)
+    return "", 0
+
+
+async def _in_thread(work: Callable[[], Any]) -> Any:
+    return await anyio.to_thread.run_sync(work)
+
+
+async def answered(parts: MirroredParts, request: PartRequest) -> Any:
+    """The answer to a request, or an error of the protocol in words. Raises MCPError."""
+    try:
+        return await parts.answer(request)
+    except MCPError:
+        raise
+    except (Refusal, NotAllowedError) as error:
+        said = {"error": error.error, "try": visible(error.advice)}
+        raise MCPError(mcp_types.INVALID_REQUEST, visible(error.why), said) from error
+    except WayfareError as error:
+        raise MCPError(mcp_types.INTERNAL_ERROR, visible(str(error))) from error

@@ -1,0 +1,82 @@
+"""What a server has beside its tools: lists of resources, templates and prompts, and single requests of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mcp_types
+from mcp import Client, MCPError
+from mcp.client.session import ClientSession
+from pydantic import BaseModel
+
+from core.domain.catalog import Connection, ServerId
+from core.execution.listings import ITEMS, PROMPTS, RESOURCES, TEMPLATES, TOOLS
+from core.mcp_bridge.pool import SessionPool
+from core.mcp_bridge.sdk_client import MAX_PAGES
+from core.mcp_bridge.session import Lease
+
+
+async def sent(session: ClientSession, method: str, params: Any) -> Any:
+    """The answer to one request, which may be that the server asks something first. Raises MCPError."""
+    asked_before = {name: getattr(params, name, None) for name in ("input_responses", "request_state")}
+    match params:
+        case mcp_types.ReadResourceRequestParams():
+            return await session.read_resource(params.uri, **asked_before, allow_input_required=True)
+        case mcp_types.GetPromptRequestParams():
+            return await session.get_prompt(params.name, params.arguments, **asked_before, allow_input_required=True)
+        case mcp_types.CompleteRequestParams():
+            given = None if params.context is None else params.context.arguments
+            return await session.complete(params.ref, params.argument.model_dump(), given)
+        case _:
+            lists = {RESOURCES: session.list_resources, TEMPLATES: session.list_resource_templates}
+            return await {**lists, PROMPTS: session.list_prompts, TOOLS: session.list_tools}[method](params=params)
+
+
+def list_of(pool: SessionPool, server: ServerId, connection: Connection, method: str, *, limit_s: float) -> list[Any]:
+    """Every page of a list, without secrets; empty where the server has no such list. Raises MCPError, WayfareError."""
+
+    async def work(lease: Lease) -> list[Any]:
+        if not _declares(lease.client, method):
+            return []
+        found: list[Any] = []
+        cursor: str | None = None
+        for _ in range(MAX_PAGES):
+            params = mcp_types.PaginatedRequestParams(cursor=cursor)
+            page = await sent(lease.client.session, method, params)
+            found += getattr(page, ITEMS[method])
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        return found
+
+    return [_without_secrets(pool, one) for one in _used(pool, server, connection, work, limit_s)]
+
+
+def answer_of(
+    pool: SessionPool, server: ServerId, connection: Connection, method: str, params: Any, *, limit_s: float
+) -> Any:
+    """The server's answer to a request. Raises MCPError without secrets, WayfareError where it cannot be reached in time."""
+
+    async def work(lease: Lease) -> Any:
+        return await sent(lease.client.session, method, params)
+
+    return _used(pool, server, connection, work, limit_s)
+
+
+def _used(pool: SessionPool, server: ServerId, connection: Connection, work: Any, limit_s: float) -> Any:
+    try:
+        return pool.use(server, connection, work, limit_s=limit_s)
+    except MCPError as error:
+        shown = pool.vault.redact(error.error.model_dump_json())
+        raise MCPError.from_error_data(mcp_types.ErrorData.model_validate_json(shown)) from None
+
+
+def _without_secrets(pool: SessionPool, item: BaseModel) -> BaseModel:
+    text = item.model_dump_json(by_alias=True)
+    shown = pool.vault.redact(text)
+    return item if shown == text else type(item).model_validate_json(shown)
+
+
+def _declares(client: Client, method: str) -> bool:
+    has = client.server_capabilities
+    return {TOOLS: has.tools, PROMPTS: has.prompts}.get(method, has.resources) is not None

@@ -1,0 +1,112 @@
+"""What mirrored servers have beside tools: over stdio and HTTP servers the same as from the server itself, within a client's scope."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from mcp import Client, MCPError
+from mcp_types import PromptReference, ResourceTemplateReference
+
+from core.app import App
+from core.governance.budgets import Budget, day_of
+from tests.benchmarks.measuring import free_port, running
+from tests.endpoint.conformance_parts import BINARY_URI, PROMPTS, TEMPLATE, TEXT_URI
+from tests.endpoint.conformance_server import SCHEMAS, conformance_server
+from tests.endpoint.conftest import ROOT, served, talk
+
+FIXTURE = "tests.endpoint.conformance_server"
+TOOLS = [{"name": name, "description": "A tool.", "inputSchema": schema} for name, schema in SCHEMAS.items()]
+STDIO = {"type": "stdio", "command": "${python}", "args": ["-m", FIXTURE], "cwd": str(ROOT)}
+DEAD = {"type": "stdio", "command": "${python}", "args": ["-c", "raise SystemExit(3)"]}
+
+
+def world_of(app: App, **connections: dict[str, Any]) -> App:
+    """A catalog with one server for each connection, all of the same tools."""
+    servers = [{"name": name, "tools": TOOLS, "connection": launch} for name, launch in connections.items()]
+    app.catalog_editor.import_text(json.dumps({"servers": servers}), "world")
+    return app
+
+
+async def everything(client: Client) -> list[Any]:
+    """All lists, and one of each request."""
+    city = {"name": "arg1", "value": "pa"}
+    return [
+        (await client.list_resources()).resources,
+        (await client.list_resource_templates()).resource_templates,
+        (await client.list_prompts()).prompts,
+        [(await client.read_resource(uri)).contents for uri in (TEXT_URI, BINARY_URI, "test://template/7/data")],
+        [(await client.get_prompt(name, {"arg1": "a", "arg2": "b", "resourceUri": "test://x"})).messages
+         for name in [*PROMPTS][:4]],
+        (await client.complete(PromptReference(name="test_prompt_with_arguments"), city)).completion,
+        (await client.complete(ResourceTemplateReference(uri=TEMPLATE), {"name": "id", "value": "par"})).completion,
+    ]  # fmt: skip
+
+
+@pytest.fixture(params=["stdio", "http"])
+def launch(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
+    """The fixture server over either transport."""
+    if request.param == "stdio":
+        yield STDIO
+        return
+    port = free_port()
+    with running(["-m", FIXTURE, "--http", str(port)], f"http://127.0.0.1:{port}/mcp", {}):
+        yield {"type": "http", "url": f"http://127.0.0.1:{port}/mcp"}
+
+
+def test_all_parts_are_the_servers_own(app: App, launch: dict[str, Any]) -> None:
+    own = talk(conformance_server(), everything)
+    assert talk(served(world_of(app, one=launch), mirror=("one",)), everything) == own
+
+
+def test_two_servers_a_dead_one_and_what_nobody_has(app: App) -> None:
+    world = world_of(app, one=STDIO, two=STDIO, dead=DEAD)
+
+    async def script(client: Client) -> list[str]:
+        assert len((await client.list_resources()).resources) == 2
+        names = [one.name for one in (await client.list_prompts()).prompts]
+        assert (await client.get_prompt("two__test_simple_prompt")).messages
+        for refused in (client.get_prompt("test_simple_prompt"), client.read_resource("test://nowhere")):
+            with pytest.raises(MCPError) as said:
+                await refused
+            assert said.value.code == -32602
+        return names
+
+    names = talk(served(world, mirror=("*",)), script)
+    assert names == [f"{server}__{name}" for server in ("one", "two") for name in PROMPTS]
+
+
+def test_requests_are_governed_and_counted(app: App) -> None:
+    world = world_of(app, one=STDIO, two=STDIO)
+    one_call = (Budget(calls=1),)
+    rules = replace(world.governance.policy, deny=("two::*", "one::prompts/get"), budgets=one_call)
+    world.governance.set_policy(rules, origin="test")
+
+    async def script(client: Client) -> None:
+        assert (await client.list_prompts()).prompts == []
+        assert [one.uri for one in (await client.list_resources()).resources] == [TEXT_URI, BINARY_URI]
+        assert (await client.read_resource(TEXT_URI)).contents
+        with pytest.raises(MCPError) as said:
+            await client.read_resource(TEXT_URI)
+        assert said.value.data["error"] == "budget_spent"
+        world.governance.set_policy(replace(rules, deny=("*",)), origin="test")
+        with pytest.raises(MCPError, match="No server"):
+            await client.read_resource(TEXT_URI)
+
+    talk(served(world, mirror=("*",)), script, name="crab")
+    world.store.events.flush()
+    spent = world.store.governance.spending(day_of(world.settings.now()))
+    assert [(one.client, one.server, one.calls) for one in spent if one.server] == [("crab", "one", 1)]
+
+
+def test_wayfares_own_tools_declare_no_more_than_tools(app: App) -> None:
+    async def declared(client: Client) -> list[bool]:
+        has = client.server_capabilities
+        return [one is not None for one in (has.tools, has.resources, has.prompts, has.completions)]
+
+    world = world_of(app, one=STDIO)
+    assert talk(served(world), declared) == [True, False, False, False]
+    assert talk(served(world, mirror=("one",)), declared) == [True] * 4
