@@ -93,7 +93,7 @@ def _print_decision(decision: Decision) -> None:
         ],
     )
     click.echo()
-    tools = [decision.tool_at(row) for row in decision.evaluated_tools()][:10]
+    tools = decision.tools_at(decision.evaluated_tools()[:10])
     print_table(
         ("tool", "similarity", "time", "price", "utility", ""),
         [

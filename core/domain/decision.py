@@ -6,7 +6,7 @@ are made of it: `to_json` for scripts, `trace` for the stored event.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
@@ -116,12 +116,15 @@ class Decision:
 
     def server_at(self, row: int) -> ServerRow:
         """The server in one row."""
-        return self.servers.row(row)
+        return self.servers.rows((row,))[0]
 
     def tool_at(self, row: int) -> ToolRow:
         """The tool in one row."""
-        server = self.servers.names[int(self.tools.server_row[row])]
-        return self.tools.row(row, server=server, tokens=int(self.tool_tokens[row]))
+        return self.tools_at((row,))[0]
+
+    def tools_at(self, rows: Sequence[int]) -> list[ToolRow]:
+        """The tools in some rows, in their order."""
+        return self.tools.rows(rows, servers=self.servers.names, tokens=self.tool_tokens)
 
     def servers_by_rank(self) -> tuple[int, ...]:
         """Server rows, best first."""
@@ -149,8 +152,8 @@ class Decision:
             "planner": self.planner,
             "reason": self.reason,
             "preset": self.preset,
-            "servers": [_chosen(self.server_at(row), SERVER_KEYS) for row in self.servers_by_rank()],
-            "tools": [_chosen(self.tool_at(row), TOOL_KEYS) | self.fit_at(row) for row in (*evaluated, *others)],
+            "servers": [_chosen(row, SERVER_KEYS) for row in self.servers.rows(self.servers_by_rank())],
+            "tools": self._tools((*evaluated, *others), TOOL_KEYS),
             "candidates": [self.tools.ids[row] for row in self.candidates],
             "tokens": self.tokens,
             "timings_ms": dict(self.timings_ms),
@@ -168,9 +171,12 @@ class Decision:
     def trace(self) -> dict[str, list[dict[str, Any]]]:
         """The short-listed servers and their tools with every figure: what is stored with the event."""
         return {
-            "servers": [_chosen(row, SERVER_TRACE_KEYS) for row in map(self.server_at, self.shortlist())],
-            "tools": [_chosen(self.tool_at(row), TOOL_TRACE_KEYS) | self.fit_at(row) for row in self.evaluated_tools()],
+            "servers": [_chosen(row, SERVER_TRACE_KEYS) for row in self.servers.rows(self.shortlist())],
+            "tools": self._tools(self.evaluated_tools(), TOOL_TRACE_KEYS),
         }
+
+    def _tools(self, rows: Sequence[int], keys: Iterable[str]) -> list[dict[str, Any]]:
+        return [_chosen(tool, keys) | self.fit_at(row) for row, tool in zip(rows, self.tools_at(rows), strict=True)]
 
 
 SERVER_KEYS = (

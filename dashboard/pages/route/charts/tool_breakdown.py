@@ -16,7 +16,7 @@ SHOWN = 8
 
 def tool_breakdown(decision: Decision, *, height: int = 330) -> go.Figure:
     """Similarity to the right, αt·time and αt·κ·price to the left, the utility as a mark; best on top."""
-    rows = [decision.tool_at(row) for row in decision.evaluated_tools()[:SHOWN]][::-1]
+    rows = decision.tools_at(decision.evaluated_tools()[:SHOWN])[::-1]
     alpha = _alpha(decision)
     names = [f"{sign(row)} {label(row.tool, 40)}" for row in rows]
     places = list(range(len(rows)))

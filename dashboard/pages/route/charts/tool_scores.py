@@ -16,7 +16,7 @@ SHOWN = 8
 
 def tool_scores(decision: Decision, *, height: int = 330) -> go.Figure:
     """Bars of the score, best on top: the winner, the other candidates, and what was dropped."""
-    rows = [decision.tool_at(row) for row in decision.evaluated_tools()[:SHOWN]][::-1]
+    rows = decision.tools_at(decision.evaluated_tools()[:SHOWN])[::-1]
     places = list(range(len(rows)))
     bars = {
         "type": "bar",
