@@ -14,6 +14,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server as McpServer
 
 from core.endpoint.base import Answer, PartRequest, Refusal, Request
+from core.endpoint.client_side import ClientSides
 from core.endpoint.options import EndpointOptions
 from core.endpoint.tools import DEFINITIONS, INSTRUCTIONS
 from core.endpoint.tracing import traced
@@ -54,6 +55,8 @@ def mcp_server(
     """The server; `call` answers a request, `options_of` says with which options it comes, `client_of` whose token came with it,
     "" where none did, `listing` which tools it sees. A mirror has `part` for all that is no tool."""
 
+    sides = ClientSides()
+
     async def listed(context: Context, _: mcp_types.PaginatedRequestParams | None) -> mcp_types.ListToolsResult:
         try:
             options = options_of(context)
@@ -64,22 +67,23 @@ def mcp_server(
             return mcp_types.ListToolsResult(tools=tools, ttl_ms=MIRRORED_MS, cache_scope="private")
         return mcp_types.ListToolsResult(tools=tools)
 
-    async def called(context: Context, params: mcp_types.CallToolRequestParams) -> Answer:
+    async def called(
+        context: Context, params: mcp_types.CallToolRequestParams
+    ) -> Answer | mcp_types.InputRequiredResult:
         try:
             options = options_of(context)
         except WayfareError as error:
             return Refusal("not_possible", str(error), "Change the address of the endpoint.").answer()
         known = client_of(context)
-        return await call(
-            Request(
-                tool=params.name,
-                arguments=params.arguments or {},
-                options=options,
-                client=known or client_name(context),
-                known=bool(known),
-                progress=context.session.report_progress,
-            )
+        request = Request(
+            tool=params.name,
+            arguments=params.arguments or {},
+            options=options,
+            client=known or client_name(context),
+            known=bool(known),
+            progress=context.session.report_progress,
         )
+        return await (sides.with_side(context, params, call(request)) if options.mirror else call(request))
 
     server = McpServer[Any](
         "wayfare",
@@ -94,13 +98,16 @@ def mcp_server(
     )
     server.middleware.insert(0, traced)
     if part is not None:
+        server.add_request_handler("logging/setLevel", mcp_types.SetLevelRequestParams, sides.set_level)
         for method, params_type in PARTS.items():
-            server.add_request_handler(method, params_type, partial(_answered, part, options_of, client_of, method))
+            answered = partial(_answered, part, sides, options_of, client_of, method)
+            server.add_request_handler(method, params_type, answered)
     return server
 
 
 async def _answered(
     part: Part,
+    sides: ClientSides,
     options_of: Callable[[Context], EndpointOptions],
     client_of: Callable[[Context], str],
     method: str,
@@ -113,7 +120,8 @@ async def _answered(
     except WayfareError as error:
         raise MCPError(mcp_types.INVALID_PARAMS, str(error)) from error
     known = client_of(context)
-    return await part(PartRequest(method, params, options, known or client_name(context), bool(known)))
+    request = PartRequest(method, params, options, known or client_name(context), bool(known))
+    return await sides.with_side(context, params, part(request))
 
 
 def client_name(context: Context) -> str:

@@ -14,6 +14,8 @@ from mcp import MCPError
 from core.domain.catalog import Connection, ServerId, Tool
 from core.domain.outcome import SIMULATED_MARK, CallMode, ContentBlock, Outcome, OutcomeKind, ToolCall
 from core.execution.base import Progress
+from core.execution.client_side import CLIENT_SIDE, NOBODY, ClientSide
+from core.mcp_bridge.asking_back import Redact, called
 from core.mcp_bridge.codec import MAX_RESULT_BYTES, decode_blocks, decode_structured
 from core.mcp_bridge.error_kinds import classify_error_result, classify_protocol_error, not_json
 from core.mcp_bridge.errors import (
@@ -108,11 +110,15 @@ class McpCaller:
         cancel: threading.Event | None,
     ) -> _Attempt:
         inbox = ThreadInbox()
-        work = _CallWork(call, self._clock, inbox, on_progress)
+        side = CLIENT_SIDE.get()
+        abilities = NOBODY if side is None else side.abilities
+        work = _CallWork(call, self._clock, inbox, on_progress, side, self._pool.vault.redact)
         attempt = _Attempt(OutcomeKind.OK)
         try:
             server = ServerId(call.catalog, call.server)
-            result = self._pool.use(server, connection, work, limit_s=call.timeout_s, inbox=inbox, cancel=cancel)
+            result = self._pool.use(
+                server, connection, work, limit_s=call.timeout_s, inbox=inbox, cancel=cancel, abilities=abilities
+            )
             attempt = self._of_result(call, tool, work, result)
         except NotConnectedError as error:
             attempt = _Attempt(OutcomeKind.NOT_CONNECTED, str(error), connect_s=error.connect_s)
@@ -190,8 +196,12 @@ class _CallWork:
         clock: Callable[[], float],
         inbox: ThreadInbox,
         on_progress: Callable[[Progress], None] | None,
+        side: ClientSide | None,
+        redact: Redact,
     ) -> None:
         self.lease: Lease | None = None
+        self._side = side
+        self._redact = redact
         self._call = call
         self._clock = clock
         self._inbox = inbox
@@ -204,12 +214,9 @@ class _CallWork:
         self.lease = lease
         self._started_s = self._clock()
         try:
-            return await lease.client.call_tool(
-                call.tool,
-                dict(call.arguments),
-                read_timeout_seconds=call.timeout_s,
-                progress_callback=None if self._on_progress is None else self._progressed,
-            )
+            progress = None if self._on_progress is None else self._progressed
+            with lease.session.asking.under_way(self._side, self._redact):
+                return await called(lease.client, call, self._side, progress)
         except MCPError:
             raise
         except Exception as error:

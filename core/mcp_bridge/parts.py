@@ -10,6 +10,7 @@ from mcp.client.session import ClientSession
 from pydantic import BaseModel
 
 from core.domain.catalog import Connection, ServerId
+from core.execution.client_side import CLIENT_SIDE, NOBODY
 from core.execution.listings import ITEMS, PROMPTS, RESOURCES, TEMPLATES, TOOLS
 from core.mcp_bridge.pool import SessionPool
 from core.mcp_bridge.sdk_client import MAX_PAGES
@@ -17,7 +18,7 @@ from core.mcp_bridge.session import Lease
 
 
 async def sent(session: ClientSession, method: str, params: Any) -> Any:
-    """The answer to one request, which may be that the server asks something first. Raises MCPError."""
+    """The answer to one request, which may be the server's questions in its place. Raises MCPError."""
     asked_before = {name: getattr(params, name, None) for name in ("input_responses", "request_state")}
     match params:
         case mcp_types.ReadResourceRequestParams():
@@ -57,15 +58,32 @@ def answer_of(
 ) -> Any:
     """The server's answer to a request. Raises MCPError without secrets, WayfareError where it cannot be reached in time."""
 
+    side = CLIENT_SIDE.get()
+
     async def work(lease: Lease) -> Any:
-        return await sent(lease.client.session, method, params)
+        client = lease.client
+        with lease.session.asking.under_way(side, pool.vault.redact):
+            if side is not None and side.asked_between:
+                return await sent(client.session, method, params)
+            if isinstance(params, mcp_types.GetPromptRequestParams):
+                return await client.get_prompt(params.name, params.arguments)
+            if isinstance(params, mcp_types.ReadResourceRequestParams):
+                return await client.read_resource(params.uri)
+            return await sent(client.session, method, params)
 
-    return _used(pool, server, connection, work, limit_s)
+    return _used(pool, server, connection, work, limit_s, NOBODY if side is None else side.abilities)
 
 
-def _used(pool: SessionPool, server: ServerId, connection: Connection, work: Any, limit_s: float) -> Any:
+def _used(
+    pool: SessionPool,
+    server: ServerId,
+    connection: Connection,
+    work: Any,
+    limit_s: float,
+    abilities: frozenset[str] = NOBODY,
+) -> Any:
     try:
-        return pool.use(server, connection, work, limit_s=limit_s)
+        return pool.use(server, connection, work, limit_s=limit_s, abilities=abilities)
     except MCPError as error:
         shown = pool.vault.redact(error.error.model_dump_json())
         raise MCPError.from_error_data(mcp_types.ErrorData.model_validate_json(shown)) from None

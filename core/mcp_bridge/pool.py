@@ -16,6 +16,7 @@ from mcp import MCPError
 
 from core.domain.catalog import Connection, ServerId
 from core.domain.connection_state import ConnectionState
+from core.execution.client_side import NOBODY
 from core.mcp_bridge.errors import CallTimeoutError, CancelledCallError, NotConnectedError
 from core.mcp_bridge.fault_injection import injected
 from core.mcp_bridge.loop_thread import LoopThread
@@ -95,8 +96,10 @@ class SessionPool:
         limit_s: float,
         inbox: ThreadInbox | None = None,
         cancel: threading.Event | None = None,
+        abilities: frozenset[str] = NOBODY,
     ) -> T:
-        """Run `work` with a session of the server and wait for it, at most `limit_s` once the session is there.
+        """Run `work` with a session of the server and wait for it, at most `limit_s` once the session is there. Clients with
+        different `abilities`, which the server is told of and may ask for, have different sessions.
 
         Raises NotConnectedError, ConnectionLostError, CallTimeoutError, CancelledCallError, and whatever else the work raises, such as
         MCPError for an error that the server returned.
@@ -104,7 +107,7 @@ class SessionPool:
         with self._closing:  # what is submitted before the pool closes is also ended by it
             if self._closed:
                 raise NotConnectedError("The pool of sessions is closed.")
-            future = self._loop.submit(self._use(server, connection, work, limit_s))
+            future = self._loop.submit(self._use(server, connection, work, limit_s, abilities))
         return (ThreadInbox() if inbox is None else inbox).wait_for(future, cancel)
 
     def states(self) -> tuple[ConnectionState, ...]:
@@ -139,8 +142,10 @@ class SessionPool:
         for session in sessions:
             session.kill()
 
-    async def _use(self, server: ServerId, connection: Connection, work: Work[T], limit_s: float) -> T:
-        pooled = self._pooled_connection(server, connection)
+    async def _use(
+        self, server: ServerId, connection: Connection, work: Work[T], limit_s: float, abilities: frozenset[str]
+    ) -> T:
+        pooled = self._pooled_connection(server, connection, abilities)
         try:
             return await self._once(pooled, work, limit_s)
         except SessionRefusedError:
@@ -153,7 +158,7 @@ class SessionPool:
         pooled.enter(session)
         log_start = session.stderr_log.count
         try:
-            return await bounded(work(lease), limit_s)
+            return await bounded(session.in_turn(work, lease), limit_s)
         except CallTimeoutError:
             session.suspect = True
             raise
@@ -162,11 +167,14 @@ class SessionPool:
         finally:
             pooled.leave(session)
 
-    def _pooled_connection(self, server: ServerId, connection: Connection) -> PooledConnection:
-        key = _key(server, connection)
+    def _pooled_connection(
+        self, server: ServerId, connection: Connection, abilities: frozenset[str]
+    ) -> PooledConnection:
+        key = (*_key(server, connection), abilities)
         pooled = self._connections.get(key)
         if pooled is None:
-            pooled = self._connections[key] = PooledConnection(server, connection, self._config_for(server.server))
+            config = replace(self._config_for(server.server), abilities=abilities)
+            pooled = self._connections[key] = PooledConnection(server, connection, config)
         return pooled
 
     def _config_for(self, server: str) -> PooledConnectionConfig:

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from core.domain.catalog import Connection, ServerId, Transport
 from core.domain.connection_state import ConnectionState, State
+from core.execution.client_side import NOBODY
 from core.mcp_bridge.backoff import Backoff
 from core.mcp_bridge.errors import CancelledCallError, NotConnectedError
 from core.mcp_bridge.secrets import Launch, MissingReferenceError
@@ -20,7 +21,7 @@ from core.shared.errors import WayfareError
 
 @dataclass(frozen=True)
 class PooledConnectionConfig:
-    """What all connections of a pool share. Times in s."""
+    """What connections of a pool share. Times in s. `abilities` are what a server may ask the clients of its sessions."""
 
     resolve: Callable[[ServerId, Connection], Launch]
     redact: Callable[[str], str]
@@ -31,6 +32,7 @@ class PooledConnectionConfig:
     connect_limit_s: float
     probe_s: float
     idle_s: float
+    abilities: frozenset[str] = NOBODY
 
 
 class PooledConnection:
@@ -63,8 +65,7 @@ class PooledConnection:
     @property
     def busy(self) -> bool:
         """Whether it is in use or being opened, so that it may not be closed to make room for another."""
-        opening = self._opening is not None or self._waiters > 0
-        return opening or any(session.in_flight for session in self.sessions)
+        return self._opening is not None or self._waiters > 0 or any(session.in_flight for session in self.sessions)
 
     @property
     def counts_as_open(self) -> bool:
@@ -72,8 +73,7 @@ class PooledConnection:
         return self._opening is not None or self.session is not None
 
     async def lease(self) -> Lease:
-        """A usable session, opened where there is none with the values as they are now; callers that come together share one
-        attempt. Raises NotConnectedError."""
+        """A usable session, opened with the values as they are now by one attempt for all. Raises NotConnectedError."""
         self._renew_launch()
         session, connect_s = self.session, None
         if session is None or not session.alive or session.suspect:
@@ -209,7 +209,7 @@ class PooledConnection:
     async def _connected(self) -> Session:
         launch = self._launch = self._config.resolve(self.server, self._connection)
         self._config.make_room()
-        session = Session(launch, self._config.open_target, self._stderr_log)
+        session = Session(launch, self._config.open_target, self._stderr_log, self._config.abilities)
         self.sessions.add(session)
         session.task.add_done_callback(lambda _: self._ended(session))
         await session.opened(self._config.connect_limit_s)

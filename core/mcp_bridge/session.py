@@ -11,7 +11,10 @@ import anyio
 import mcp_types
 from mcp import Client, MCPError
 from mcp_types import CONNECTION_CLOSED
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from core.execution.client_side import NOBODY
+from core.mcp_bridge.asking_back import AskingBack
 from core.mcp_bridge.errors import CallTimeoutError, CancelledCallError, NotConnectedError
 from core.mcp_bridge.loop_thread import ON_SPAWN, kill_group
 from core.mcp_bridge.sdk_client import bounded, first_leaf, says_simulated, sentence, tools_by_name
@@ -51,8 +54,11 @@ class Session:
     kill) is shielded against its own cancel scopes only, so leaving always goes through an event or the scope.
     """
 
-    def __init__(self, launch: Launch, open_target: OpenTarget, stderr_log: StderrLog) -> None:
+    def __init__(
+        self, launch: Launch, open_target: OpenTarget, stderr_log: StderrLog, abilities: frozenset[str] = NOBODY
+    ) -> None:
         self.stderr_log = stderr_log
+        self.asking = AskingBack(abilities)
         self.client: Client | None = None
         self.tools: dict[str, mcp_types.Tool] | None = None
         self.error: Exception | None = None
@@ -74,6 +80,13 @@ class Session:
     def alive(self) -> bool:
         """Whether a call may be sent."""
         return self.client is not None and not self._leave.is_set()
+
+    async def in_turn(self, work: Work[T], lease: Lease) -> T:
+        """Run `work`, after the one before it where a question of the server could be about either."""
+        if not self.asking.abilities or self.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            return await work(lease)
+        async with self.asking.turn:
+            return await work(lease)
 
     def lease(self, connect_s: float | None) -> Lease:
         """The session for one use; raises NotConnectedError where it has ended."""
@@ -156,7 +169,7 @@ class Session:
         try:
             target = self._open_target(self.launch, self.stderr_log, self._depart)
             with self._scope:
-                async with Client(target, client_info=CLIENT_INFO, cache=None) as client:
+                async with Client(target, client_info=CLIENT_INFO, cache=None, **self.asking.callbacks()) as client:
                     self.tools = await tools_by_name(client)
                     self._announce(client)
                     await self._leave.wait()

@@ -19,6 +19,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from tests.endpoint.conformance_parts import with_parts
+from tests.endpoint.conformance_questions import QUESTIONS, asked
 
 Context = ServerRequestContext[Any, Any]
 Arguments = dict[str, Any]
@@ -54,22 +55,6 @@ HEADER = {
     "required": ["region"],
 }
 TEMPERATURE = {"type": "object", "properties": {"celsius": {"type": "number"}}, "required": ["celsius"]}
-DEFAULTS = {
-    "name": {"type": "string", "default": "John Doe"},
-    "age": {"type": "integer", "default": 30},
-    "score": {"type": "number", "default": 95.5},
-    "status": {"type": "string", "enum": ["active", "inactive", "pending"], "default": "active"},
-    "verified": {"type": "boolean", "default": True},
-}
-TITLED = [{"const": f"value{n}", "title": f"Choice {n}"} for n in (1, 2, 3)]
-PLAIN = ["option1", "option2", "option3"]
-ENUMS = {
-    "untitledSingle": {"type": "string", "enum": PLAIN},
-    "titledSingle": {"type": "string", "oneOf": TITLED},
-    "legacyEnum": {"type": "string", "enum": ["opt1", "opt2", "opt3"], "enumNames": ["One", "Two", "Three"]},
-    "untitledMulti": {"type": "array", "items": {"type": "string", "enum": PLAIN}},
-    "titledMulti": {"type": "array", "items": {"anyOf": TITLED}},
-}
 
 
 def text(words: str) -> types.TextContent:
@@ -129,29 +114,7 @@ async def refusing(_: Context, __: Arguments) -> types.CallToolResult:
     raise MCPError(-32602, "The sensor is not known.", {"sensor": "attic"})
 
 
-def asking(message: str, properties: dict[str, Any], required: tuple[str, ...] = ()) -> types.ElicitRequest:
-    schema = {"type": "object", "properties": properties, "required": list(required)}
-    return types.ElicitRequest(params=types.ElicitRequestFormParams(message=message, requested_schema=schema))
-
-
-async def sampling(context: Context, arguments: Arguments) -> types.CallToolResult:
-    said = types.SamplingMessage(role="user", content=text(arguments["prompt"]))
-    asked = types.CreateMessageRequest(params=types.CreateMessageRequestParams(messages=[said], max_tokens=100))
-    given = await context.session.send_request(asked, types.CreateMessageResult)
-    return types.CallToolResult(content=[text(f"LLM response: {getattr(given.content, 'text', '')}")])
-
-
-def eliciting(properties: dict[str, Any], required: tuple[str, ...] = ()) -> Run:
-    async def run(context: Context, arguments: Arguments) -> types.CallToolResult:
-        asked = asking(arguments.get("message", "Please fill in"), properties, required)
-        given = await context.session.send_request(asked, types.ElicitResult)
-        return types.CallToolResult(content=[text(f"action={given.action}, content={given.content}")])
-
-    return run
-
-
 Run = Callable[[Context, Arguments], Awaitable[types.CallToolResult]]
-ANSWER = {"username": {"type": "string"}, "email": {"type": "string"}}
 TOOLS: dict[str, tuple[dict[str, Any], Run]] = {
     "test_tool_with_progress": (ANYTHING, progressing),
     "test_tool_with_logging": (ANYTHING, logging),
@@ -159,16 +122,13 @@ TOOLS: dict[str, tuple[dict[str, Any], Run]] = {
     "test_error_handling": (ANYTHING, failing),
     "measure": (ANYTHING, measuring),
     "refuse": (ANYTHING, refusing),
-    "test_sampling": ({"type": "object", "properties": {"prompt": {"type": "string"}}, "required": ["prompt"]}, sampling),
-    "test_elicitation": (ANYTHING, eliciting(ANSWER, ("username", "email"))),
-    "test_elicitation_sep1034_defaults": (ANYTHING, eliciting(DEFAULTS)),
-    "test_elicitation_sep1330_enums": (ANYTHING, eliciting(ENUMS)),
 }  # fmt: skip
 SCHEMAS: dict[str, dict[str, Any]] = {
     **dict.fromkeys(CONTENT, ANYTHING),
     "json_schema_2020_12_tool": SCHEMA_2020_12,
     "test_custom_headers": HEADER,
     **{name: schema for name, (schema, _) in TOOLS.items()},
+    **{name: ANYTHING for name in QUESTIONS},
 }
 OUTPUTS = {"measure": TEMPERATURE}
 
@@ -185,8 +145,12 @@ async def listed(_: Context, __: types.PaginatedRequestParams | None) -> types.L
     )  # fmt: skip
 
 
-async def called(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+async def called(
+    context: Context, params: types.CallToolRequestParams
+) -> types.CallToolResult | types.InputRequiredResult:
     """Raises MCPError for a name that is not listed."""
+    if params.name in QUESTIONS:
+        return await asked(context, params)
     if params.name in CONTENT:
         return types.CallToolResult(content=CONTENT[params.name])
     if params.name not in TOOLS:

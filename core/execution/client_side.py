@@ -1,0 +1,31 @@
+"""The client that made a call, as its server may reach it while the call runs: log messages, and questions before it can go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+NOBODY = frozenset[str]()
+"""What a client can be asked that can be asked nothing."""
+
+
+@dataclass(frozen=True)
+class ClientSide:
+    """`abilities` are what the client declared: sampling, elicitation, roots. `log` and `ask` may be used from any thread and do
+    not wait. A client that is `asked_between` rounds gets the questions in place of a result, kept in `questions`, and makes its
+    request again with `answers`, the fields input_responses and request_state. `log_level` is "" where it wants no messages."""
+
+    abilities: frozenset[str]
+    asked_between: bool
+    log_level: str
+    log: Callable[[Any], None]
+    ask: Callable[[Any], Future[Any]]
+    answers: dict[str, Any] = field(default_factory=dict[str, Any])
+    questions: list[Any] = field(default_factory=list[Any])
+
+
+CLIENT_SIDE: ContextVar[ClientSide | None] = ContextVar("CLIENT_SIDE", default=None)
+"""Set while a request of a mirror's client is answered; threads that work for it have it, too."""

@@ -1,0 +1,119 @@
+"""What a server sends while it works on a call, to the client that made the call: log messages, and questions.
+
+Up to 2025-11-25 nothing in either says to which call it belongs. So it is passed on only where one call alone is under way on the
+session, and a session whose clients can be asked takes one call at a time then. From 2026-07-28 on a call ends with its questions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import mcp_types
+from mcp import Client
+from mcp.shared.dispatcher import ProgressFnT
+from mcp_types import LOG_LEVEL_META_KEY
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import BaseModel
+
+from core.domain.outcome import ToolCall
+from core.execution.client_side import ClientSide
+
+LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+Redact = Callable[[str], str]
+Under = tuple[ClientSide, Redact]
+_CURRENT: ContextVar[Under | None] = ContextVar("_CURRENT", default=None)
+
+
+class AskingBack:
+    """The requests under way on one session. All methods belong to the event loop of its session."""
+
+    def __init__(self, abilities: frozenset[str]) -> None:
+        self.abilities = abilities
+        self.turn = asyncio.Lock()
+        self._under_way: list[Under | None] = []
+
+    def callbacks(self) -> dict[str, Any]:
+        """What the SDK's client is to call; it declares to the server what it has a callback for."""
+        asked = {"sampling": self._sample, "elicitation": self._elicit, "roots": self._roots}
+        names = {"sampling": "sampling_callback", "elicitation": "elicitation_callback", "roots": "list_roots_callback"}
+        chosen = {names[ability]: asked[ability] for ability in sorted(self.abilities)}
+        return {**chosen, "logging_callback": self._log}
+
+    @contextmanager
+    def under_way(self, side: ClientSide | None, redact: Redact) -> Generator[None]:
+        """A request is on its way until the end of the block."""
+        mine = None if side is None else (side, redact)
+        self._under_way.append(mine)
+        token = _CURRENT.set(mine)
+        try:
+            yield
+        finally:
+            _CURRENT.reset(token)
+            self._under_way.remove(mine)
+
+    def _whose(self) -> Under | None:
+        return _CURRENT.get() or (self._under_way[0] if len(self._under_way) == 1 else None)
+
+    async def _sample(self, _: Any, params: mcp_types.CreateMessageRequestParams) -> Any:
+        return await self._ask(mcp_types.CreateMessageRequest(params=params))
+
+    async def _elicit(self, _: Any, params: mcp_types.ElicitRequestParams) -> Any:
+        return await self._ask(mcp_types.ElicitRequest(params=params))
+
+    async def _roots(self, _: Any) -> Any:
+        return await self._ask(mcp_types.ListRootsRequest())
+
+    async def _ask(self, request: Any) -> Any:
+        """The client's answer, or why there is none, which is what a client says that cannot be asked."""
+        whose = self._whose()
+        if whose is None:
+            return mcp_types.ErrorData(code=mcp_types.INVALID_REQUEST, message="Nobody can be asked now")
+        side, redact = whose
+        try:
+            return await asyncio.wrap_future(side.ask(_without_secrets(request, redact)))
+        except Exception as error:  # noqa: BLE001  whatever the client's side throws is its answer
+            return mcp_types.ErrorData(code=mcp_types.INVALID_REQUEST, message=str(error) or type(error).__name__)
+
+    async def _log(self, params: mcp_types.LoggingMessageNotificationParams) -> None:
+        whose = self._whose()
+        if whose is not None and whose[0].log_level:
+            side, redact = whose
+            if LEVELS.index(params.level) >= LEVELS.index(side.log_level):
+                side.log(_without_secrets(params, redact))
+
+
+def _without_secrets(message: BaseModel, redact: Redact) -> BaseModel:
+    return type(message).model_validate_json(redact(message.model_dump_json(by_alias=True, exclude_none=True)))
+
+
+def log_meta(client: Client, side: ClientSide | None) -> Any:
+    """What a request says of the log messages that its client wants; from 2026-07-28 on a server sends none without it."""
+    wanted = side is not None and side.log_level and client.protocol_version in MODERN_PROTOCOL_VERSIONS
+    return {LOG_LEVEL_META_KEY: side.log_level} if side is not None and wanted else None
+
+
+async def called(
+    client: Client, call: ToolCall, side: ClientSide | None, progress: ProgressFnT | None
+) -> mcp_types.CallToolResult:
+    """One tools/call. Questions go to a client that can be asked meanwhile, or else are kept for it in place of the result."""
+    meta, limit_s, arguments = log_meta(client, side), call.timeout_s, dict(call.arguments)
+    if side is None or not side.asked_between:
+        return await client.call_tool(call.tool, arguments, limit_s, progress, meta=meta)
+    given = await client.session.call_tool(
+        call.tool,
+        arguments,
+        limit_s,
+        progress,
+        meta=meta,
+        input_responses=side.answers.get("input_responses"),
+        request_state=side.answers.get("request_state"),
+        allow_input_required=True,
+    )
+    if isinstance(given, mcp_types.InputRequiredResult):
+        side.questions.append(given)
+        return mcp_types.CallToolResult(content=[])
+    return given
