@@ -32,7 +32,7 @@ from core.routers.context import RoutingContext
 from core.routers.matching import IndexMatcher
 from core.routers.parameters import LearningParameters
 from core.services.learnt_models import LearntModels
-from core.services.loaded_catalog import LoadedCatalog, token_counts
+from core.services.loaded_catalog import LoadedCatalog, token_counts, without_names
 from core.shared.errors import CatalogError, UnknownNameError
 from core.stats.projection import StatisticsProjection
 from core.store import Store
@@ -230,7 +230,7 @@ class CatalogService:
         return self._freshly_loaded(catalog, "store")
 
     def _freshly_loaded(self, catalog: Catalog, source: str) -> LoadedCatalog:
-        outcomes = list(self._store.events.outcomes(catalog.name))
+        outcomes = list(map(without_names, self._store.events.outcomes(catalog.name)))
         return LoadedCatalog(catalog, source, outcomes, tuple(self._store.catalogs.overrides(catalog.name)))
 
 
