@@ -30,8 +30,8 @@ from core.shared.tokens import count_tokens
 from core.shared.untrusted_text import one_line, visible
 
 _log = logging.getLogger(__name__)
-LIST_S = 10.0
-"""How long one server may take to list: one that does not answer is left out."""
+LIST_S, TOOLS_S = 10.0, 3.0
+"""How long servers may take to list: one that does not answer is left out; a tool is listed as the catalog has it then."""
 KEPT_S, MOST_LISTS = 60.0, 256
 NAME_CHARS = 200
 RESULTS: dict[str, type[Any]] = {
@@ -59,13 +59,13 @@ class MirroredParts:
 
     async def answer(self, request: PartRequest) -> Any:
         """A list of all servers, or the owner's answer. Raises MCPError, Refusal, NotAllowedError, WayfareError."""
+        app = self._services.app
+        app.governance.admission.enter(request.client, request.options.catalog, known=request.known)
         if request.method in RESULTS:
             found = await self.lists(request.options, request.client, request.method, fresh=True)
             return RESULTS[request.method](
                 **{ITEMS[request.method]: _of_all(request.method, found)}, ttl_ms=int(KEPT_S * 1000), cache_scope="private"
             )  # fmt: skip
-        app = self._services.app
-        app.governance.admission.enter(request.client, request.options.catalog, known=request.known)
         params: Any = request.params
         ref = getattr(params, "ref", params)
         if isinstance(ref, mcp_types.GetPromptRequestParams | mcp_types.PromptReference):
@@ -98,6 +98,7 @@ class MirroredParts:
         if method != TOOLS:  # for these it is asked tool by tool
             asked = [one for one in asked if admission.may_request(client, catalog.name, _request(one, NEEDED[method]))]
         async with anyio.create_task_group() as tasks:
+            tasks.cancel_scope.deadline = anyio.current_time() + (TOOLS_S if method == TOOLS else LIST_S)
             for server in asked:
                 tasks.start_soon(self._list, ServerId(catalog.name, server), method, fresh, found)
         return {server: found[server] for server in asked if found.get(server)}
@@ -213,7 +214,7 @@ def _texts(answer: Any) -> tuple[str, int]:
 
 
 async def _in_thread(work: Callable[[], Any]) -> Any:
-    return await anyio.to_thread.run_sync(work)
+    return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
 
 async def answered(parts: MirroredParts, request: PartRequest) -> Any:

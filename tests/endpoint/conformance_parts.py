@@ -1,4 +1,4 @@
-"""What the official conformance suite asks of a server beside tools: resources, a template, prompts, completion."""
+"""What the official conformance suite asks of a server beside tools: resources, a template, prompts, completion, a level of logging."""
 
 from __future__ import annotations
 
@@ -86,6 +86,10 @@ async def complete(_: Context, params: types.CompleteRequestParams) -> types.Com
     return types.CompleteResult(completion=types.Completion(values=values, total=len(values), has_more=False))
 
 
+async def level(_: Context, __: types.SetLevelRequestParams) -> types.EmptyResult:
+    return types.EmptyResult()
+
+
 def _text(words: str) -> types.TextContent:
     return types.TextContent(type="text", text=words)
 
@@ -99,4 +103,5 @@ def with_parts(server: Server[Any]) -> Server[Any]:
     server.add_request_handler("prompts/list", paged, prompts)
     server.add_request_handler("prompts/get", types.GetPromptRequestParams, prompt)
     server.add_request_handler("completion/complete", types.CompleteRequestParams, complete)
+    server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, level)
     return server
