@@ -84,6 +84,7 @@ def test_a_mirror_over_http_and_over_stdio_is_the_same(console: Console, encoder
         names = await names_of(client)
         done = await client.call_tool("convert_units", {"value": 300, "source": "mi", "target": "km"})
         assert done.structured_content["unit"] == "kilometre"
+        assert (await client.list_prompts()).prompts == []
         return names
 
     own = StdioServerParameters(command=sys.executable, args=["-m", "sample_catalog.runnable.unit_exchange"], cwd=ROOT)

@@ -12,11 +12,13 @@ from mcp import Client, MCPError
 from mcp_types import PromptReference, ResourceTemplateReference
 
 from core.app import App
+from core.endpoint.door_server import served as served_over_http
 from core.governance.budgets import Budget, day_of
+from core.governance.scope import Scope
 from tests.benchmarks.measuring import free_port, running
 from tests.endpoint.conformance_parts import BINARY_URI, PROMPTS, TEMPLATE, TEXT_URI
 from tests.endpoint.conformance_server import SCHEMAS, conformance_server
-from tests.endpoint.conftest import ROOT, served, talk
+from tests.endpoint.conftest import ROOT, served, talk, with_token
 
 FIXTURE = "tests.endpoint.conformance_server"
 TOOLS = [{"name": name, "description": "A tool.", "inputSchema": schema} for name, schema in SCHEMAS.items()]
@@ -110,3 +112,22 @@ def test_wayfares_own_tools_declare_no_more_than_tools(app: App) -> None:
     world = world_of(app, one=STDIO)
     assert talk(served(world), declared) == [True, False, False, False]
     assert talk(served(world, mirror=("one",)), declared) == [True] * 4
+
+
+def test_a_client_sees_nothing_of_servers_outside_its_scope(app: App) -> None:
+    world = world_of(app, one=STDIO, two=STDIO)
+    token = world.governance.clients.make("ann", Scope(servers=("two",)), origin="test")
+
+    async def script(client: Client) -> tuple[str, int]:
+        assert (await client.get_prompt("test_simple_prompt")).messages
+        assert (await client.read_resource(TEXT_URI)).contents
+        tools = [one.name for one in (await client.list_tools()).tools]
+        assert "two__measure" in tools
+        assert "one__measure" not in tools
+        return (await client.list_prompts()).prompts[0].name, len((await client.list_resources()).resources)
+
+    with served_over_http(world, "world") as url:
+        assert talk(with_token(f"{url}/mcp?mirror=*", token), script) == ("test_simple_prompt", 2)
+    world.store.events.flush()
+    spent = world.store.governance.spending(day_of(world.settings.now()))
+    assert {(one.client, one.server) for one in spent if one.server} == {("ann", "two")}
