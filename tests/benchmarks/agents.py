@@ -143,23 +143,31 @@ def _found(what: str, seen: Sequence[Seen]) -> None:
 
 
 async def _times(url: str, units: str) -> None:
-    """Executed calls, each beside one of a direct client, in turn."""
-    stdio = StdioServerParameters(command=sys.executable, args=["-m", UNITS])
-    for name, target, address in (("HTTP", units, f"{url}/mcp?catalog=units"), ("stdio", stdio, f"{url}/mcp")):
-        async with Client(target) as client, Client(address) as through:
-            await client.list_tools()
-            await through.list_tools()
-            asked = {"tool": TOOL, "arguments": MILES}
-            direct, executed, added = list[float](), list[float](), list[float]()
-            for number in range(CALLS + WARM_UP):
-                one, other = await _timed(client, "convert_units", MILES), await _timed(through, "execute_tool", asked)
-                if number >= WARM_UP:
-                    direct.append(one)
-                    executed.append(other)
-                    added.append(other - one)
-            figures = {"direct p50": direct, "through the endpoint p50": executed, "added p50": added}
-            report(f"execute_tool of a server over {name}, load {os.getloadavg()[0]:.1f}",
-                {key: percentile(sorted(times), 0.5) * 1e3 for key, times in figures.items()}, "ms", "added 3 ms")  # fmt: skip
+    """Executed calls, each beside one of a direct client and one through a bare proxy, in turn."""
+    command = [sys.executable, "-m", UNITS]
+    stdio = StdioServerParameters(command=command[0], args=command[1:])
+    for name, target, bare, address in (
+        ("HTTP", units, units, f"{url}/mcp?catalog=units"),
+        ("stdio", stdio, json.dumps(command), f"{url}/mcp"),
+    ):
+        port = free_port()
+        proxy = f"http://127.0.0.1:{port}/mcp"
+        with running(["-m", "tests.benchmarks.bare_proxy", bare, str(port)], proxy, {}):
+            async with Client(target) as client, Client(proxy) as between, Client(address) as through:
+                for one in (client, between, through):
+                    await one.list_tools()
+                executed = {"tool": TOOL, "arguments": MILES}
+                turns = (
+                    (client, "convert_units", MILES),
+                    (between, "convert_units", MILES),
+                    (through, "execute_tool", executed),
+                )
+                times = np.array([[await _timed(*turn) for turn in turns] for _ in range(CALLS + WARM_UP)])[WARM_UP:]
+        added = times[:, 1:] - times[:, :1]
+        direct, (floor, ours) = np.median(times[:, 0]), np.median(added, axis=0)
+        figures = {"direct p50": direct, "added by a bare proxy p50": floor, "added by the endpoint p50": ours}
+        report(f"execute_tool of a server over {name}, load {os.getloadavg()[0]:.1f}",
+            {key: 1e3 * float(value) for key, value in figures.items()}, "ms", "added 3 ms")  # fmt: skip
 
 
 async def _searches(url: str) -> None:
