@@ -21,14 +21,14 @@ def origin_of(place: str, name: str) -> str:
     return f"{place}:{name}" if name else place
 
 
-def made_by(origin: str) -> tuple[str, str]:
-    """Who made a change and where.
+def made_by(origin: str) -> str:
+    """Who made a change and where, in words.
 
     >>> made_by("console:ada"), made_by("cli")
-    (('ada', 'console'), ('operator', 'cli'))
+    ('ada, console', 'operator, cli')
     """
     place, _, name = origin.partition(":")
-    return name or OPERATOR, place
+    return f"{name or OPERATOR}, {place}"
 
 
 @dataclass(frozen=True, slots=True)

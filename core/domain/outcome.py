@@ -9,6 +9,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from core.domain.catalog import ServerId
+
 SIMULATED_MARK = "wayfare/simulated"
 """The key under `_meta` of a result, and the extension among a server's capabilities, that say: it is simulated."""
 
@@ -83,6 +85,11 @@ class ToolCall:
     timeout_s: float = 30.0
     catalog: str = ""
     decision_id: str | None = None
+
+    @property
+    def server_id(self) -> ServerId:
+        """The server that is called, by name and catalog."""
+        return ServerId(self.catalog, self.server)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from core.domain.catalog import ServerId
 from core.governance.base import NotAllowedError
 from core.governance.budgets import Short, next_day
 from core.shared import units
@@ -107,14 +108,14 @@ def budget_spent(tool: str, short: Short, cheaper: Sequence[str], now: datetime)
     )
 
 
-def server_paused(server: str, failures: int, wait_s: float, now: datetime) -> NotAllowedError:
+def server_paused(server: ServerId, failures: int, wait_s: float, now: datetime) -> NotAllowedError:
     """The server's breaker is open."""
     tried = (
         f"in {units.seconds(wait_s)}, at {_time(now, wait_s)}" if wait_s else "when the call that tries it has ended"
     )
     return NotAllowedError(
         "server_paused",
-        f"The last {failures} calls to {server} were lost, so it is left alone for a while.",
+        f"The last {failures} calls to {server.server} of catalog {server.catalog} were lost, so it is left alone for a while.",
         f"It may be tried again {tried}; use a tool of another server meanwhile.",
     )
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import mcp_types
 from mcp import MCPError
 
-from core.domain.catalog import Connection, ServerId, Tool
+from core.domain.catalog import Connection, Tool
 from core.domain.outcome import SIMULATED_MARK, CallMode, ContentBlock, Outcome, OutcomeKind, ToolCall
 from core.execution.base import Progress
 from core.execution.client_side import CLIENT_SIDE, NOBODY, ClientSide
@@ -97,7 +97,7 @@ class McpCaller:
         if connection is None or not (connection.command if connection.transport == "stdio" else connection.url):
             where = f"catalog {call.catalog}" if call.catalog else "the catalog"
             return f"Server {call.server} has no command or URL in {where}; add a connection to call it."
-        if missing := self._pool.vault.missing(ServerId(call.catalog, call.server), connection):
+        if missing := self._pool.vault.missing(call.server_id, connection):
             return f"Server {call.server} needs a value for {', '.join(missing)}; enter it to call the server."
         return ""
 
@@ -115,7 +115,7 @@ class McpCaller:
         work = _CallWork(call, self._clock, inbox, on_progress, side, self._pool.vault.redact)
         attempt = _Attempt(OutcomeKind.OK)
         try:
-            server = ServerId(call.catalog, call.server)
+            server = call.server_id
             result = self._pool.use(
                 server, connection, work, limit_s=call.timeout_s, inbox=inbox, cancel=cancel, abilities=abilities
             )

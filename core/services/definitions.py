@@ -27,13 +27,14 @@ Key = tuple[str, str, str]
 class HeldDefinition:
     """A tool whose definition is not the one that is known: what changed, and what Lint says of it as it is now.
 
-    `new_findings` are those that the known definition did not have.
+    `denied_by` is the origin of who denied it as it is now, "" where nobody did. `new_findings` are those that the known
+    definition did not have.
     """
 
     catalog: str
     tool: Tool
     known_since: datetime
-    denied: bool
+    denied_by: str
     differences: tuple[PartDifference, ...]
     findings: tuple[Finding, ...]
     new_findings: tuple[Finding, ...]
@@ -48,7 +49,7 @@ class KnownDefinitions:
         self._now = now
         self._lock = threading.Lock()
         self._known: dict[Key, DefinitionChange] = {}
-        self._denied: dict[Key, str] = {}
+        self._denied: dict[Key, DefinitionChange] = {}
         for change in store.governance.definitions():
             self._take(change)
 
@@ -60,7 +61,8 @@ class KnownDefinitions:
             return "new"
         if found.definition_json == text:
             return "known"
-        return "denied" if self._denied.get(key) == digest(text) else "changed"
+        denied = self._denied.get(key)
+        return "denied" if denied is not None and denied.digest == digest(text) else "changed"
 
     def first_use(self, catalog: str, tool: Tool, *, approved: bool, origin: str) -> None:
         """Remember the definition of a tool that is called for the first time."""
@@ -100,11 +102,12 @@ class KnownDefinitions:
 
     def _held(self, catalog: str, tool: Tool, known: DefinitionChange) -> HeldDefinition:
         findings, before = _findings(tool), {one.rule for one in _findings(_tool(tool, known.definition_json))}
+        denied = self._denied.get((catalog, tool.server, tool.name))
         return HeldDefinition(
             catalog,
             tool,
             known.at,
-            self.state(catalog, tool) == "denied",
+            denied.origin if denied is not None and self.state(catalog, tool) == "denied" else "",
             differences(known.definition_json, definition_json(tool)),
             findings,
             tuple(one for one in findings if one.rule not in before),
@@ -120,7 +123,7 @@ class KnownDefinitions:
     def _take(self, change: DefinitionChange) -> None:
         key = (change.catalog, change.server, change.tool)
         if change.action == DENIED:
-            self._denied[key] = change.digest
+            self._denied[key] = change
         else:
             self._known[key] = change
             self._denied.pop(key, None)

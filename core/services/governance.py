@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.domain.catalog import Tool
+from core.domain.catalog import ServerId, Tool
 from core.domain.governance_events import PolicyChange, Spent
 from core.domain.outcome import OutcomeKind
 from core.governance import refusals
@@ -62,7 +62,7 @@ class GovernanceService:
         self._now = now
         self._clock = clock
         self.lock = threading.RLock()
-        self._breakers: dict[str, Breaker] = {}
+        self._breakers: dict[ServerId, Breaker] = {}
         self.clients = ClientRegister(store, now)
         self.sign_ins = SignIns(store, self.clients, now=now, clock=clock)
         self.approvals = ApprovalQueue(store, now)
@@ -104,8 +104,8 @@ class GovernanceService:
         rules, policy = self._policy.approvals, self._policy.digest
         return self.approvals.decide(id_, approve=approve, rules=rules, policy_digest=policy, origin=origin)
 
-    def breakers(self) -> list[tuple[float, str, Breaker]]:
-        """Each server that was called since Wayfare started: the clock, its name, its breaker. For who has the lock."""
+    def breakers(self) -> list[tuple[float, ServerId, Breaker]]:
+        """Each server that was called since Wayfare started: the clock, which it is, its breaker. For who has the lock."""
         return [(self._clock(), server, breaker) for server, breaker in self._breakers.items()]
 
     def outlook(self, wanted: Wanted) -> Outlook:
@@ -113,7 +113,7 @@ class GovernanceService:
         with self.lock:
             try:
                 weighed = self._weighed(wanted)
-                self._breaker(wanted.call.server, enter=False)
+                self._breaker(wanted.call.server_id, enter=False)
             except NotAllowedError as error:
                 return Outlook(refusal=error)
         return Outlook(reasons=weighed.reasons)
@@ -124,7 +124,7 @@ class GovernanceService:
         with self.refused.recorded(wanted.client, call.catalog, tool.id, wanted.origin), self.lock:
             weighed = self._weighed(wanted)
             approval = self._approved(wanted, weighed) if weighed.reasons else None
-            breaker = self._breaker(call.server, enter=True)
+            breaker = self._breaker(call.server_id, enter=True)
             usage = Usage(day_of(self._now()), wanted.client, call.server)
             reservation = Reservation(uuid.uuid4().hex, usage, weighed.amount, over=weighed.over)
             self.ledger.reserve(reservation, self._now())
@@ -160,7 +160,7 @@ class GovernanceService:
         beyond = f"it is beyond the budget of the day, {refusals.left_words(short)}"
         return _Weighed(Amount(usd, 1, wanted.result_tokens), priced, (*reasons, beyond), over=True)
 
-    def _breaker(self, server: str, *, enter: bool) -> Breaker:
+    def _breaker(self, server: ServerId, *, enter: bool) -> Breaker:
         """A server's breaker, entered if asked for. Raises NotAllowedError where no call may go."""
         breaker, now_s = self._breakers.setdefault(server, Breaker()), self._clock()
         if not (breaker.enter(now_s) if enter else breaker.may_enter(now_s)):
@@ -175,7 +175,7 @@ class GovernanceService:
         good = None if kind is None or kind in NOT_THE_SERVERS else kind not in LOST
         with self.lock:
             self.ledger.settle(permit.id, used)
-            self._breakers[permit.wanted.call.server].ended(good, self._policy.breaker, self._clock())
+            self._breakers[permit.wanted.call.server_id].ended(good, self._policy.breaker, self._clock())
         self._store.governance.settle_later(self._row(permit, used, settled=True))
 
     def request(self, client: str, catalog: str, request: Tool) -> None:
@@ -184,7 +184,7 @@ class GovernanceService:
         here = Usage(day_of(self._now()), client, request.server)
         with self.refused.recorded(client, catalog, request.id, AGENT), self.lock:
             self.admission.requestable(client, catalog, request)
-            self._breaker(request.server, enter=False)
+            self._breaker(ServerId(catalog, request.server), enter=False)
             if (short := self.ledger.short(self._policy.budgets, here, Amount(calls=1))) is not None:
                 raise refusals.budget_spent(request.id, short, (), self._now())
             self.ledger.add(here, Amount(calls=1), self._now())

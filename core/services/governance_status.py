@@ -37,6 +37,7 @@ class BudgetStatus:
 class ServerStatus:
     """A server whose last calls were lost: its breaker's state, and how long until a call may try it."""
 
+    catalog: str
     server: str
     state: str
     wait_s: float
@@ -73,11 +74,11 @@ def servers(governance: GovernanceService) -> tuple[ServerStatus, ...]:
     """Servers whose last calls were lost, those that wait longest first."""
     with governance.lock:
         found = [
-            ServerStatus(name, breaker.state(now_s), breaker.wait_s(now_s), breaker.failures)
-            for now_s, name, breaker in governance.breakers()
+            ServerStatus(*server, breaker.state(now_s), breaker.wait_s(now_s), breaker.failures)
+            for now_s, server, breaker in governance.breakers()
             if breaker.failures
         ]
-    return tuple(sorted(found, key=lambda one: (-one.wait_s, one.server)))
+    return tuple(sorted(found, key=lambda one: (-one.wait_s, one.catalog, one.server)))
 
 
 def _of(budget: Budget, usages: tuple[Usage, ...]) -> list[tuple[str, str]]:

@@ -77,10 +77,10 @@ class Metrics(Collector):
         governance = self._governance
         yield GaugeMetricFamily("wayfare_approvals_waiting", "Calls that wait for a person.", len(governance.waiting()))
         circuits = GaugeMetricFamily(
-            "wayfare_server_circuit", "1 for the state of a server's breaker.", labels=("server", "state")
+            "wayfare_server_circuit", "1 for the state of a server's breaker.", labels=("catalog", "server", "state")
         )
         for one in servers(governance):
-            circuits.add_metric((one.server, one.state), 1)
+            circuits.add_metric((one.catalog, one.server, one.state), 1)
         left = GaugeMetricFamily(
             "wayfare_budget_left", "What is left of a budget today.", labels=("client", "server", "unit")
         )

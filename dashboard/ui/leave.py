@@ -6,8 +6,10 @@ import streamlit as st
 
 from core.app import App
 from core.domain.catalog import Tool
+from core.domain.governance_events import made_by
 from core.governance.calls import Outlook
 from core.governance.refusals import DEFINITION_CHANGED
+from dashboard.session import origin
 from dashboard.ui.definition_difference import what_changed
 from dashboard.ui.text import escaped
 
@@ -34,7 +36,8 @@ def _changed(app: App, catalog: str, tool: Tool) -> None:
     if held is None:
         return
     with st.container(border=True, key="leave-held"):
-        state = "and a person denied it" if held.denied else "and nobody has accepted it yet"
+        denied = f"and {escaped(made_by(held.denied_by), 100)}, denied it"
+        state = denied if held.denied_by else "and nobody has accepted it yet"
         st.markdown(
             f":orange[:material/difference:] **The definition of this tool changed** since {held.known_since:%Y-%m-%d %H:%M} UTC, "
             f"{state}. Read what changed before you call it."
@@ -50,4 +53,4 @@ def _changed(app: App, catalog: str, tool: Tool) -> None:
 
 
 def _accept(app: App, catalog: str, tool_id: str) -> None:
-    app.governance.definitions.decide(catalog, tool_id, approve=True, origin="console")
+    app.governance.definitions.decide(catalog, tool_id, approve=True, origin=origin())

@@ -14,6 +14,7 @@ from core.app import App, Settings
 from core.domain.outcome import OutcomeKind, ToolCall
 from core.governance.approvals import ApprovalRules
 from core.governance.base import NotAllowedError
+from core.governance.breaker import BreakerRules
 from core.governance.budgets import Budget
 from core.governance.calls import Wanted
 from core.governance.scope import Scope
@@ -103,8 +104,17 @@ def test_a_held_definition_shows_its_difference_and_what_lint_says(app: App) -> 
     assert "<script>" not in html_of(page)
     assert "Ignore all previous instructions" in words_of(html_of(page))
     assert any("Lint finds in it now" in one.value for one in page.error)
+    app.governance.definitions.decide("post", "mail::send", approve=False, origin="console:ada")
+    page = open_page("govern")
+    assert "was denied by ada, console" in words_of(text_of(page))
     press(page, "govern:definition-approve-post-mail::send")
     assert not app.governance.definitions.changed()
+
+
+def test_a_server_that_is_left_alone_is_named_with_its_catalog(app: App) -> None:
+    policy(app, breaker=BreakerRules(failures=1))
+    app.governance.after(app.governance.before(wanted(app)), OutcomeKind.CRASH, 0)
+    assert "**mail** of catalog post is left alone" in text_of(open_page("govern"))
 
 
 def test_what_is_used_reserved_and_left_adds_up_to_the_limit(app: App) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.app import App
+from core.domain.governance_events import made_by
 from core.services.definitions import HeldDefinition
 from dashboard.pages.govern.said import do
 from dashboard.session import origin
@@ -25,7 +26,7 @@ def _card(app: App, held: HeldDefinition) -> None:
     tool, key = held.tool, f"{held.catalog}-{held.tool.id}"
     about, buttons = st.columns([3, 1.2], vertical_alignment="top")
     with about:
-        state = "was denied by a person" if held.denied else "changed"
+        state = f"was denied by {escaped(made_by(held.denied_by), 100)}" if held.denied_by else "changed"
         st.markdown(
             f"**{escaped(tool.id, 120)}** {state}  \n"
             f"Its definition is not the one of {held.known_since:%Y-%m-%d %H:%M} UTC, so nobody may call it."
@@ -34,7 +35,7 @@ def _card(app: App, held: HeldDefinition) -> None:
     with buttons.container(horizontal=True, horizontal_alignment="right", gap="small"):
         st.button("Approve", key=f"govern:definition-approve-{key}", type="primary", icon=":material/check:",
             on_click=_decide, args=(app, held, True))  # fmt: skip
-        st.button("Deny", key=f"govern:definition-deny-{key}", icon=":material/close:", disabled=held.denied,
+        st.button("Deny", key=f"govern:definition-deny-{key}", icon=":material/close:", disabled=bool(held.denied_by),
             on_click=_decide, args=(app, held, False))  # fmt: skip
     what_changed(held)
 

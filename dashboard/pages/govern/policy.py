@@ -83,8 +83,7 @@ def _since(app: App) -> str:
     change = app.governance.policy_change
     if change is None:
         return ""
-    name, place = made_by(change.origin)
-    return f"In force since {change.at:%Y-%m-%d %H:%M} UTC, by {escaped(name, 80)}, {escaped(place, 20)}. "
+    return f"In force since {change.at:%Y-%m-%d %H:%M} UTC, by {escaped(made_by(change.origin), 100)}. "
 
 
 def _apply(app: App) -> None:

@@ -72,7 +72,7 @@ def _state(app: App) -> tuple[object, ...]:
     limits = tuple(
         (one.client, one.server, one.unit, one.used, one.reserved) for one in budgets(governance, app.settings.now)
     )
-    paused = tuple((one.server, one.state) for one in servers(governance))
+    paused = tuple((one.catalog, one.server, one.state) for one in servers(governance))
     now = app.settings.now()
     waiting = tuple((one.change.id, (one.change.expires_at - now).seconds // 60) for one in governance.waiting())
     names = tuple(one.name for one in governance.clients.all() if not one.revoked)

@@ -9,7 +9,6 @@ import streamlit as st
 
 from core.app import App
 from core.domain.governance_events import ApprovalChange, made_by
-from core.services.approvals import Approval
 from core.services.governance_status import servers
 from core.shared import units
 from core.shared.untrusted_text import visible
@@ -72,12 +71,15 @@ def _paused(app: App, now: datetime) -> None:
     for one in servers(app.governance):
         if one.state == "open":
             st.warning(
-                f"**{escaped(one.server, 80)}** is left alone until {now + timedelta(seconds=one.wait_s):%H:%M:%S} UTC: its last {one.failures} calls "
+                f"**{escaped(one.server, 80)}** of catalog {escaped(one.catalog, 60)} is left alone until {now + timedelta(seconds=one.wait_s):%H:%M:%S} UTC: its last {one.failures} calls "
                 "were lost. Then one call tries it.",
                 icon=":material/power_off:",
             )
         elif one.state == "half-open":
-            st.info(f"**{escaped(one.server, 80)}** is tried again with the next call.", icon=":material/power:")
+            st.info(
+                f"**{escaped(one.server, 80)}** of catalog {escaped(one.catalog, 60)} is tried again with the next call.",
+                icon=":material/power:",
+            )
 
 
 def _nothing(app: App) -> None:
@@ -118,17 +120,9 @@ def _recent(app: App) -> None:
                 "client": visible(one.change.client),
                 "tool": visible(f"{one.change.server}::{one.change.tool}"),
                 "": STATES[one.state],
-                "decided by": decided_by(one),
+                "decided by": visible(made_by(one.decided)) if one.decided else "–",
                 "arguments": visible(one.change.arguments_json)[:200],
             }
             for one in found
         ]
         st.dataframe(rows, hide_index=True, key="govern:recent")
-
-
-def decided_by(approval: Approval) -> str:
-    """Who approved or denied it, and where; nothing where nobody did."""
-    if not approval.decided:
-        return "–"
-    name, place = made_by(approval.decided)
-    return visible(f"{name}, {place}")

@@ -61,11 +61,13 @@ def app(opened: Callable[[], App]) -> App:
     return found
 
 
-def wanted(app: App, tool: str = "raw::echo", client: str = "ann", tokens: int = 100, **arguments: Any) -> Wanted:
+def wanted(
+    app: App, tool: str = "raw::echo", client: str = "ann", tokens: int = 100, catalog: str = "world", **arguments: Any
+) -> Wanted:
     """A call that a client wants to make."""
     server, _, name = tool.partition("::")
-    found = app.catalogs.catalog("world").find(server, name)[1]
-    return Wanted(client, ToolCall(server, name, arguments, catalog="world"), found, tokens)
+    found = app.catalogs.catalog(catalog).find(server, name)[1]
+    return Wanted(client, ToolCall(server, name, arguments, catalog=catalog), found, tokens)
 
 
 def refused(app: App, what: Wanted) -> NotAllowedError:

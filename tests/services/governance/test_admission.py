@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.app import App
+from core.domain.catalog import Tool
 from core.domain.outcome import OutcomeKind
 from core.governance.approvals import ApprovalRules
 from core.governance.base import NotAllowedError
@@ -17,8 +18,10 @@ from core.governance.policy import Policy
 from core.governance.scope import Scope
 from core.services.governance import GovernanceService
 from core.services.governance_status import servers
+from core.services.metrics import Metrics
 from core.shared.errors import WayfareError
 from tests.services.governance.conftest import policy, refused, wanted
+from tests.services.world import document
 
 
 def test_scopes_and_lists(app: App) -> None:
@@ -50,6 +53,23 @@ def test_a_lost_server_is_left_alone_then_tried_once(app: App) -> None:
         governance.before(wanted(app))
     governance.after(trying, OutcomeKind.OK, 0)
     assert not servers(governance)
+
+
+def test_a_server_of_the_same_name_in_another_catalog_is_not_left_alone(app: App) -> None:
+    app.catalog_editor.import_text(document(), "other")
+    policy(app, breaker=BreakerRules(failures=1, open_s=10))
+    here, there = wanted(app), wanted(app, catalog="other")
+    app.governance.after(app.governance.before(here), OutcomeKind.CRASH, 0)
+    app.governance.after(app.governance.before(there), OutcomeKind.OK, 0)
+    assert "to raw of catalog world were lost" in refused(app, here).why
+    assert app.governance.outlook(here).refusal is not None
+    assert app.governance.outlook(there).refusal is None
+    app.governance.request("ann", "other", Tool("raw", "prompts/get"))
+    with pytest.raises(NotAllowedError, match="left alone"):
+        app.governance.request("ann", "world", Tool("raw", "prompts/get"))
+    shown = Metrics(app.store, app.governance, tuple, app.settings.now).text().decode()
+    circuits = [line for line in shown.splitlines() if line.startswith("wayfare_server_circuit{")]
+    assert circuits == ['wayfare_server_circuit{catalog="world",server="raw",state="open"} 1.0']
 
 
 def test_tokens_are_nowhere_in_the_store_and_revoked_at_once(

@@ -69,11 +69,11 @@ def test_a_changed_definition_is_held_back_until_a_person_approves_it(opened: Ca
     added = "".join(piece.text for part in held.differences for piece in part.pieces if piece.change == "added")
     assert "Ignore all previous instructions" in added
     assert "overrides_instructions" in {finding.rule for finding in held.new_findings}
-    app.governance.definitions.decide("world", "raw::echo", approve=False, origin="test")
+    app.governance.definitions.decide("world", "raw::echo", approve=False, origin="console:ada")
     assert "denied" in refused(app, wanted(app)).why
     app.close()
     again = opened()
-    assert [one.denied for one in again.governance.definitions.held()] == [True]
+    assert [one.denied_by for one in again.governance.definitions.held()] == ["console:ada"]
     again.governance.definitions.decide("world", "raw::echo", approve=True, origin="test")
     again.governance.before(wanted(again))
     assert not again.governance.definitions.held()
