@@ -45,7 +45,7 @@ ERRORS = {
         "connection_lost",
         "Whether the tool did its work is not known: call it again only if it just reads",
     ),
-    OutcomeKind.CANCELLED: ("cancelled", "The operator closed the connection; ask before you call it again"),
+    OutcomeKind.CANCELLED: ("cancelled", "It was stopped on this side of the server; ask before you call it again"),
 }
 
 Listener = Callable[[Progress], None]

@@ -12,11 +12,20 @@ NOBODY = frozenset[str]()
 """What a client can be asked that can be asked nothing."""
 
 
+@dataclass
+class Waiting:
+    """For the answers of a client: how long in all, s, and how many of them are awaited now."""
+
+    total_s: float = 0.0
+    now: int = 0
+
+
 @dataclass(frozen=True)
 class ClientSide:
     """`abilities` are what the client declared: sampling, elicitation, roots. `log` and `ask` may be used from any thread and do
     not wait. A client that is `asked_between` rounds gets the questions in place of a result, kept in `questions`, and makes its
-    request again with `answers`, the fields input_responses and request_state. `log_level` is "" where it wants no messages."""
+    request again with `answers`, the fields input_responses and request_state. `log_level` is "" where it wants no messages.
+    `waiting` is no time of the server's."""
 
     abilities: frozenset[str]
     asked_between: bool
@@ -25,6 +34,7 @@ class ClientSide:
     ask: Callable[[Any], Future[Any]]
     answers: dict[str, Any] = field(default_factory=dict[str, Any])
     questions: list[Any] = field(default_factory=list[Any])
+    waiting: Waiting = field(default_factory=Waiting)
 
 
 CLIENT_SIDE: ContextVar[ClientSide | None] = ContextVar("CLIENT_SIDE", default=None)

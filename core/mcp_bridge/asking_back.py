@@ -7,6 +7,7 @@ session, and a session whose clients can be asked takes one call at a time then.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -20,7 +21,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel
 
 from core.domain.outcome import ToolCall
-from core.execution.client_side import ClientSide
+from core.execution.client_side import ClientSide, Waiting
 
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 Redact = Callable[[str], str]
@@ -74,7 +75,8 @@ class AskingBack:
             return mcp_types.ErrorData(code=mcp_types.INVALID_REQUEST, message="Nobody can be asked now")
         side, redact = whose
         try:
-            return await asyncio.wrap_future(side.ask(_without_secrets(request, redact)))
+            with _waited(side.waiting):
+                return await asyncio.wrap_future(side.ask(_without_secrets(request, redact)))
         except Exception as error:  # noqa: BLE001  whatever the client's side throws is its answer
             return mcp_types.ErrorData(code=mcp_types.INVALID_REQUEST, message=str(error) or type(error).__name__)
 
@@ -84,6 +86,18 @@ class AskingBack:
             side, redact = whose
             if LEVELS.index(params.level) >= LEVELS.index(side.log_level):
                 side.log(_without_secrets(params, redact))
+
+
+@contextmanager
+def _waited(waiting: Waiting) -> Generator[None]:
+    """An answer is awaited until the end of the block."""
+    began = time.perf_counter()
+    waiting.now += 1
+    try:
+        yield
+    finally:
+        waiting.now -= 1
+        waiting.total_s += time.perf_counter() - began
 
 
 def _without_secrets(message: BaseModel, redact: Redact) -> BaseModel:

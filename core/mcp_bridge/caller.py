@@ -123,7 +123,12 @@ class McpCaller:
         except NotConnectedError as error:
             attempt = _Attempt(OutcomeKind.NOT_CONNECTED, str(error), connect_s=error.connect_s)
         except CallTimeoutError as error:
-            attempt = _Attempt(OutcomeKind.TIMEOUT, f"{call.tool}: {error}")
+            if side is not None and side.waiting.now:  # no fault of the server
+                attempt = _Attempt(
+                    OutcomeKind.CANCELLED, f"{call.tool}: a question to the client was not answered in time"
+                )
+            else:
+                attempt = _Attempt(OutcomeKind.TIMEOUT, f"{call.tool}: {error}")
         except ConnectionLostError as error:
             attempt = _Attempt(OutcomeKind.CRASH, f"{call.tool}: the connection was lost ({error})", lost=True)
         except CancelledCallError as error:
@@ -229,10 +234,11 @@ class _CallWork:
         if self.lease is None or self._started_s is None:
             return attempt
         ended_s = self._clock() if self._ended_s is None else self._ended_s
+        waited_s = 0.0 if self._side is None else self._side.waiting.total_s
         marked = attempt.result is not None and bool((attempt.result.meta or {}).get(SIMULATED_MARK))
         return replace(
             attempt,
-            latency_s=ended_s - self._started_s,
+            latency_s=max(ended_s - self._started_s - waited_s, 0.0),
             connect_s=self.lease.connect_s,
             protocol_version=self.lease.protocol_version,
             mode=CallMode.VIRTUAL if marked or self.lease.simulated else CallMode.REAL,
