@@ -11,6 +11,7 @@ import mcp_types
 import numpy as np
 
 from core.app import App
+from core.domain.catalog import Tool
 from core.domain.decision import Decision
 from core.domain.trace import DROPS, Drop
 from core.endpoint.base import AgentTool, Answer, Request, Services, answer, compact, definition, or_null
@@ -74,12 +75,13 @@ def _search(app: App, request: Request) -> dict[str, Any]:
         anew=True,
     )
     catalog = app.catalogs.catalog(decision.catalog)
-    tools = {row: catalog.tools[catalog.tool_row[decision.tools.ids[row]]] for row in decision.candidates}
+    rows_now = ((row, catalog.tool_row.get(decision.tools.ids[row])) for row in decision.candidates)
+    tools = {row: catalog.tools[now] for row, now in rows_now if now is not None}  # it may have been replaced meanwhile
     allowed = [
         row for row, tool in tools.items() if app.governance.admission.allows(request.client, catalog.name, tool)
     ]
     rows = allowed[: n or MOST_CANDIDATES]
-    found = [_candidate(app, decision, row) for row in rows]
+    found = [_candidate(decision, row, tools[row]) for row in rows]
     kept = found if n is not None else _fitting(found, MOST_TOKENS - LEFT_OUT_TOKENS)
     return {
         "route_id": decision.id,
@@ -88,12 +90,11 @@ def _search(app: App, request: Request) -> dict[str, Any]:
     }
 
 
-def _candidate(app: App, decision: Decision, row: int) -> dict[str, Any]:
+def _candidate(decision: Decision, row: int, defined: Tool) -> dict[str, Any]:
     tool = decision.tool_at(row)
-    catalog = app.catalogs.catalog(decision.catalog)
     return {
         "tool": tool.tool,
-        "signature": signature(catalog.tools[catalog.tool_row[tool.tool]]),
+        "signature": signature(defined),
         "fit": None if decision.fit is None else _rounded(decision.fit.tools[row], 3),
         "success": _rounded(tool.success, 3),
         "price_usd": None if tool.price_usd is None else _rounded(tool.price_usd, 6),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from core.execution.base import ToolCaller
@@ -11,6 +12,15 @@ from core.mcp_bridge.secrets import SecretVault
 if TYPE_CHECKING:
     from core.domain.connection_state import ConnectionState
     from core.mcp_bridge.pool import SessionPool
+
+_loading = threading.Lock()
+
+
+def load_protocol() -> None:
+    """Import what sessions need, one thread at a time: two that import the protocol's packages at once find each other's half
+    done and fail. Who imports modules of this room that need them does this before."""
+    with _loading:
+        import_module("core.mcp_bridge.caller")  # and with it the pool
 
 
 class LazyPool:
@@ -23,15 +33,17 @@ class LazyPool:
 
     def get(self) -> SessionPool:
         """The pool."""
-        with self._lock:  # one thread at a time imports the protocol's packages: two can find each other's half done
-            from core.mcp_bridge.pool import SessionPool
+        load_protocol()
+        from core.mcp_bridge.pool import SessionPool
 
+        with self._lock:
             if self._pool is None:
                 self._pool = SessionPool(self._vault)
             return self._pool
 
     def caller(self) -> ToolCaller:
         """Calls over the pool's sessions."""
+        load_protocol()
         from core.mcp_bridge.caller import McpCaller
 
         return McpCaller(self.get())

@@ -213,12 +213,13 @@ class AgentRun:
 
     def _not_allowed(self, tool_id: str) -> tuple[str, str] | None:
         """Why the person does not let the call be made."""
-        catalog = self._services.catalogs.catalog(self._task.catalog)
-        server, tool = catalog.find(*tool_id.partition("::")[::2])
+        catalogs, name = self._services.catalogs, self._task.catalog
+        with catalogs.unchanged():  # one that is replaced meanwhile has other rows
+            server, tool = catalogs.catalog(name).find(*tool_id.partition("::")[::2])
+            price = float(catalogs.statistics(name).tools.price_usd[catalogs.catalog(name).tool_row[tool_id]])
         if self._task.live and not (self._task.may_write or _only_reads(server, tool)):
             said = f"{tool_id} does not say that it only reads, and was not called: --allow-writes, or “all tools” on the page, lets it be."
             return MAY_WRITE, said
-        price = float(self._services.catalogs.statistics(catalog.name).tools.price_usd[catalog.tool_row[tool_id]])
         left = self.left_usd
         if left is not None and not price <= left:  # NaN is no price: such a call may cost anything
             said = f"{tool_id} was not called: {units.price(price)}, of the budget {units.price(left)} are left."

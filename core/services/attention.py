@@ -12,6 +12,7 @@ from core.attention.loader import LoadedSchema, LoaderCounts, SchemaLoader
 from core.attention.state import StateView, state_view
 from core.domain.catalog import Server, Tool
 from core.domain.decision import Decision
+from core.mcp_bridge.lazy_pool import load_protocol
 from core.routers.tool_attention import ToolAttention, ToolAttentionParameters, summaries
 from core.services.catalogs import CatalogService
 from core.shared.errors import CatalogError
@@ -91,6 +92,7 @@ class AttentionService:
 
     def _listed(self, catalog: str, server: Server) -> tuple[Tool, ...]:
         """The tools that a server lists now; a virtual one without a connection is started."""
+        load_protocol()
         from core.mcp_bridge.discovery import discover
 
         reached = server

@@ -149,8 +149,9 @@ class CallService:
 
     def _run(self, handle: CallHandle, *, mode: CallMode, origin: str, client: str) -> CallReport:
         call = handle.call
-        server, tool = self._catalogs.catalog(call.catalog).find(call.server, call.tool)
-        at_start = self._before(call)
+        with self._catalogs.unchanged():
+            server, tool = self._catalogs.catalog(call.catalog).find(call.server, call.tool)
+            at_start = self._before(call)
         self._store.events.wait_for(call.decision_id)  # the decision is committed before its call leaves
         with self._telemetry.calling(call, origin) as ended:
             outcome = self._drawn(call) if mode is CallMode.DRAWN else self._called(handle, server, tool, mode)

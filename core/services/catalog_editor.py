@@ -15,6 +15,7 @@ from core.domain.events import Override
 from core.domain.imports import Discovery, Imported
 from core.importers import read_document, read_files
 from core.importers.shipped_catalogs import check_name
+from core.mcp_bridge.lazy_pool import load_protocol
 from core.mcp_bridge.secrets import SecretVault, reference_names
 from core.services.catalogs import CatalogService
 from core.services.lint_reports import count_errors
@@ -88,6 +89,7 @@ class CatalogEditor:
         """
         check_name(name)
         self.keep_secrets(name, imported.servers, imported.secrets)
+        load_protocol()
         from core.mcp_bridge.discovery import discover
 
         found = discover(self._sessions(), name, imported.servers)

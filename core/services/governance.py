@@ -206,8 +206,10 @@ class GovernanceService:
         return given
 
     def _price(self, catalog: str, tool: str) -> float | None:
-        row = self._catalogs.catalog(catalog).tool_row[tool]
-        price = float(self._catalogs.statistics(catalog).tools.price_usd[row])
+        with self._catalogs.unchanged():  # one that is replaced meanwhile has other rows
+            known = self._catalogs.catalog(catalog)
+            known.find(*tool.partition("::")[::2])
+            price = float(self._catalogs.statistics(catalog).tools.price_usd[known.tool_row[tool]])
         return None if np.isnan(price) else price
 
     def _approved(self, wanted: Wanted, weighed: _Weighed) -> Approval:
@@ -234,9 +236,10 @@ class GovernanceService:
 
     def _cheaper(self, wanted: Wanted, left_usd: float) -> list[str]:
         """Tools of the same search that fit into what is left."""
-        rows = self._catalogs.catalog(wanted.call.catalog).tool_row
-        prices = {name: self._price(wanted.call.catalog, name) for name in wanted.others if name in rows}
-        unpriced = self._policy.unpriced_usd
+        catalog, unpriced = wanted.call.catalog, self._policy.unpriced_usd
+        with self._catalogs.unchanged():
+            rows = self._catalogs.catalog(catalog).tool_row
+            prices = {name: self._price(catalog, name) for name in wanted.others if name in rows}
         return [name for name, price in prices.items() if (unpriced if price is None else price) <= left_usd][:3]
 
     def _row(self, permit: Permit, amount: Amount, *, settled: bool) -> Spent:

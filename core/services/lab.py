@@ -21,6 +21,7 @@ from core.lab.levels import LevelRun, run_levels
 from core.lab.price_tiers import priced_by_tiers
 from core.lab.routed import Routed
 from core.lab.threshold import Calibration, fit_threshold
+from core.mcp_bridge.lazy_pool import load_protocol
 from core.routers.tool_attention import ToolAttention, ToolAttentionParameters
 from core.services.catalogs import CatalogService
 from core.services.equal_sets import EqualSetsService
@@ -184,7 +185,8 @@ class LabService:
         return name
 
     def _live(self, catalog: str) -> LiveCall:
-        from core.lab.scenarios.live import example_arguments, may_be_called  # loads the MCP packages
+        load_protocol()
+        from core.lab.scenarios.live import example_arguments, may_be_called
 
         known = self._catalogs.catalog(catalog)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.domain.catalog import ServerId, Tool
+from core.mcp_bridge.lazy_pool import load_protocol
 from core.services.catalogs import CatalogService
 from core.services.server_requests import ServerRequests
 
@@ -36,7 +37,8 @@ class LinkedResources:
 
     def read(self, link: ResourceLink, *, limit_s: float) -> tuple[Contents, ...]:
         """What its server gives now. Raises WayfareError."""
-        from core.mcp_bridge.resources import read_resource  # loads the MCP packages
+        load_protocol()
+        from core.mcp_bridge.resources import read_resource
 
         self.tool(link)
         key = ServerId(link.catalog, link.server)

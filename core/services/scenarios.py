@@ -20,6 +20,7 @@ from core.importers.shipped_catalogs import SAMPLE
 from core.lab.scenarios.measures import SETTINGS, ScenarioRun, Setting, measured, parameters_under
 from core.lab.scenarios.records import conditions_of, storable
 from core.lab.scenarios.simulation import LEAD_IN, STEPS, Call, Step, World, walk
+from core.mcp_bridge.lazy_pool import load_protocol
 from core.mcp_bridge.secrets import SecretVault
 from core.network.saved import NetworkProfiles
 from core.planning.base import Planner
@@ -144,6 +145,7 @@ class ScenarioService:
         return tuple(runs)
 
     def _calls(self, world: World, cancel: threading.Event | None) -> AbstractContextManager[Call]:
+        load_protocol()
         from core.lab.scenarios.live import LiveCalls
 
         seed = world.conditions.seed if world.conditions is not None else 0

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.domain.catalog import Connection, ServerId
+from core.mcp_bridge.lazy_pool import load_protocol
 from core.services.catalogs import CatalogService
 from core.shared.errors import WayfareError
 from core.virtual.launch import virtual_connection
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
 async def sent(session: ClientSession, method: str, params: Any) -> Any:
     """The answer to one request over a session of the caller's own. Raises MCPError."""
-    from core.mcp_bridge.parts import sent as send  # loads the MCP packages
+    load_protocol()
+    from core.mcp_bridge.parts import sent as send
 
     return await send(session, method, params)
 
@@ -47,12 +49,14 @@ class ServerRequests:
 
     def list(self, server: ServerId, method: str, *, limit_s: float) -> list[Any]:
         """What a server lists, in the protocol's types. Raises MCPError, WayfareError."""
-        from core.mcp_bridge.parts import list_of  # loads the MCP packages
+        load_protocol()
+        from core.mcp_bridge.parts import list_of
 
         return list_of(self.sessions(), server, self.connection(server), method, limit_s=limit_s)
 
     def send(self, server: ServerId, method: str, params: Any, *, limit_s: float) -> Any:
         """A server's answer, in the protocol's types. Raises MCPError, WayfareError."""
+        load_protocol()
         from core.mcp_bridge.parts import answer_of
 
         return answer_of(self.sessions(), server, self.connection(server), method, params, limit_s=limit_s)

@@ -10,6 +10,7 @@ from mcp import Client
 
 from core.app import App
 from core.domain.activity_filter import ActivityFilter
+from core.domain.decision import Decision
 from core.endpoint.tools import DEFINITIONS
 from core.shared.tokens import count_tokens
 from tests.endpoint.conftest import Script, ask, refused, served, talk
@@ -52,6 +53,29 @@ def world(app: App) -> App:
     """An app with these servers."""
     app.catalog_editor.import_text(document(), "world")
     return app
+
+
+def test_a_search_whose_catalog_is_replaced_meanwhile_offers_what_there_is(
+    world: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    route = world.routing.route
+
+    def replaced_afterwards(*given: Any, **fields: Any) -> Decision:
+        decision = route(*given, **fields)
+        less = json.loads(document())
+        less["servers"][0]["tools"] = less["servers"][0]["tools"][2:]
+        world.catalog_editor.import_text(json.dumps(less), "world")
+        return decision
+
+    monkeypatch.setattr(world.routing, "route", replaced_afterwards)
+
+    async def script(client: Client) -> None:
+        found = await ask(client, "search_tools", task="echo words, tell the number of the process", n=20)
+        offered = {one["tool"] for one in found["candidates"]}
+        assert "raw::pid" in offered
+        assert "raw::echo" not in offered
+
+    talk(served(world), script)
 
 
 def test_definitions_are_the_same_for_every_client_and_few_tokens(world: App) -> None:

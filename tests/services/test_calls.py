@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from core.app import App
+from core.domain.catalog import Catalog
 from core.domain.outcome import CallMode, OutcomeKind, ToolCall
 from core.services.calls import CallService
 from core.shared.errors import UnknownNameError
@@ -40,6 +42,24 @@ def test_an_agent_is_answered_while_the_disk_is_written(app: App, calls_of: Call
         assert calls.start(call("echo"), origin="agent").report(20).tool_after.calls == 1
         assert app.store.activity.call_count() == 0
     app.store.events.flush()
+    assert app.store.activity.call_count() == 1
+
+
+def test_a_call_begins_on_one_catalog_though_it_is_replaced_just_then(
+    app: App, calls_of: CallsOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    smaller, found, savers = Catalog("world", app.catalogs.catalog("world").servers[:1]), app.catalogs.projection, []
+
+    def replaced_just_then(name: str) -> StatisticsProjection:
+        if not savers:
+            savers.append(Thread(target=app.catalogs.save, args=(smaller, "test")))
+            savers[0].start()
+            savers[0].join(0.2)
+        return found(name)
+
+    monkeypatch.setattr(app.catalogs, "projection", replaced_just_then)
+    assert calls_of(Scripted()).run(call("send", server="mail")).outcome.kind is OutcomeKind.OK
+    savers[0].join()
     assert app.store.activity.call_count() == 1
 
 

@@ -19,7 +19,7 @@ from core.governance.scope import Scope
 from core.services.governance import GovernanceService
 from core.services.governance_status import servers
 from core.services.metrics import Metrics
-from core.shared.errors import WayfareError
+from core.shared.errors import UnknownNameError, WayfareError
 from tests.services.governance.conftest import policy, refused, wanted
 from tests.services.world import document
 
@@ -70,6 +70,13 @@ def test_a_server_of_the_same_name_in_another_catalog_is_not_left_alone(app: App
     shown = Metrics(app.store, app.governance, tuple, app.settings.now).text().decode()
     circuits = [line for line in shown.splitlines() if line.startswith("wayfare_server_circuit{")]
     assert circuits == ['wayfare_server_circuit{catalog="world",server="raw",state="open"} 1.0']
+
+
+def test_a_tool_that_its_catalog_has_just_lost_is_said_to_be_gone(app: App) -> None:
+    lost = wanted(app)
+    app.catalog_editor.import_text(document(tools=[]), "world")
+    with pytest.raises(UnknownNameError, match="no tool 'echo'"):
+        app.governance.before(lost)
 
 
 def test_tokens_are_nowhere_in_the_store_and_revoked_at_once(
