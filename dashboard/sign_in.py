@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 SIGN_IN, SIGN_OUT = "/sign-in", "/sign-out"
 READ = ("GET", "HEAD")
 OPEN = {
-    MCP: ("GET", "POST", "DELETE"),
     DOOR: ("POST",),
     **dict.fromkeys((METADATA_PATH, METADATA_PATH + MCP, "/healthz", "/readyz", "/metrics"), READ),
 }

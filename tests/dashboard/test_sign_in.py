@@ -16,7 +16,8 @@ from core.app import App
 from core.cli import main
 from core.cli.door import PATH as DOOR
 from core.governance.scope import Scope
-from dashboard.app import app as console
+from dashboard.app import app as whole
+from dashboard.app import pages as console
 from dashboard.lane import PATH as LANE
 from dashboard.sign_in import OPEN, SIGN_IN, SIGN_OUT, SignInGate
 from tests.dashboard.harness import app_with
@@ -78,6 +79,9 @@ def test_no_route_gives_anything_to_who_has_not_signed_in(app: App, token: str) 
             assert answer.status_code in expected, (method, path)
             assert "secret-server" not in answer.text
             assert not answer.headers.get("set-cookie")
+    endpoint = TestClient(whole, HOST, client=("10.0.0.9", 5))  # ahead of the gate, it asks by itself
+    for method in ("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS"):
+        assert endpoint.request(method, "/mcp").status_code == 403
 
 
 def test_what_guards_itself_is_all_that_passes(app: App) -> None:
@@ -90,7 +94,7 @@ def test_what_guards_itself_is_all_that_passes(app: App) -> None:
 
     visitor = TestClient(SignInGate(inner, needed=lambda: True, app=lambda: app), HOST)
     visitor.post("/door")
-    for path in [*OPEN, "/mcp/", "//mcp", "/mcp/../govern", "/MCP", "/healthz/x", "/_stcore/health", "/turn"]:
+    for path in [*OPEN, "/mcp", "/mcp/", "//mcp", "/mcp/../govern", "/MCP", "/healthz/x", "/_stcore/health", "/turn"]:
         visitor.get(path)
     assert sorted(reached) == sorted(OPEN)
 
