@@ -84,12 +84,10 @@ class McpCaller:
         attempt = self._attempt(call, tool, connection, on_progress, cancel)
         if attempt.lost and tool is not None and tool.hints.retry_safe:
             attempts = 2
-            first_connect_s = attempt.connect_s
-            attempt = self._attempt(call, tool, connection, on_progress, cancel)
+            first, attempt = attempt, self._attempt(call, tool, connection, on_progress, cancel)
             if attempt.connect_s is None:
-                attempt = replace(attempt, connect_s=first_connect_s)
-        if fault is not None:
-            attempt = replace(attempt, injected=str(fault))
+                attempt = replace(attempt, connect_s=first.connect_s)
+        attempt = attempt if fault is None else replace(attempt, injected=str(fault))
         return self._outcome(call, started_at, attempt, attempts)
 
     def _unreachable(self, call: ToolCall, connection: Connection | None) -> str:
@@ -113,7 +111,6 @@ class McpCaller:
         side = CLIENT_SIDE.get()
         abilities = NOBODY if side is None else side.abilities
         work = _CallWork(call, self._clock, inbox, on_progress, side, self._pool.vault.redact)
-        attempt = _Attempt(OutcomeKind.OK)
         try:
             server = call.server_id
             result = self._pool.use(
@@ -181,8 +178,12 @@ class McpCaller:
         result = attempt.result
         if result is None or attempt.kind is OutcomeKind.OK:
             return result
-        said = self._pool.vault.redact(result.model_dump_json(by_alias=True))
-        return mcp_types.CallToolResult.model_validate_json(said)
+        try:
+            said = self._pool.vault.redact(result.model_dump_json(by_alias=True))
+            return mcp_types.CallToolResult.model_validate_json(said)
+        except ValueError:  # a value such as `true` is a word of the protocol, too: the texts alone
+            texts = mcp_types.TextContent(type="text", text=self._shown(attempt.error))
+            return mcp_types.CallToolResult(content=[texts], is_error=True)
 
     def _shown(self, text: str) -> str:
         """The text without secrets, cut where it is very long."""
@@ -215,13 +216,12 @@ class _CallWork:
         self._ended_s: float | None = None
 
     async def __call__(self, lease: Lease) -> mcp_types.CallToolResult:
-        call = self._call
         self.lease = lease
         self._started_s = self._clock()
         try:
             progress = None if self._on_progress is None else self._progressed
             with lease.session.asking.under_way(self._side, self._redact):
-                return await called(lease.client, call, self._side, progress)
+                return await called(lease.client, self._call, self._side, progress)
         except MCPError:
             raise
         except Exception as error:

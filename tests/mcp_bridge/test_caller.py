@@ -107,6 +107,17 @@ def test_errors_are_verbatim_but_redacted_and_bounded(bench_with: Any) -> None:
     assert "cut" in long
 
 
+def test_an_error_is_passed_on_though_a_value_of_the_server_is_a_word_of_the_protocol(bench_with: Any) -> None:
+    vault = SecretVault()
+    vault.put(SERVER, "debug", "true")
+    outcome = bench_with(vault=vault, open_target=lambda launch, stderr_log, on_end: in_process("true")).call(
+        HERE, "fail"
+    )
+    assert outcome.kind is OutcomeKind.TOOL_ERROR
+    assert outcome.original.is_error
+    assert "the key ••• is refused" in outcome.original.content[0].text
+
+
 def test_a_large_result_is_bounded_with_a_note(make: Any) -> None:
     bench = make(in_process())
     caller = McpCaller(bench.pool, max_result_bytes=1000)
