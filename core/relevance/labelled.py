@@ -156,7 +156,10 @@ class LabelledSet:
         features = self._features[asked]
         if parts.query_map is not None:
             features = self._moved_features(parts.query_map, tuple(asked.tolist()))
-        scores = features @ np.array([parts.weights[name] for name in self.names], dtype=np.float32)
+        weights = np.array([parts.weights[name] for name in self.names], dtype=np.float32)
+        scores = np.einsum(
+            "qtn,n->qt", features, weights
+        )  # so thin a product of BLAS may raise "invalid value" for what it pads
         if parts.recipe.bound > 0:
             learnt = self._shifts(parts, asked) / self.scorer.slope
             scores = scores + np.take_along_axis(learnt, self.tools[asked], axis=1)

@@ -29,6 +29,7 @@ class Events:
         self._log = log
         self._pending: deque[tuple[Entry, ...]] = deque()
         self._failed: list[Exception] = []
+        log.write_queued = self._drain
         self._background = BackgroundWriter(self._drain, gather_s=GATHERED_S, name="wayfare-store")
 
     def append(self, *events: Event) -> None:
@@ -36,10 +37,7 @@ class Events:
 
         Raises StoreError, and keeps none of them, where one cannot be stored.
         """
-        entries = tuple(map(entry, events))
-        with self._database.lock:
-            self._drain()
-            self._log.write(entries)
+        self._log.write(tuple(map(entry, events)))
 
     def append_later(self, *events: Event) -> None:
         """Queue events; those of one call are committed together. What fails on the disk is raised by `flush`.
@@ -89,7 +87,7 @@ class Events:
         with self._database.lock:
             units = self._pending.copy()
             try:
-                self._log.write([entry for unit in units for entry in unit])
+                self._log.commit([entry for unit in units for entry in unit])
             except Exception:  # noqa: BLE001 - each is tried again below, and flush() raises what fails then
                 for unit in units:
                     self._try(unit)
@@ -98,6 +96,6 @@ class Events:
 
     def _try(self, unit: tuple[Entry, ...]) -> None:
         try:
-            self._log.write(unit)
+            self._log.commit(unit)
         except Exception as error:  # noqa: BLE001 - raised by flush()
             self._failed.append(error)

@@ -74,6 +74,8 @@ class Log:
         self._last: int = database.read(f"SELECT coalesce(max(sequence), 0) FROM ({newest})")[0][0].as_py()  # noqa: S608
         seal = database.read("SELECT hash FROM seals ORDER BY last DESC LIMIT 1")
         self._hash: str = seal[0][0].as_py() if seal.num_rows else START
+        self.write_queued: Callable[[], None] = lambda: None
+        """Writes with `commit` what was queued before: whatever is written, the order of the calls is the order of commit."""
 
     @property
     def last(self) -> int:
@@ -81,6 +83,12 @@ class Log:
         return self._last
 
     def write(self, entries: Sequence[Entry]) -> None:
+        """Commit all entries together, after everything queued before. Raises StoreError and keeps nothing of them."""
+        with self._database.lock:
+            self.write_queued()
+            self.commit(entries)
+
+    def commit(self, entries: Sequence[Entry]) -> None:
         """Commit all entries together, numbered in their order. Raises StoreError and keeps nothing."""
         if not entries:
             return

@@ -187,6 +187,7 @@ def test_no_way_to_change_or_remove_an_event() -> None:
     assert set(statements) <= {*kept_apart, "{table}"}
     public = {name for part in (Events, Log) for name in vars(part) if not name.startswith("_")}
     assert public == {
+        "commit",
         "append",
         "append_later",
         "flush",

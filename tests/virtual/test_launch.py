@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.catalog import Connection, Server, Tool
+from core.domain.catalog import Connection, Server, ServerId, Tool
 from core.importers import read_document
 from core.importers.read_shipped import sample
 from core.mcp_bridge.secrets import SecretVault
@@ -43,7 +43,7 @@ def test_the_connection_starts_a_process_on_the_written_file(tmp_path: Path) -> 
     connection = virtual_connection(WEATHER, tmp_path, profile="flaky", seed=7, speed=0.5)
     assert Path(connection.args[3]).parent == tmp_path
     assert connection.args[4:] == ("--profile", "flaky", "--speed", "0.5", "--seed", "7")
-    assert SecretVault().missing(connection) == ()
+    assert SecretVault().missing(ServerId("", "weather"), connection) == ()
 
 
 @pytest.mark.parametrize("name", ["--http", "${env:HOME}", "a b;c", "ü\ud800", "../x"])
