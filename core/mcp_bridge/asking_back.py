@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -18,13 +18,12 @@ from mcp import Client
 from mcp.shared.dispatcher import ProgressFnT
 from mcp_types import LOG_LEVEL_META_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import BaseModel
 
 from core.domain.outcome import ToolCall
 from core.execution.client_side import ClientSide, Waiting
+from core.mcp_bridge.masking import Redact, without_secrets
 
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-Redact = Callable[[str], str]
 Under = tuple[ClientSide, Redact]
 _CURRENT: ContextVar[Under | None] = ContextVar("_CURRENT", default=None)
 
@@ -76,7 +75,7 @@ class AskingBack:
         side, redact = whose
         try:
             with _waited(side.waiting):
-                return await asyncio.wrap_future(side.ask(_without_secrets(request, redact)))
+                return await asyncio.wrap_future(side.ask(without_secrets(request, redact)))
         except Exception as error:  # noqa: BLE001  whatever the client's side throws is its answer
             return mcp_types.ErrorData(code=mcp_types.INVALID_REQUEST, message=str(error) or type(error).__name__)
 
@@ -85,7 +84,7 @@ class AskingBack:
         if whose is not None and whose[0].log_level:
             side, redact = whose
             if LEVELS.index(params.level) >= LEVELS.index(side.log_level):
-                side.log(_without_secrets(params, redact))
+                side.log(without_secrets(params, redact))
 
 
 @contextmanager
@@ -98,10 +97,6 @@ def _waited(waiting: Waiting) -> Generator[None]:
     finally:
         waiting.now -= 1
         waiting.total_s += time.perf_counter() - began
-
-
-def _without_secrets(message: BaseModel, redact: Redact) -> BaseModel:
-    return type(message).model_validate_json(redact(message.model_dump_json(by_alias=True, exclude_none=True)))
 
 
 def log_meta(client: Client, side: ClientSide | None) -> Any:

@@ -15,7 +15,7 @@ from core.domain.catalog import Connection, Tool
 from core.domain.outcome import SIMULATED_MARK, CallMode, ContentBlock, Outcome, OutcomeKind, ToolCall
 from core.execution.base import Progress
 from core.execution.client_side import CLIENT_SIDE, NOBODY, ClientSide
-from core.mcp_bridge.asking_back import Redact, called
+from core.mcp_bridge.asking_back import called
 from core.mcp_bridge.codec import MAX_RESULT_BYTES, decode_blocks, decode_structured
 from core.mcp_bridge.error_kinds import classify_error_result, classify_protocol_error, not_json
 from core.mcp_bridge.errors import (
@@ -25,6 +25,7 @@ from core.mcp_bridge.errors import (
     InvalidResponseError,
     NotConnectedError,
 )
+from core.mcp_bridge.masking import Redact, without_secrets
 from core.mcp_bridge.pool import SessionPool
 from core.mcp_bridge.session import Lease
 from core.mcp_bridge.thread_inbox import ThreadInbox
@@ -178,12 +179,7 @@ class McpCaller:
         result = attempt.result
         if result is None or attempt.kind is OutcomeKind.OK:
             return result
-        try:
-            said = self._pool.vault.redact(result.model_dump_json(by_alias=True))
-            return mcp_types.CallToolResult.model_validate_json(said)
-        except ValueError:  # a value such as `true` is a word of the protocol, too: the texts alone
-            texts = mcp_types.TextContent(type="text", text=self._shown(attempt.error))
-            return mcp_types.CallToolResult(content=[texts], is_error=True)
+        return without_secrets(result, self._pool.vault.redact)
 
     def _shown(self, text: str) -> str:
         """The text without secrets, cut where it is very long."""

@@ -7,11 +7,11 @@ from typing import Any
 import mcp_types
 from mcp import Client, MCPError
 from mcp.client.session import ClientSession
-from pydantic import BaseModel
 
 from core.domain.catalog import Connection, ServerId
 from core.execution.client_side import CLIENT_SIDE, NOBODY
 from core.execution.listings import ITEMS, PROMPTS, RESOURCES, TEMPLATES, TOOLS
+from core.mcp_bridge.masking import without_secrets
 from core.mcp_bridge.pool import SessionPool
 from core.mcp_bridge.sdk_client import MAX_PAGES
 from core.mcp_bridge.session import Lease
@@ -50,7 +50,7 @@ def list_of(pool: SessionPool, server: ServerId, connection: Connection, method:
                 break
         return found
 
-    return [_without_secrets(pool, one) for one in _used(pool, server, connection, work, limit_s)]
+    return [without_secrets(one, pool.vault.redact) for one in _used(pool, server, connection, work, limit_s)]
 
 
 def answer_of(
@@ -85,14 +85,7 @@ def _used(
     try:
         return pool.use(server, connection, work, limit_s=limit_s, abilities=abilities)
     except MCPError as error:
-        shown = pool.vault.redact(error.error.model_dump_json())
-        raise MCPError.from_error_data(mcp_types.ErrorData.model_validate_json(shown)) from None
-
-
-def _without_secrets(pool: SessionPool, item: BaseModel) -> BaseModel:
-    text = item.model_dump_json(by_alias=True)
-    shown = pool.vault.redact(text)
-    return item if shown == text else type(item).model_validate_json(shown)
+        raise MCPError.from_error_data(without_secrets(error.error, pool.vault.redact)) from None
 
 
 def _declares(client: Client, method: str) -> bool:

@@ -42,6 +42,18 @@ def on_map(visit: Visit, x: float, y: float) -> tuple[float, float]:
     return left, top
 
 
+def take_mark(visit: Visit, x: float, y: float) -> None:
+    """The mouse is pressed on the mark, once the chart shows that it is under it: what stands above may still move it."""
+    area = chart(visit).locator(".nsewdrag")
+    for _ in range(20):
+        visit.page.mouse.move(*on_map(visit, x, y))
+        if area.evaluate("area => area.style.cursor") == "grab":
+            break
+        visit.page.wait_for_timeout(100)
+    expect(area).to_have_css("cursor", "grab", timeout=LIMIT_MS)
+    visit.page.mouse.down()
+
+
 def test_what_is_tried_makes_the_tool_win_until_it_is_dropped(console: ConsoleProgram, visitor: Visitor) -> None:
     visit = visitor(console)
     visit.open("whatif", q=AIR)
@@ -64,8 +76,7 @@ def test_the_cross_of_the_map_is_dragged_and_names_who_wins_where_it_is(
     visit.open("whatif", q=AIR, view="Two knobs")
     shown = chart(visit)
     x, y = shown.evaluate(MARK)
-    visit.page.mouse.move(*on_map(visit, x, y))
-    visit.page.mouse.down()
+    take_mark(visit, x, y)
     said = set[str]()
     for step in range(1, 9):
         visit.page.mouse.move(*on_map(visit, x + step * 0.009, y + step * 45))
