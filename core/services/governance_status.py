@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from core.governance.budgets import EACH, UNITS, Budget, Unit, Usage, day_of, runs_out_at
+from core.services.clients import OWN_NAMES
 from core.services.governance import GovernanceService
 
 
@@ -45,7 +46,7 @@ class ServerStatus:
 
 
 def budgets(governance: GovernanceService, now: Callable[[], datetime]) -> tuple[BudgetStatus, ...]:
-    """Every limit with its use today; of a budget for each client or server one row for each that was here today."""
+    """Every limit with its use today; of a budget for each client or server, of each that used something today."""
     with governance.lock:
         at = now()
         ledger, usages = governance.ledger, governance.ledger.usages(day_of(at))
@@ -70,6 +71,12 @@ def budgets(governance: GovernanceService, now: Callable[[], datetime]) -> tuple
     return tuple(found)
 
 
+def clients_today(governance: GovernanceService, now: Callable[[], datetime]) -> frozenset[str]:
+    """The names of the clients that called something today, with a token or without one; people are none."""
+    with governance.lock:
+        return frozenset(usage.client for usage in governance.ledger.usages(day_of(now()))) - OWN_NAMES.keys()
+
+
 def servers(governance: GovernanceService) -> tuple[ServerStatus, ...]:
     """Servers whose last calls were lost, those that wait longest first."""
     with governance.lock:
@@ -82,7 +89,17 @@ def servers(governance: GovernanceService) -> tuple[ServerStatus, ...]:
 
 
 def _of(budget: Budget, usages: tuple[Usage, ...]) -> list[tuple[str, str]]:
-    """Whose use a budget is shown for."""
-    clients = {usage.client for usage in usages} if budget.client == EACH else {budget.client}
-    names = {usage.server for usage in usages if usage.server} if budget.server == EACH else {budget.server}
-    return sorted((client, server) for client in clients for server in names)
+    """Whose use a budget is shown for: whom it names, and of each by itself those that used something it covers."""
+    of_names = (
+        {(budget.client, budget.server)} if EACH not in {budget.client, budget.server} else set[tuple[str, str]]()
+    )
+    return sorted(
+        of_names.union(
+            (
+                usage.client if budget.client == EACH else budget.client,
+                usage.server if budget.server == EACH else budget.server,
+            )
+            for usage in usages
+            if budget.covers(usage.client, usage.server) and (usage.server or budget.server != EACH)
+        )
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -122,7 +123,7 @@ def test_what_is_used_reserved_and_left_adds_up_to_the_limit(app: App) -> None:
     app.governance.after(app.governance.before(wanted(app)), OutcomeKind.OK, 5)
     app.governance.before(wanted(app))
     words = words_of(html_of(open_page("govern", view="Budgets")))
-    assert "250 m$ used of $1.00 · 250 m$ reserved" in words
+    assert "250 m$ of $1.00 used · 250 m$ reserved" in words
     assert "500 m$ left" in words
     page = open_page("govern", view="Budgets")
     page.number_input(key="govern:budget-calls").set_value(7)
@@ -130,6 +131,16 @@ def test_what_is_used_reserved_and_left_adds_up_to_the_limit(app: App) -> None:
     assert app.governance.policy.budgets[1] == Budget(calls=7)
     press(page, "govern:budget-remove-0")
     assert app.governance.policy.budgets == (Budget(calls=7),)
+
+
+def test_a_client_that_called_has_one_card_with_its_limits_and_the_tightest_comes_first(app: App) -> None:
+    policy(app, budgets=(Budget(usd=1.0, calls=9), Budget(server="*", calls=2), Budget(client="x", calls=5)))
+    app.governance.after(app.governance.before(wanted(app)), OutcomeKind.OK, 5)
+    page = open_page("govern", view="Budgets")
+    assert next(one.value for one in page.metric if one.label == "Clients today") == "1"
+    found = re.findall(r"(crab on mail|crab|x) at the limit", " ".join(words_of(html_of(page)).split()))
+    assert found == ["crab on mail", "crab", "x"]
+    assert "For x: 5 calls a day" in text_of(page)
 
 
 def test_a_token_is_shown_once(app: App) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from datetime import datetime
 
 import streamlit as st
@@ -20,10 +22,10 @@ AT_LIMIT = {
 
 
 def budgets_view(app: App) -> None:
-    """A bar for each limit, and the form for another budget."""
+    """A card for whoever a budget is for, with a bar for each limit, and the form for another budget."""
     now, found = app.settings.now(), budgets(app.governance, app.settings.now)
     if found:
-        st.html(f'<div class="govern-budgets">{"".join(row_html(one, now) for one in found)}</div>')
+        st.html(f'<div class="govern-budgets">{"".join(card_html(one, now) for one in cards(found))}</div>')
     elif app.governance.policy.budgets:
         st.info(
             "Nobody that a budget is for was here today: a row appears with the first call.", icon=":material/savings:"
@@ -38,25 +40,44 @@ def budgets_view(app: App) -> None:
     budget_form(app)
 
 
-def row_html(one: BudgetStatus, now: datetime) -> str:
-    """One limit: who it is for, a bar of what is used and reserved, what is left, when it runs out."""
+def cards(found: Sequence[BudgetStatus]) -> list[list[BudgetStatus]]:
+    """The limits of a budget for one client and server together; where least is left, first."""
+    together = defaultdict[tuple[str, str, str], list[BudgetStatus]](list)
+    for one in found:
+        together[one.client, one.server, one.at_limit].append(one)
+    return sorted(together.values(), key=lambda limits: min(one.left / max(one.limit, 1e-12) for one in limits))
+
+
+def card_html(limits: Sequence[BudgetStatus], now: datetime) -> str:
+    """Who it is for, and of each limit a bar of what is used and reserved, what is left, when it runs out."""
+    one = limits[0]
     who = as_html(one.client or "all clients", 60)
     where = f" on {as_html(one.server, 60)}" if one.server else ""
+    bars = "".join(_bar(limit, now) for limit in limits)
+    return (
+        f'<div class="govern-budget"><div><b>{who}</b>{where}<small>{AT_LIMIT[one.at_limit]}</small></div>{bars}</div>'
+    )
+
+
+def _bar(one: BudgetStatus, now: datetime) -> str:
     scale = max(one.limit, one.used + one.reserved, 1e-12)
     used, reserved = 100 * one.used / scale, 100 * one.reserved / scale
     over = f" · {_amount(one, one.over)} beyond it, let go by a person" if one.over else ""
     under_way = f" · {_amount(one, one.reserved)} reserved" if one.reserved else ""
     return (
-        f'<div class="govern-budget"><div><b>{who}</b>{where}<small>{AT_LIMIT[one.at_limit]}</small></div>'
-        f'<div><div class="govern-bar" role="img" aria-label="{used:.0f} % used"><i style="width:{used:.2f}%"></i>'
+        f'<div class="govern-use"><div class="govern-bar" role="img" aria-label="{used:.0f} % used"><i style="width:{used:.2f}%"></i>'
         f'<i class="reserved" style="width:{reserved:.2f}%"></i></div>'
-        f"<small>{_amount(one, one.used)} used of {_amount(one, one.limit)}{under_way}{over}</small></div>"
-        f"<div><b>{_amount(one, one.left)} left</b><small>{_ends(one, now)}</small></div></div>"
+        f"<small>{_amount(one, one.used)} of {_amount(one, one.limit)} used{under_way}{over}</small></div>"
+        f'<div class="govern-left"><b>{_amount(one, one.left)} left</b><small>{_ends(one, now)}</small></div>'
     )
 
 
 def _amount(one: BudgetStatus, value: float) -> str:
-    return units.price(value) if one.unit == "usd" else f"{value:,.0f} {one.unit}"
+    return (
+        units.price(value)
+        if one.unit == "usd"
+        else f"{value:,.0f} {one.unit if round(value) != 1 else one.unit.removesuffix('s')}"
+    )
 
 
 def _ends(one: BudgetStatus, now: datetime) -> str:

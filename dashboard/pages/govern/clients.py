@@ -7,9 +7,9 @@ from functools import partial
 import streamlit as st
 
 from core.app import App
-from core.governance.budgets import day_of
 from core.governance.scope import Scope
-from core.services.clients import OWN_NAMES, Client
+from core.services.clients import Client
+from core.services.governance_status import clients_today
 from core.shared.errors import WayfareError
 from dashboard.pages.govern.said import SAID, do
 from dashboard.session import origin
@@ -31,9 +31,7 @@ def clients_view(app: App) -> None:
             icon=":material/key:",
         )
     _form(app)
-    with app.governance.lock:
-        today = {usage.client for usage in app.governance.ledger.usages(day_of(app.settings.now()))}
-    strangers = sorted(today - {client.name for client in found} - OWN_NAMES.keys())
+    strangers = sorted(clients_today(app.governance, app.settings.now) - {client.name for client in found})
     if strangers:
         st.caption(
             f"Here today without a token, under the names that they give themselves: {escaped(', '.join(strangers), 600)}."

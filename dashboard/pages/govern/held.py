@@ -33,10 +33,11 @@ def _card(app: App, held: HeldDefinition) -> None:
         )
         st.caption(f"catalog {escaped(held.catalog, 60)}")
     with buttons.container(horizontal=True, horizontal_alignment="right", gap="small"):
-        st.button("Approve", key=f"govern:definition-approve-{key}", type="primary", icon=":material/check:",
+        worse = any(finding.severity == "error" for finding in held.new_findings)
+        st.button("Approve", key=f"govern:definition-approve-{key}", type="secondary" if worse else "primary", icon=":material/check:",
             on_click=_decide, args=(app, held, True))  # fmt: skip
-        st.button("Deny", key=f"govern:definition-deny-{key}", icon=":material/close:", disabled=bool(held.denied_by),
-            on_click=_decide, args=(app, held, False))  # fmt: skip
+        st.button("Deny", key=f"govern:definition-deny-{key}", type="primary" if worse else "secondary", icon=":material/close:",
+            disabled=bool(held.denied_by), on_click=_decide, args=(app, held, False))  # fmt: skip
     what_changed(held)
 
 

@@ -53,7 +53,7 @@ def words(budget: Budget) -> str:
     """A budget in a sentence.
 
     >>> words(Budget(usd=1.5, server="files", at_limit="ask"))
-    'Each client by itself, on files: $1.5 a day; at the limit ask a person.'
+    'For each client by itself, on files: $1.5 a day; at the limit ask a person.'
     """
     who = {EACH: EACH_CLIENT, "": ALL_CLIENTS}.get(budget.client, budget.client)
     where = {EACH: f", {EACH_SERVER}", "": ""}.get(budget.server, f", on {budget.server}")
@@ -61,7 +61,7 @@ def words(budget: Budget) -> str:
     limits += [
         f"{value:,} {unit}" for unit, value in (("calls", budget.calls), ("tokens", budget.tokens)) if value is not None
     ]
-    return f"{who[:1].upper()}{who[1:]}{where}: {' and '.join(limits)} a day; at the limit {AT_LIMIT_WORDS[budget.at_limit]}."
+    return f"For {who}{where}: {' and '.join(limits)} a day; at the limit {AT_LIMIT_WORDS[budget.at_limit]}."
 
 
 def _add(app: App) -> None:

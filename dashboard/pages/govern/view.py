@@ -8,7 +8,7 @@ import streamlit as st
 
 import dashboard
 from core.app import App
-from core.services.governance_status import BudgetStatus, budgets, servers
+from core.services.governance_status import BudgetStatus, budgets, clients_today, servers
 from core.shared.errors import WayfareError
 from dashboard.pages.govern.budgets import budgets_view
 from dashboard.pages.govern.clients import clients_view
@@ -54,7 +54,7 @@ def _headline(app: App) -> None:
         ("Tools held back", f"{len(governance.definitions.changed())}", "Tools whose definition is not the one that was used or approved."),
         ("Tightest budget", _tightest(budgets(governance, app.settings.now)), "The budget of the day of which the smallest share is left."),
         ("Servers paused", f"{len(paused)}", "Servers whose last calls were lost, and that are left alone for a while."),
-        ("Clients", f"{sum(not one.revoked and not one.scope.pages for one in governance.clients.all())}", "Clients with a token. On this machine a client needs none unless the policy says so."),
+        ("Clients today", f"{len(clients_today(governance, app.settings.now))}", "Clients that called something today (UTC), with a token or without one."),
     )  # fmt: skip
     with st.container(horizontal=True, gap="small", key="govern-headline"):
         for label, value, about in figures:
@@ -76,7 +76,8 @@ def _state(app: App) -> tuple[object, ...]:
     now = app.settings.now()
     waiting = tuple((one.change.id, (one.change.expires_at - now).seconds // 60) for one in governance.waiting())
     names = tuple(one.name for one in governance.clients.all() if not one.revoked)
-    return limits, paused, waiting, governance.definitions.changed(), names, governance.policy.digest
+    today = clients_today(governance, app.settings.now)
+    return limits, paused, waiting, governance.definitions.changed(), names, today, governance.policy.digest
 
 
 @st.fragment(run_every=EVERY_S)
