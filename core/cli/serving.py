@@ -7,7 +7,11 @@ import ipaddress
 import os
 import signal
 import socket
+import threading
+import time
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -54,7 +58,7 @@ def up(host: str, port: int, catalog: str, mcp_hosts: tuple[str, ...], sign_in: 
     operators = _check_store(settings, host)
     import uvicorn
 
-    _share_freed_memory()
+    _keep_memory_small()
     url = f"http://{'[' + host + ']' if ':' in host else host}:{port}"
     click.echo(f"Wayfare is starting on {url} (stop with Ctrl-C)")
     session: Any = import_module("dashboard.session")  # by name, as uvicorn does: core imports nothing of the dashboard
@@ -71,11 +75,20 @@ def up(host: str, port: int, catalog: str, mcp_hosts: tuple[str, ...], sign_in: 
     )
 
 
-def _share_freed_memory() -> None:
-    """Two arenas for all threads where memory is glibc's: with one for every thread, what one has freed no other can use, and a
-    busy console grows by 20 MB a minute."""
+def _keep_memory_small() -> None:
+    """Where memory is glibc's: two arenas for all threads, because with one for every thread what one has freed no other can use, and
+    a busy console grows by 20 MB a minute; and what lies free between pieces in use goes back to the system every minute."""
     with suppress(AttributeError, OSError, TypeError):  # another system, or another library
-        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 2)
+        library = ctypes.CDLL(None)
+        library.mallopt(M_ARENA_MAX, 2)
+        trim = library.malloc_trim
+        threading.Thread(target=_every_minute, args=(partial(trim, 0),), daemon=True, name="memory").start()
+
+
+def _every_minute(work: Callable[[], object]) -> None:
+    while True:
+        time.sleep(60)
+        work()
 
 
 def _how_to_sign_in(url: str, host: str, *, operators: bool) -> str:

@@ -66,7 +66,7 @@ class Matcher(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class RoutingContext:
     """A catalog, a snapshot of its statistics, and its index: all that a router reads.
 

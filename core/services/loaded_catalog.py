@@ -54,6 +54,7 @@ class LoadedCatalog:
     tokens: NDArray[np.int64] | None = None
     projections: LRUCache[Learning, StatisticsProjection] = field(default_factory=lambda: LRUCache(PROJECTIONS_CACHED))
     contexts: LRUCache[Learning, RoutingContext] = field(default_factory=lambda: LRUCache(PROJECTIONS_CACHED))
+    latest: RoutingContext | None = None
 
     def projection(self, learning: LearningParameters | None) -> StatisticsProjection:
         """The statistics as a fold under these priors and rates."""
@@ -101,15 +102,15 @@ class LoadedCatalog:
         if context is None or context.statistics is not statistics:
             if self.index is None or self.relevance is None or self.tokens is None:
                 raise _changed(self.catalog)
-            context = RoutingContext.of(
-                self.catalog,
-                statistics,
-                matcher(self.index, self.relevance),
-                self.tokens,
-                measured_network(self.catalog, self.outcomes),
-                cross_encoder=cross_encoder,
-            )
-            self.contexts[key] = context
+            made = matcher(self.index, self.relevance) if context is None else context.matcher
+            network = measured_network(self.catalog, self.outcomes)
+            if self.latest is None:
+                self.latest = RoutingContext.of(
+                    self.catalog, statistics, made, self.tokens, network, cross_encoder=cross_encoder
+                )
+            else:  # names and places are the same in all
+                self.latest = replace(self.latest, statistics=statistics, matcher=made, network=network)
+            self.contexts[key] = context = self.latest
         return context
 
     def relevance_rows(self) -> Vectors:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from weakref import ref
 
 from cachetools import LRUCache
 
@@ -41,8 +42,9 @@ class RoutingService:
         self._planners = planners
         self._routers: dict[str, AnyRouter] = {name: router(planners) for name, router in ROUTERS.items()}
         self._by_id: LRUCache[str, Decision] = LRUCache(DECISIONS_KEPT)
-        self._asked: LRUCache[tuple[object, ...], tuple[RoutingContext, Decision]] = LRUCache(DECISIONS_KEPT)
-        self._previewed: LRUCache[tuple[object, ...], tuple[RoutingContext, Decision]] = LRUCache(PREVIEWS_KEPT)
+        # a context that calls have made old is not kept for the decisions that were made in it
+        self._asked: LRUCache[tuple[object, ...], tuple[ref[RoutingContext], Decision]] = LRUCache(DECISIONS_KEPT)
+        self._previewed: LRUCache[tuple[object, ...], tuple[ref[RoutingContext], Decision]] = LRUCache(PREVIEWS_KEPT)
         self._lock = threading.Lock()
 
     def routers(self) -> tuple[type[AnyRouter], ...]:
@@ -101,12 +103,12 @@ class RoutingService:
             known = (self._asked.get((*asked, CONSOLE)) if not supposed else None) or self._previewed.get(
                 (*asked, supposed)
             )
-        if known is not None and known[0] is context:
+        if known is not None and known[0]() is context:
             return known[1]
         figures = layered(context, supposed)
         decision = _completed(algorithm.route(subtask, figures, chosen, server_hint=server_hint), figures, chosen)
         with self._lock:
-            self._previewed[(*asked, supposed)] = (context, decision)
+            self._previewed[(*asked, supposed)] = (ref(context), decision)
         return decision
 
     def decide(
@@ -176,10 +178,10 @@ class RoutingService:
         with self._lock:
             known = self._asked.get(asked)
             previewed = self._previewed.pop((*query, ()), None)
-        if known is not None and known[0] is context and not anew:
+        if known is not None and known[0]() is context and not anew:
             self._log.repeated(algorithm, set_by)
             return known[1]
-        if previewed is not None and previewed[0] is context and not anew:
+        if previewed is not None and previewed[0]() is context and not anew:
             decision = replace(previewed[1], at=datetime.now(UTC))
         else:
             decision = algorithm.route(subtask, context, parameters, server_hint=server_hint)
@@ -187,7 +189,7 @@ class RoutingService:
         self._log.decision(algorithm, decision, set_by)
         with self._lock:
             self._by_id[decision.id] = decision
-            self._asked[asked] = (context, decision)
+            self._asked[asked] = (ref(context), decision)
         return decision
 
     def _context(self, catalog: str, parameters: Parameters) -> RoutingContext:

@@ -18,6 +18,9 @@ from core.store.arrow import Table, pa
 from core.store.migrations import Migration, all_migrations, migrate
 
 MEMORY = ":memory:"
+MEMORY_LIMIT = (
+    "512MB"  # DuckDB would take up to 80 % of the machine's; beyond it pages are read again, and queries use files
+)
 NOT_WRITABLE = ("Permission denied", "Read-only file system", "Operation not permitted")  # as the system says it
 
 
@@ -138,6 +141,7 @@ def _connect(path: Path | None, where: str) -> duckdb.DuckDBPyConnection:
     try:
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            config["memory_limit"] = MEMORY_LIMIT
         return duckdb.connect(MEMORY if path is None else str(path), config=config)
     except (OSError, duckdb.Error) as error:
         raise _unopened(path, where, error) from error

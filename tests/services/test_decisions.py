@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import gc
 import json
 from typing import Any
+from weakref import ref
 
 import pytest
 
@@ -56,6 +58,19 @@ def test_a_decision_is_recorded_with_its_candidates(app: App) -> None:
     assert {s["server"] for s in trace["servers"]} == {"raw", "files", "mail"}
     assert [t["tool"] for t in trace["tools"] if t["dropped_by"] is None] == [c["tool"] for c in candidates]
     assert len(trace["tools"]) == 7
+
+
+def test_a_context_that_a_call_made_old_is_let_go_and_the_next_shares_its_names(app: App) -> None:
+    decision, old = route(app), app.catalogs.context("world")
+    kept, names = ref(old), old.tool_ids
+    app.calls.run(call("echo", decision_id=decision.id))
+    new = app.catalogs.context("world")
+    assert new is not old
+    assert new.tool_ids is names
+    del old
+    gc.collect()
+    assert kept() is None
+    assert app.routing.decision(decision.id) is decision
 
 
 def test_a_decision_that_is_not_recorded_leaves_nothing(app: App) -> None:

@@ -45,7 +45,7 @@ def test_a_person_acts_in_the_planners_place_and_lets_it_go_on(begin: Begin) -> 
     (other,) = {"parrot::echo", "parrot::echo_again"} - {proposed.tool}
     assert (proposed.kind, proposed.arguments) == ("execute", {"words": "good day"})
     run.answer(Action("execute", "I prefer this one.", other, {"words": "hm"}))
-    while not (run.done or (run.proposal and run.proposal.turn.attempts)):
+    while not (run.done or ((now := run.proposal) and now.turn.attempts)):
         assert run.wait(WAIT_S)
     assert run.proposal.action.kind == "stop"
     run.go_on()
