@@ -5,14 +5,14 @@ from __future__ import annotations
 import threading
 from contextlib import ExitStack, suppress
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import anyio
 import anyio.to_thread
 import mcp_types
 from anyio.abc import TaskGroup, TaskStatus
-from mcp import Client, MCPError
+from mcp import MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
@@ -25,12 +25,18 @@ from core.endpoint.fallback import MOST_TRIES
 from core.endpoint.http_app import PATH
 from core.endpoint.options import EndpointOptions
 from core.endpoint.tools import DEFINITIONS
-from core.services.server_requests import sent
+from core.execution.client_side import CLIENT_SIDE, NOBODY
+from core.services.server_requests import own_session
 from core.shared.errors import StoreBusyError, WayfareError
 from core.shared.settings import Settings
 
+if TYPE_CHECKING:
+    from core.services.server_requests import OwnSession
+
 TOKEN = "WAYFARE_TOKEN"  # noqa: S105 - the variable's name
 ANSWER_S = 120.0  # for an answer, on top of the call's own limit
+Whose = tuple[str, frozenset[str]]
+"""The name of a client, and what it can be asked."""
 REPEATABLE = {tool.name for tool in DEFINITIONS if tool.annotations is not None and tool.annotations.idempotent_hint}
 
 
@@ -100,67 +106,73 @@ class OwnerLostError(Exception):
 
 
 class JoinedOwner:
-    """A session with the process that has the store, for each name that a client gives itself. Lives in a task group."""
+    """Sessions with the process that has the store: one for each name that a client gives itself and what it can be asked. Lives in
+    a task group."""
 
     def __init__(self, url: str, options: EndpointOptions, tasks: TaskGroup, token: str) -> None:
         self._limit_s = options.timeout_s * (MOST_TRIES if options.fallback else 1) + ANSWER_S
         self._address = f"{url}{PATH}?{urlencode(options.pairs())}"
         self._tasks = tasks
         self._headers = {"Authorization": f"Bearer {token}"} if token else None
-        self._clients: dict[str, Client] = {}
+        self._sessions: dict[Whose, OwnSession] = {}
 
     async def call(self, request: Request) -> Answer:
         """The owner's answer. Raises OwnerLostError."""
+        whose = _whose(request.client)
         try:
-            client = self._clients.get(request.client) or await self._tasks.start(self._keep, request.client)
-            return await client.call_tool(
-                request.tool,
-                dict(request.arguments),
-                read_timeout_seconds=self._limit_s,
-                progress_callback=request.progress,
-            )
+            session = await self._session(whose)
+            return await session.call(request.tool, request.arguments, self._limit_s, request.progress)
         except Exception as error:
-            self._clients.pop(request.client, None)
+            self._sessions.pop(whose, None)
             raise OwnerLostError(str(error)) from error
 
     async def listed(self, _: EndpointOptions, client: str) -> list[mcp_types.Tool]:
         """What the owner lists. Raises OwnerLostError."""
+        whose = _whose(client)
         try:
-            known = self._clients.get(client) or await self._tasks.start(self._keep, client)
-            return (await known.list_tools()).tools
+            return await (await self._session(whose)).tools()
         except Exception as error:
-            self._clients.pop(client, None)
+            self._sessions.pop(whose, None)
             raise OwnerLostError(str(error)) from error
 
     async def part(self, request: PartRequest) -> Any:
         """What the owner has beside tools. Raises MCPError where it says no, OwnerLostError."""
+        whose = _whose(request.client)
         try:
-            known = self._clients.get(request.client) or await self._tasks.start(self._keep, request.client)
-            return await sent(known.session, request.method, request.params)
+            return await (await self._session(whose)).answer(request.method, request.params)
         except MCPError as error:
             if error.code != mcp_types.CONNECTION_CLOSED:
                 raise
             lost = error
         except Exception as error:  # noqa: BLE001  whatever the transport throws
             lost = error
-        self._clients.pop(request.client, None)
+        self._sessions.pop(whose, None)
         raise OwnerLostError(str(lost)) from lost
 
-    async def _keep(self, name: str, *, task_status: TaskStatus[Client]) -> None:
-        info, ready = mcp_types.Implementation(name=name, version="stdio"), False
+    async def _session(self, whose: Whose) -> OwnSession:
+        return self._sessions.get(whose) or await self._tasks.start(self._keep, whose)
+
+    async def _keep(self, whose: Whose, *, task_status: TaskStatus[OwnSession]) -> None:
+        (name, abilities), ready = whose, False
+        info = mcp_types.Implementation(name=name, version="stdio")
         try:
             http = create_mcp_http_client(headers=self._headers)
             target = streamable_http_client(self._address, http_client=http)
-            async with http, Client(target, client_info=info, cache=None) as client:
-                await client.list_tools()
-                self._clients[name] = client
+            async with http, own_session(target, info, abilities) as session:
+                await session.tools()
+                self._sessions[whose] = session
                 ready = True
-                task_status.started(client)
+                task_status.started(session)
                 await anyio.sleep_forever()
         except Exception:
-            self._clients.pop(name, None)
+            self._sessions.pop(whose, None)
             if not ready:  # afterwards the call that uses it says so
                 raise
+
+
+def _whose(client: str) -> Whose:
+    side = CLIENT_SIDE.get()
+    return client, NOBODY if side is None else side.abilities
 
 
 class StdioBackend:

@@ -9,7 +9,7 @@ from mcp import Client, MCPError
 from mcp.client.session import ClientSession
 
 from core.domain.catalog import Connection, ServerId
-from core.execution.client_side import CLIENT_SIDE, NOBODY
+from core.execution.client_side import CLIENT_SIDE, NOBODY, ClientSide
 from core.execution.listings import ITEMS, PROMPTS, RESOURCES, TEMPLATES, TOOLS
 from core.mcp_bridge.masking import without_secrets
 from core.mcp_bridge.pool import SessionPool
@@ -31,6 +31,16 @@ async def sent(session: ClientSession, method: str, params: Any) -> Any:
         case _:
             lists = {RESOURCES: session.list_resources, TEMPLATES: session.list_resource_templates}
             return await {**lists, PROMPTS: session.list_prompts, TOOLS: session.list_tools}[method](params=params)
+
+
+async def answered(client: Client, side: ClientSide | None, method: str, params: Any) -> Any:
+    """The answer to one request. Questions go to a client that can be asked meanwhile, or are the answer. Raises MCPError."""
+    if side is None or not side.asked_between:
+        if isinstance(params, mcp_types.GetPromptRequestParams):
+            return await client.get_prompt(params.name, params.arguments)
+        if isinstance(params, mcp_types.ReadResourceRequestParams):
+            return await client.read_resource(params.uri)
+    return await sent(client.session, method, params)
 
 
 def list_of(pool: SessionPool, server: ServerId, connection: Connection, method: str, *, limit_s: float) -> list[Any]:
@@ -61,15 +71,8 @@ def answer_of(
     side = CLIENT_SIDE.get()
 
     async def work(lease: Lease) -> Any:
-        client = lease.client
         with lease.session.asking.under_way(side, pool.vault.redact):
-            if side is not None and side.asked_between:
-                return await sent(client.session, method, params)
-            if isinstance(params, mcp_types.GetPromptRequestParams):
-                return await client.get_prompt(params.name, params.arguments)
-            if isinstance(params, mcp_types.ReadResourceRequestParams):
-                return await client.read_resource(params.uri)
-            return await sent(client.session, method, params)
+            return await answered(lease.client, side, method, params)
 
     return _used(pool, server, connection, work, limit_s, NOBODY if side is None else side.abilities)
 

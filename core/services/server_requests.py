@@ -13,17 +13,19 @@ from core.shared.errors import WayfareError
 from core.virtual.launch import virtual_connection
 
 if TYPE_CHECKING:
-    from mcp.client.session import ClientSession
+    from mcp.client import Transport
+    from mcp_types import Implementation
 
+    from core.mcp_bridge.own_session import OwnSession as OwnSession  # noqa: PLC0414 - the endpoint names it, too
     from core.mcp_bridge.pool import SessionPool
 
 
-async def sent(session: ClientSession, method: str, params: Any) -> Any:
-    """The answer to one request over a session of the caller's own. Raises MCPError."""
+def own_session(target: Transport, client_info: Implementation, abilities: frozenset[str]) -> OwnSession:
+    """A session of the caller's own with one server, outside the pool."""
     load_protocol()
-    from core.mcp_bridge.parts import sent as send
+    from core.mcp_bridge.own_session import OwnSession
 
-    return await send(session, method, params)
+    return OwnSession(target, client_info, abilities)
 
 
 class ServerRequests:

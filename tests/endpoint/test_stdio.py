@@ -19,6 +19,8 @@ from core.cli import main
 from core.shared.settings import Settings
 from tests.endpoint.conftest import PROGRAM, ROOT, Console, ask, refused, stdio, talk
 from tests.endpoint.test_http import MILES, TASK, TOOL
+from tests.endpoint.test_mirrored_parts import STDIO
+from tests.endpoint.test_mirrored_questions import ANSWERING, ASKING
 
 
 class LineClient:
@@ -65,6 +67,41 @@ def test_beside_a_console_it_joins(console: Console, encoder_cache: Path) -> Non
         assert (await refused(client, "execute_tool", tool="unit-exchange::convert"))["error"] == "unknown_tool"
 
     talk(stdio(console.db, encoder_cache), script)
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_beside_a_console_a_mirrors_questions_and_messages_reach_the_client(
+    console: Console, encoder_cache: Path, tmp_path: Path, mode: str
+) -> None:
+    tool = {
+        "name": "test_input_required_result_multiple_inputs",
+        "description": "Asks.",
+        "inputSchema": {"type": "object"},
+    }
+    servers = [
+        {"name": "asking", "tools": [{**tool, "name": "who"}], "connection": ASKING},
+        {"name": "one", "tools": [tool], "connection": STDIO},
+    ]
+    file, heard = tmp_path / "asking.json", list[Any]()
+    file.write_text(json.dumps({"servers": servers}))
+    main(["import", str(file), "--name", "asking", "--db", str(console.db)])
+
+    async def logged(params: Any) -> None:
+        heard.append(params.data)
+
+    async def script(client: Client) -> list[str]:
+        asked = await client.call_tool(tool["name"], {})
+        prompt = await client.get_prompt("test_input_required_result_prompt")
+        assert prompt.messages
+        await client.call_tool("who", {})
+        return [block.text for block in asked.content]
+
+    target = stdio(console.db, encoder_cache, "--catalog", "asking", "--mirror", "*")
+    opted_in = {} if mode == "legacy" else {"log_level": "warning"}
+    (said,) = talk(target, script, mode=mode, logging_callback=logged, **ANSWERING, **opted_in)
+    assert said.startswith("state-ok")
+    assert "Paris" in said
+    assert "warning of who" in heard
 
 
 def test_a_second_one_joins_the_first_and_takes_over_when_that_is_killed(

@@ -1,0 +1,59 @@
+"""An agent's call that may write waits, a person sees it come and approves it, and the agent makes it once."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import mcp_types
+import pytest
+from mcp import Client
+from playwright.sync_api import expect
+
+from .conftest import Visitor
+from .serving import ConsoleProgram
+from .visit import LIMIT_MS
+
+pytestmark = pytest.mark.browser
+
+CALL = {"tool": "sandbox-files::write_text_file", "arguments": {"path": "notes.txt", "content": "<b>bought</b> milk"}}
+
+
+def asked(url: str) -> dict[str, Any]:
+    """The answer to the call, made by an agent in a thread: beside a browser there can be no event loop in this one."""
+
+    async def one() -> dict[str, Any]:
+        async with Client(f"{url}/mcp", client_info=mcp_types.Implementation(name="robot", version="1")) as client:
+            return (await client.call_tool("execute_tool", CALL)).structured_content or {}
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(lambda: asyncio.run(one())).result()
+
+
+def test_a_person_approves_what_an_agent_wants_to_write(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console)
+    visit.open("govern")
+    visit.press("Have calls that may write wait")
+    visit.see("Calls of tools that may write wait for you from now on.")
+
+    refused = asked(console.url)
+    assert refused["error"] == "approval_needed"
+    visit.see("sandbox-files::write_text_file")  # it came by itself
+    visit.see("Waits because it may write.")
+    visit.see("<b>bought</b> milk")
+    assert visit.metric("Calls waiting") == "1"
+    visit.press("Approve")
+    visit.see("is approved: robot may make it once")
+
+    assert asked(console.url)["ok"]
+    assert asked(console.url)["error"] == "approval_needed"  # once
+    expect(visit.main.get_by_role("button", name="Approve")).to_be_visible(timeout=LIMIT_MS)
+    visit.press("Deny")
+    visit.see("is denied")
+    visit.see("Decided or expired lately: 2").click()
+    rows = visit.table("decided by")
+    assert [row[3] for row in rows[1:]] == ["✗ denied", "✓ approved and called"]
+    visit.go("Activity")
+    visit.show("Refused (2)")
+    visit.see("waits for a person")
