@@ -36,7 +36,12 @@ def budget_form(app: App) -> None:
             "For", [EACH_CLIENT, ALL_CLIENTS, *known], key="govern:budget-client", width=200, accept_new_options=True
         )
         row.selectbox(
-            "On", [ALL_SERVERS, EACH_SERVER, *servers], key="govern:budget-server", width=200, accept_new_options=True
+            "On",
+            [ALL_SERVERS, EACH_SERVER, *servers],
+            key="govern:budget-server",
+            width=200,
+            accept_new_options=True,
+            help="A server by its name, in whichever catalogs it is: its calls count together.",
         )
         row.number_input(
             "USD", 0.0, value=None, key="govern:budget-usd", width=140, placeholder="no limit", format="%.4g"
