@@ -7,15 +7,20 @@
 // at once. A figure that was overtaken by a newer one before its turn is never drawn. While a chart has not yet drawn
 // what it was given last, it bears the attribute `data-due`.
 
+const UNHEARD_MS = 5000; // after which the page host is told of a click once more; then twice as long
+
 let loading;
-const charts = new Map(); // by box: {source, figure, say, size, sizes}
+const charts = new Map(); // by box: {source, figure, say, size, sizes, hears, count, told}
 const due = new Set(); // boxes
 let drawing = false;
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const box = parentElement.querySelector(".wayfare-chart");
   const chart = charts.get(box) ?? begin(box);
-  chart.say = (name) => setTriggerValue("chosen", name);
+  chart.say = (click) => setTriggerValue("chosen", click);
+  chart.hears = data.clicks !== null;
+  chart.count = Math.max(chart.count, data.clicks ?? 0);
+  if (chart.told?.count <= data.clicks) heard(chart);
   chart.config = data.config;
   box.dataset.part = data.part;
   box.setAttribute("aria-label", data.about);
@@ -47,7 +52,7 @@ function turned(box, { part, seen }) {
 }
 
 function begin(box) {
-  const chart = { size: "" };
+  const chart = { size: "", count: 0 };
   chart.sizes = new ResizeObserver(() => sizeOf(box) !== chart.size && ask(box));
   chart.sizes.observe(box);
   charts.set(box, chart);
@@ -66,7 +71,9 @@ function fit(box, chart) {
 
 function end(box) {
   if (box.isConnected) return; // overtaken, not gone
-  charts.get(box)?.sizes.disconnect();
+  const chart = charts.get(box);
+  if (chart) heard(chart);
+  chart?.sizes.disconnect();
   charts.delete(box);
   due.delete(box);
   window.Plotly?.purge(box);
@@ -161,11 +168,30 @@ function failed(box) {
 function listen(box, chart, layout) {
   const name = (event) => [event?.points?.[0]?.customdata ?? ""].flat()[0];
   if (layout.clickmode === "event+select") {
-    box.on("plotly_selected", (event) => event && chart.say(name(event)));
-    box.on("plotly_deselect", () => chart.say(""));
+    box.on("plotly_selected", (event) => event && choose(chart, name(event)));
+    box.on("plotly_deselect", () => choose(chart, ""));
   } else {
-    box.on("plotly_click", (event) => name(event) && chart.say(name(event)));
+    box.on("plotly_click", (event) => name(event) && choose(chart, name(event)));
   }
+}
+
+// Tell the page host which point was clicked, until it says that it has heard it: one of many messages may be overtaken.
+function choose(chart, name) {
+  if (!chart.hears) return;
+  chart.count += 1;
+  chart.told = { count: chart.count, name };
+  tell(chart, UNHEARD_MS);
+}
+
+function tell(chart, wait) {
+  clearTimeout(chart.again);
+  chart.say(chart.told);
+  chart.again = setTimeout(() => tell(chart, 2 * wait), wait);
+}
+
+function heard(chart) {
+  clearTimeout(chart.again);
+  chart.told = undefined;
 }
 
 // Text, lines and font as the page has them, in light and in dark.

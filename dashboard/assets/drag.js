@@ -69,7 +69,8 @@ function mark([x, y]) {
 function release() {
   if (!held) return;
   window.Plotly.Fx.unhover(held.box);
-  if (held.cell) charts.get(held.box)?.say(held.cell);
+  const chart = charts.get(held.box);
+  if (held.cell && chart) choose(chart, held.cell);
   held = undefined;
 }
 

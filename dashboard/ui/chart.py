@@ -69,15 +69,19 @@ def chart(
             "part": key,
             "about": about or read_out(title_of(figure)),
             "config": dict(config),
-            "clicks": st.session_state.get(f"{key}.clicks", 0),  # after one, the same figure is to be drawn again
+            # how many were heard, None where nobody listens; after one, the same figure is to be drawn again
+            "clicks": None if choose is None else st.session_state.get(f"{key}.clicks", 0),
         },
         on_chosen_change=None if choose is None else lambda: point_chosen(key, choose),
     )
 
 
 def point_chosen(key: str, choose: Callable[[str], None]) -> None:
-    """Pass on which point of the chart with this key was clicked; what the browser sends may be anything."""
-    st.session_state[f"{key}.clicks"] = st.session_state.get(f"{key}.clicks", 0) + 1
-    name = st.session_state[key].get("chosen")
-    if isinstance(name, str):
-        choose(name)
+    """Pass on which point of the chart with this key was clicked, once: the browser tells it again until it is heard. What it sends
+    may be anything."""
+    match st.session_state[key].get("chosen"):
+        case {"count": int(count), "name": str(name)} if count > st.session_state.get(f"{key}.clicks", 0):
+            st.session_state[f"{key}.clicks"] = count
+            choose(name)
+        case _:
+            pass

@@ -55,5 +55,5 @@ def test_a_person_approves_what_an_agent_wants_to_write(console: ConsoleProgram,
     rows = visit.table("decided by")
     assert [row[3] for row in rows[1:]] == ["✗ denied", "✓ approved and called"]
     visit.go("Activity")
-    visit.show("Refused (2)")
+    visit.page.get_by_role("radio", name=re.compile("^Refused")).click()
     visit.until_text("waits for a person")

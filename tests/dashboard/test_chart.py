@@ -37,11 +37,20 @@ def test_a_figure_is_sent_whole_and_without_a_look_of_its_own() -> None:
 
 @pytest.mark.parametrize(
     ("chosen", "target"),
-    [("files::read", "files::read"), ("", ""), (None, "before"), (["mail"], "before"), ({"a": 1}, "before")],
+    [
+        ({"count": 4, "name": "files::read"}, "files::read"),
+        ({"count": 4, "name": ""}, ""),
+        ({"count": 3, "name": "told again"}, "before"),
+        ({"count": "4", "name": "mail"}, "before"),
+        ({"count": 4, "name": ["mail"]}, "before"),
+        ("mail", "before"),
+        (None, "before"),
+    ],
 )
 def test_a_click_chooses_the_points_name_and_nothing_else_is_believed(chosen: object, target: str) -> None:
     page = AppTest.from_function(drawing)
     page.session_state["chosen"], page.session_state["target"] = chosen, "before"
+    page.session_state["sent.clicks"] = 3
     assert not page.run().exception
     assert page.session_state["target"] == target
 
