@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Self
 
 from core.domain.params import Parameters
@@ -82,7 +83,14 @@ class EndpointOptions:
             raise UnknownNameError(f"There is no router {self.router!r}; choose one of: {', '.join(ROUTERS)}.")
         kind = ROUTERS[self.router].parameters
         counted = n is not None and any(knob.name == "n" for knob in kind.knobs())
-        return applied(kind, self.preset, {**self.settings, **({"n": n} if counted else {})})
+        return _parameters(kind, self.preset, tuple(self.settings.items()), n if counted else None)
+
+
+@lru_cache(maxsize=1024)  # clients ask with few addresses, many times
+def _parameters(
+    kind: type[Parameters], preset: str, settings: tuple[tuple[str, str], ...], n: int | None
+) -> Parameters:
+    return applied(kind, preset, {**dict(settings), **({} if n is None else {"n": n})})
 
 
 def _seconds(text: str) -> float:

@@ -105,6 +105,8 @@ def _candidate(decision: Decision, row: int, defined: Tool) -> dict[str, Any]:
 
 def _fitting(found: Sequence[dict[str, Any]], limit_tokens: int) -> list[dict[str, Any]]:
     """The first candidates that fit into the limit together."""
+    if sum(len(compact(one).encode()) + 1 for one in found) <= limit_tokens:  # no token is empty
+        return list(found)
     kept: list[dict[str, Any]] = []
     for one in found:
         limit_tokens -= count_tokens(compact(one)) + 1

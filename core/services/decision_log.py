@@ -47,7 +47,14 @@ class DecisionLog:
     def decision(self, router: AnyRouter, decision: Decision, chosen: ChosenParameters) -> None:
         """Record a new decision and what its visitor changed. A step of a plan may be decided with more than was chosen."""
         changes = self._changes(router, chosen, decision.at)
-        self._store.events.append_later(*changes, _decision_event(decision, chosen, router.event(decision)))
+
+        def events() -> list[ParameterEvent | DecisionEvent]:
+            return [*changes, _decision_event(decision, chosen, router.event(decision))]
+
+        if chosen.origin == AGENT:  # it is answered first; its words were checked at the door
+            self._store.events.make_later(decision.id, events)
+        else:
+            self._store.events.append_later(*events())
         self._telemetry.decided(decision, chosen.origin)
 
     def repeated(self, router: AnyRouter, chosen: ChosenParameters) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
-from core.domain.events import OutcomeEvent
+from core.domain.events import DecisionEvent, OutcomeEvent
 from core.shared.errors import StoreError
 from core.store.connection import Database
 from core.store.gathering import BackgroundWriter
@@ -16,18 +17,27 @@ from core.store.seals import Audit
 GATHERED_S = 0.02
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class _Queued:
+    """What one call queued: the ids that others may wait for, and its entries once they are asked for."""
+
+    ids: tuple[str, ...]
+    entries: Callable[[], Sequence[Entry]]
+
+
 class Events:
     """Append-only: a written event never changes.
 
     `append` returns when its events are on the disk. `append_later` returns at once (decisions while a slider is
-    dragged, calls of agents); one background thread writes what has gathered in 20 ms. The order of the calls is the order of
+    dragged, calls of agents), `make_later` even before its events are made (decisions for agents, whose JSON takes longer than
+    the rest of their record); one background thread writes what has gathered in 20 ms. The order of the calls is the order of
     commit.
     """
 
     def __init__(self, database: Database, log: Log) -> None:
         self._database = database
         self._log = log
-        self._pending: deque[tuple[Entry, ...]] = deque()
+        self._pending: deque[_Queued] = deque()
         self._failed: list[Exception] = []
         log.write_queued = self._drain
         self._background = BackgroundWriter(self._drain, gather_s=GATHERED_S, name="wayfare-store")
@@ -44,14 +54,14 @@ class Events:
 
         Raises StoreError at once for an event that cannot be stored.
         """
-        unit = tuple(map(entry, events))
-        self._pending.append(unit)
-        try:
-            self._background.soon()
-        except RuntimeError:
-            with self._database.lock, suppress(ValueError):
-                self._pending.remove(unit)
-            raise StoreError(f"The store {self._database.where} is closed; open it again.") from None
+        entries = tuple(map(entry, events))
+        ids = tuple(event.id for event in events if isinstance(event, DecisionEvent | OutcomeEvent))
+        self._queue(_Queued(ids, lambda: entries))
+
+    def make_later(self, id_: str, events: Callable[[], Sequence[Event]]) -> None:
+        """The same for events that are made when they are written, with the id that others may wait for. One that cannot be
+        stored is raised by `flush`."""
+        self._queue(_Queued((id_,), lambda: tuple(map(entry, events()))))
 
     def flush(self) -> None:
         """Wait until everything queued is committed. Raises StoreError, once, for what could not be."""
@@ -63,7 +73,7 @@ class Events:
 
     def wait_for(self, id_: str | None) -> None:
         """Wait until the event with this id is committed, where it is still queued. Raises as `flush`."""
-        queued = id_ is not None and any(id_ in one.values for unit in self._pending.copy() for one in unit)
+        queued = id_ is not None and any(id_ in unit.ids for unit in self._pending.copy())
         if queued or self._failed:
             self.flush()
 
@@ -87,15 +97,24 @@ class Events:
         with self._database.lock:
             units = self._pending.copy()
             try:
-                self._log.commit([entry for unit in units for entry in unit])
+                self._log.commit([entry for unit in units for entry in unit.entries()])
             except Exception:  # noqa: BLE001 - each is tried again below, and flush() raises what fails then
                 for unit in units:
                     self._try(unit)
             for _ in units:  # only now: who waits for one of them finds it here until it is on the disk
                 self._pending.popleft()
 
-    def _try(self, unit: tuple[Entry, ...]) -> None:
+    def _queue(self, unit: _Queued) -> None:
+        self._pending.append(unit)
         try:
-            self._log.commit(unit)
+            self._background.soon()
+        except RuntimeError:
+            with self._database.lock, suppress(ValueError):
+                self._pending.remove(unit)
+            raise StoreError(f"The store {self._database.where} is closed; open it again.") from None
+
+    def _try(self, unit: _Queued) -> None:
+        try:
+            self._log.commit(unit.entries())
         except Exception as error:  # noqa: BLE001 - raised by flush()
             self._failed.append(error)

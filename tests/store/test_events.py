@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import math
 import re
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -143,11 +144,12 @@ def test_a_failed_background_write_loses_no_other_and_is_raised_once(store: Stor
     taken = make.outcome()
     store.events.append(taken)
     good, also = make.outcome(), make.outcome()
-    with store._database.lock:  # all three gather into one batch
+    with store._database.lock:  # all four gather into one batch
         store.events.append_later(good)
         store.events.append_later(make.outcome(), make.outcome(id=taken.id))
+        store.events.make_later("", lambda: [make.outcome(), make.outcome(latency_s=math.nan)])
         store.events.append_later(also)
-        with pytest.raises(StoreError, match=r"1 queued writes were lost; the first: .*Duplicate key"):
+        with pytest.raises(StoreError, match=r"2 queued writes were lost; the first: .*Duplicate key"):
             store.events.flush()
     store.events.flush()
     assert list(store.events.outcomes("demo")) == [taken, good, also]
@@ -161,7 +163,9 @@ def test_waiting_for_one_event_does_not_wait_for_others(store: Store, make: Simp
         assert store.activity.decision(first.id) is None
         store.events.wait_for(first.id)
         assert store.activity.decision(first.id) == first
-        store.events.append_later(second)
+        store.events.make_later(second.id, lambda: [second])
+        store.events.wait_for("another")
+        assert store.activity.decision(second.id) is None
     store.events.wait_for(second.id)
     assert store.activity.decision(second.id) == second
 
@@ -190,6 +194,7 @@ def test_no_way_to_change_or_remove_an_event() -> None:
         "commit",
         "append",
         "append_later",
+        "make_later",
         "flush",
         "wait_for",
         "outcomes",
