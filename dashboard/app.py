@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import tomllib
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -98,6 +99,9 @@ async def lifespan(_: object) -> AsyncIterator[None]:
         session.close_app()
 
 
+# The page host puts this folder at the front of the path of imports for each run of a page and takes it off again: whatever another
+# thread imports or looks up meanwhile may not be found. Where it is on the path already, the host leaves the path alone.
+sys.path.append(str(HERE))
 load_config()
 PagesManager.uses_pages_directory = False  # dashboard/pages has folders of code, not the host's scripts
 door = CommandDoor(session.current_app)

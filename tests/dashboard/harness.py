@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from html.parser import HTMLParser
@@ -22,6 +23,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.app_test import TMP_DIR
 
 from core.app import App, Settings, build_app
 from core.embedding.cached import CachedEncoder, EncoderSource
@@ -34,6 +36,9 @@ Catalogs = Mapping[str, Mapping[str, Any]]
 Figure = dict[str, Any]
 BARE = {"servers": [{"name": "bare", "connection": {"command": "none"}}]}  # its only server lists no tools
 TIMEOUT_S = 120  # a limit for a machine that has much else to do, not an expectation
+
+# as dashboard.app does for the console: no run of a page changes the path that other threads import by
+sys.path.append(TMP_DIR.name)
 
 
 class LettersAndWords(Letters):

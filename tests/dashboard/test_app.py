@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 import streamlit as st
 from starlette.testclient import TestClient
 from streamlit import config
+from streamlit.runtime.scriptrunner.exec_code import modified_sys_path
 from streamlit.testing.v1 import AppTest
 
 import dashboard
@@ -49,6 +51,16 @@ def visit(**query: str) -> AppTest:
 def follow(page: AppTest, label: str) -> AppTest:
     """What the first button with this label leads to."""
     return checked(labelled(page, label).click().run())
+
+
+def test_a_run_of_a_page_leaves_the_path_of_imports_alone() -> None:
+    """A folder that is taken off it makes a look-up in another thread skip one: it finds no package, or no module."""
+    from dashboard.app import HERE
+
+    assert MAIN.parent == HERE
+    before = list(sys.path)
+    with modified_sys_path(str(MAIN)):
+        assert sys.path == before
 
 
 def test_the_configuration_is_ours_from_any_directory(elsewhere: Path) -> None:
