@@ -41,9 +41,9 @@ class ClientSides:
         self._levels[_session(context)] = params.level
         return mcp_types.EmptyResult()
 
-    async def with_side(self, context: Context, params: Any, work: Awaitable[Any]) -> Any:
-        """What `work` gives, or what the server asks in its place; messages of the server leave before it."""
-        side, sent = self._side(context, params)
+    async def with_side(self, context: Context, params: Any, client: str, work: Awaitable[Any]) -> Any:
+        """What `work` gives for a client, or what the server asks in its place; messages of the server leave before it."""
+        side, sent = self._side(context, params, client)
         token = CLIENT_SIDE.set(side)
         try:
             answer = await work
@@ -53,7 +53,7 @@ class ClientSides:
             await asyncio.wait([asyncio.wrap_future(one) for one in sent], timeout=SENT_S)
         return side.questions[-1] if side.questions else answer
 
-    def _side(self, context: Context, params: Any) -> tuple[ClientSide, list[Future[Any]]]:
+    def _side(self, context: Context, params: Any, client: str) -> tuple[ClientSide, list[Future[Any]]]:
         """The client's side of a request, and the messages that are on their way to it."""
         loop, session, sent = asyncio.get_running_loop(), context.session, list[Future[Any]]()
         between = context.protocol_version in MODERN_PROTOCOL_VERSIONS
@@ -80,7 +80,7 @@ class ClientSides:
 
         answers = {name: getattr(params, name, None) for name in ("input_responses", "request_state")}
         able = able if between or session.can_send_request else NOBODY
-        return ClientSide(able, between, level, log, lambda request: started(answer(request)), answers), sent
+        return ClientSide(client, able, between, level, log, lambda request: started(answer(request)), answers), sent
 
 
 def _session(context: Context) -> str:

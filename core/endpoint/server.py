@@ -83,7 +83,9 @@ def mcp_server(
             known=bool(known),
             progress=context.session.report_progress,
         )
-        return await (sides.with_side(context, params, call(request)) if options.mirror else call(request))
+        if not options.mirror:
+            return await call(request)
+        return await sides.with_side(context, params, request.client, call(request))
 
     server = McpServer[Any](
         "wayfare",
@@ -121,7 +123,7 @@ async def _answered(
         raise MCPError(mcp_types.INVALID_PARAMS, str(error)) from error
     known = client_of(context)
     request = PartRequest(method, params, options, known or client_name(context), bool(known))
-    return await sides.with_side(context, params, part(request))
+    return await sides.with_side(context, params, request.client, part(request))
 
 
 def client_name(context: Context) -> str:

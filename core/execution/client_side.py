@@ -22,11 +22,12 @@ class Waiting:
 
 @dataclass(frozen=True)
 class ClientSide:
-    """`abilities` are what the client declared: sampling, elicitation, roots. `log` and `ask` may be used from any thread and do
+    """`client` is its name, `abilities` are what it declared: sampling, elicitation, roots. `log` and `ask` may be used from any thread and do
     not wait. A client that is `asked_between` rounds gets the questions in place of a result, kept in `questions`, and makes its
     request again with `answers`, the fields input_responses and request_state. `log_level` is "" where it wants no messages.
     `waiting` is no time of the server's."""
 
+    client: str
     abilities: frozenset[str]
     asked_between: bool
     log_level: str

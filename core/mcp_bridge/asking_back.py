@@ -1,19 +1,21 @@
 """What a server sends while it works on a call, to the client that made the call: log messages, and questions.
 
 Up to 2025-11-25 nothing in either says to which call it belongs. So it is passed on only where one call alone is under way on the
-session, and a session whose clients can be asked takes one call at a time then. From 2026-07-28 on a call ends with its questions.
+session, and a session whose clients can be asked takes one call at a time then. A server may say something of a call that has ended:
+for a second no message goes to another client than the one whose call that was. From 2026-07-28 on a call ends with its questions.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 import mcp_types
+from cachetools import TTLCache
 from mcp import Client
 from mcp.shared.dispatcher import ProgressFnT
 from mcp_types import LOG_LEVEL_META_KEY
@@ -24,6 +26,8 @@ from core.execution.client_side import ClientSide, Waiting
 from core.mcp_bridge.masking import Redact, without_secrets
 
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+LATE_S = 1.0
+"""So long after a call a message may still be of it."""
 Under = tuple[ClientSide, Redact]
 _CURRENT: ContextVar[Under | None] = ContextVar("_CURRENT", default=None)
 
@@ -31,8 +35,9 @@ _CURRENT: ContextVar[Under | None] = ContextVar("_CURRENT", default=None)
 class AskingBack:
     """The requests under way on one session. All methods belong to the event loop of its session."""
 
-    def __init__(self, abilities: frozenset[str]) -> None:
+    def __init__(self, abilities: frozenset[str], *, clock: Callable[[], float] = time.monotonic) -> None:
         self.abilities = abilities
+        self._ended = TTLCache[str, None](1024, LATE_S, clock)
         self.turn = asyncio.Lock()
         self._under_way: list[Under | None] = []
 
@@ -54,6 +59,7 @@ class AskingBack:
         finally:
             _CURRENT.reset(token)
             self._under_way.remove(mine)
+            self._ended["" if side is None else side.client] = None
 
     def _whose(self) -> Under | None:
         return _CURRENT.get() or (self._under_way[0] if len(self._under_way) == 1 else None)
@@ -81,10 +87,14 @@ class AskingBack:
 
     async def _log(self, params: mcp_types.LoggingMessageNotificationParams) -> None:
         whose = self._whose()
-        if whose is not None and whose[0].log_level:
+        if whose is not None and whose[0].log_level and not self._may_be_late(whose[0].client):
             side, redact = whose
             if LEVELS.index(params.level) >= LEVELS.index(side.log_level):
                 side.log(without_secrets(params, redact))
+
+    def _may_be_late(self, client: str) -> bool:
+        """Whether a message that says nothing of its call may be of one that has just ended, of another client."""
+        return _CURRENT.get() is None and any(name != client for name in self._ended)
 
 
 @contextmanager
