@@ -104,5 +104,11 @@ def test_a_snapshot_brings_all_pages_back(app: App) -> None:
     assert page.session_state["route:kept"] == {"q": "read a file", "alpha_t": "0.4"}
     assert "route.q" not in page.session_state, "the field begins with what the snapshot says"
     assert "Nothing differs." in text_of(page)
+    page.text_input(key="lab:snapshot-name").set_value("after")
+    page = press(page, "lab:snapshot-save")
+    chosen = page.selectbox(key="lab.snapshot")
+    chosen.set_value("after" if chosen.value == "before" else "before")  # pressed before the page is drawn with it
+    page = press(page, "lab:snapshot-remove")
+    assert f"{chosen.value} is removed." in text_of(page)
     page = press(page, "lab:snapshot-remove")
     assert "No snapshot is kept yet" in text_of(page)

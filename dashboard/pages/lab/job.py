@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.shared.errors import WayfareError
 from dashboard.ui.text import escaped
@@ -53,8 +54,18 @@ class Job:
         return f"{self.title}: {self.done:,} of {self.of:,}{left}. It goes on when you leave this page."
 
 
+def start_button(
+    place: DeltaGenerator, label: str, start: Callable[[], None], *, disabled: bool = False, **looks: Any
+) -> None:
+    """A button that starts work with what is chosen now. A callback would start it with what was chosen when the button was drawn
+    last: something else, where a choice and the press come close together. Disabled while other work is under way."""
+    if place.button(label, disabled=disabled or busy(), **looks):
+        start()
+        st.rerun()  # what stands above the button shows the progress
+
+
 def begin(kind: str, title: str, of: int, work: Callable[[Job], object], about: object = None) -> None:
-    """Start work in a thread of its own; for `on_click`. Nothing where other work is under way."""
+    """Start work in a thread of its own. Nothing where other work is under way."""
     if busy():
         return
     job = st.session_state[JOB] = Job(kind, title, max(1, of), about)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -11,7 +12,7 @@ from core.app import App
 from core.domain.lab_run import LabRun
 from core.domain.task import Task
 from core.lab.levels import LEVELS, LevelRun
-from dashboard.pages.lab.job import Job, begin, busy, result
+from dashboard.pages.lab.job import Job, begin, result, start_button
 from dashboard.ui.choice_table import table_height
 
 ETOM = "levels"
@@ -31,8 +32,8 @@ def levels(app: App, run: LabRun, tasks: Sequence[Task]) -> None:
     about = (run.id, app.equal_sets.sets(run.catalog))
     found: tuple[LevelRun, ...] | None = result(ETOM, about)
     if found is None:
-        st.button(
-            "ETOM's levels", key="lab:levels", icon=":material/stairs:", disabled=busy(), on_click=_start, args=(app, run, tasks, about),
+        start_button(
+            st.container(), "ETOM's levels", partial(_start, app, run, tasks, about), key="lab:levels", icon=":material/stairs:",
             help="Each task is asked again as a person would, without a hint, and scored as its level asks.",
         )  # fmt: skip
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -12,7 +13,7 @@ from core.app import App
 from core.domain.judgment import GRADE_WORDS, AskedQuery, Judgment
 from core.services.model_judge import Checked
 from core.shared.untrusted_text import one_line
-from dashboard.pages.lab.job import Job, begin, busy, taken
+from dashboard.pages.lab.job import Job, begin, start_button, taken
 from dashboard.ui.choice_table import table_height
 from dashboard.ui.text import escaped
 
@@ -36,9 +37,9 @@ def model_judge(app: App, catalog: str, set_name: str, pool: Pairs) -> None:
             st.success(f"{done:,} grades by {escaped(judge.name, 80)}.", icon=":material/check:")
         open_pairs, checked = judge.to_check(catalog, set_name), judge.checked(catalog, set_name)
         row = st.container(horizontal=True, vertical_alignment="center", gap="small")
-        row.button(
-            f"Grade what people graded ({len(open_pairs):,})", key="lab:model-check", icon=":material/fact_check:",
-            disabled=busy() or not open_pairs, on_click=_begin, args=(app, catalog, set_name, open_pairs),
+        start_button(
+            row, f"Grade what people graded ({len(open_pairs):,})", partial(_begin, app, catalog, set_name, open_pairs),
+            key="lab:model-check", icon=":material/fact_check:", disabled=not open_pairs,
         )  # fmt: skip
         if checked is None:
             st.caption(
@@ -75,9 +76,9 @@ def _rest(app: App, catalog: str, set_name: str, pool: Pairs, row: DeltaGenerato
     judge = app.model_judge
     grades, counting = judge.grades(catalog, set_name), judge.counting(catalog, set_name)
     rest = [pair for pair in pool if pair not in grades]
-    row.button(
-        f"Grade the rest of the pool ({len(rest):,})", key="lab:model-rest", icon=":material/playlist_play:",
-        disabled=busy() or not rest, on_click=_begin, args=(app, catalog, set_name, rest),
+    start_button(
+        row, f"Grade the rest of the pool ({len(rest):,})", partial(_begin, app, catalog, set_name, rest),
+        key="lab:model-rest", icon=":material/playlist_play:", disabled=not rest,
     )  # fmt: skip
     row.button(
         f"Count its {len(grades):,} grades in this set", key="lab:model-count", icon=":material/add_task:",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -12,7 +13,7 @@ from core.domain.lab_run import LabRun
 from core.services.measuring import Repeated
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.fields import select
-from dashboard.pages.lab.job import Job, begin, busy, result
+from dashboard.pages.lab.job import Job, begin, result, start_button
 from dashboard.pages.lab.levels import levels
 from dashboard.pages.lab.shown_runs import ShownRuns
 from dashboard.ui.choice_table import table_height
@@ -53,8 +54,8 @@ def one_run(shown: ShownRuns) -> dict[str, str]:
         width=330,
     )
     run = next(one for one in shown.runs if one.id == id_)
-    row.button(
-        "Repeat", key="lab:repeat", icon=":material/replay:", disabled=busy(), on_click=_start, args=(shown.app, run),
+    start_button(
+        row, "Repeat", partial(_start, shown.app, run), key="lab:repeat", icon=":material/replay:",
         help="Measures the same again, over the catalog and with what was learnt as they are now, and says what is other. Nothing is "
         "stored.",
     )  # fmt: skip

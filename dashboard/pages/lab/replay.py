@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from urllib.parse import urlencode
 
 import pandas as pd
@@ -16,7 +17,7 @@ from core.shared import units
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.charts.replay_change import replay_change
 from dashboard.pages.lab.fields import select
-from dashboard.pages.lab.job import Job, begin, busy, result
+from dashboard.pages.lab.job import Job, begin, result, start_button
 from dashboard.ui.chart import chart
 from dashboard.ui.choice_table import ROW_PX, table_height
 from dashboard.ui.text import escaped
@@ -51,9 +52,9 @@ def replays(
         settings = {name: value for name, value in settings.items() if name != "n"}
     chosen = router if how == ROUTER else ""
     about = (catalog, chosen, repr(settings), last)
-    row.button(
-        "Replay", key="lab:replay", icon=":material/replay:", type="primary", disabled=busy(),
-        on_click=_start, args=(app, catalog, chosen, settings, last, about),
+    start_button(
+        row, "Replay", partial(_start, app, catalog, chosen, settings, last, about),
+        key="lab:replay", icon=":material/replay:", type="primary",
     )  # fmt: skip
     st.caption(
         f"Recorded sub-tasks of {escaped(catalog)} are decided again, each with the statistics of its own time. Nothing is called or "

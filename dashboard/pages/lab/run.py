@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
@@ -12,7 +13,7 @@ from core.domain.params import Parameters
 from core.lab.execution import ROUNDS, Playing
 from core.routers.presets import DEFAULT_PRESET, preset_of
 from dashboard.pages.lab.fields import choose_some
-from dashboard.pages.lab.job import RUN, Job, begin, busy
+from dashboard.pages.lab.job import RUN, Job, begin, start_button
 from dashboard.pages.lab.tasks import TaskSet
 from dashboard.ui.url_state import UrlState
 
@@ -55,10 +56,14 @@ def run_form(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chose
             help=f"What solving takes, too: candidates are tried in order, at most {ROUNDS}; a right one succeeds by its declared "
             "reliability, drawn over 20 seeds. Nothing is called.",
         )  # fmt: skip
-        st.button(
-            "Run", key="lab:run", icon=":material/play_arrow:", type="primary", disabled=busy(),
-            on_click=_start, args=(app, chosen, also, play),
-        )  # fmt: skip
+    start_button(
+        row,
+        "Run",
+        partial(_start, app, chosen, also, play),
+        key="lab:run",
+        icon=":material/play_arrow:",
+        type="primary",
+    )
     _estimate(app, chosen, _asked(app, chosen, also), titles, play=play)
     return {"also": ",".join(also)}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -14,7 +15,7 @@ from core.lab.axes import Axis, evenly, read_axis
 from core.services.sweeps import OPTUNA, SweepPlan
 from core.shared.errors import WayfareError
 from dashboard.pages.lab.fields import choose_some, select
-from dashboard.pages.lab.job import Job, begin, busy, taken
+from dashboard.pages.lab.job import Job, begin, busy, start_button, taken
 from dashboard.pages.lab.run import Chosen
 from dashboard.pages.lab.search_result import search_result
 from dashboard.ui.knobs import knob_title
@@ -40,9 +41,9 @@ def searches(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chose
             st.session_state[state.key(name)] = min(int(text), MOST_TRIALS) if text.isdecimal() else start
     trials = int(row.number_input("Trials", 1, MOST_TRIALS, key=state.key("trials"), width=110))
     seed = int(row.number_input("Seed", 0, 2**31 - 1, key=state.key("seed"), width=110))
-    row.button(
-        "Search", key="lab:search", icon=":material/search:", type="primary", disabled=busy() or not names,
-        on_click=_start, args=(app, chosen, tuple(_axis(knobs[name]) for name in names), trials, seed),
+    start_button(
+        row, "Search", partial(_start, app, chosen, tuple(_axis(knobs[name]) for name in names), trials, seed),
+        key="lab:search", icon=":material/search:", type="primary", disabled=not names,
     )  # fmt: skip
     st.caption(
         f"Success, money and time at once over {len(chosen.tasks.tasks):,} tasks, by a tree-structured Parzen estimator; the other knobs are "
@@ -111,9 +112,9 @@ def _go_on(app: App, chosen: Chosen, sweep: Sweep, axes: Sequence[Axis]) -> None
     except WayfareError:
         return
     row = st.container(horizontal=True, vertical_alignment="center", gap="small")
-    row.button(
-        "Go on", key="lab:search-on", icon=":material/resume:",
-        on_click=_begin, args=(app, chosen, tuple(axes), plan["points"], sweep.seed, parameters, sweep.preset),
+    start_button(
+        row, "Go on", partial(_begin, app, chosen, tuple(axes), plan["points"], sweep.seed, parameters, sweep.preset),
+        key="lab:search-on", icon=":material/resume:",
     )  # fmt: skip
     row.caption(f"{known:,} of {plan['points']:,} trials are known.")
 

@@ -50,14 +50,13 @@ def snapshots(app: App, state: UrlState, linked: Mapping[str, str], catalog: str
     names = [one.name for one in found]
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     chosen = select(row, state, linked, "snapshot", "Snapshot", names, show=lambda one: one_line(one, 60), width=260)
-    row.button(
-        "Return to it", key="lab:snapshot-return", icon=":material/history:", on_click=_return, args=(app, chosen)
-    )
+    key = state.key("snapshot")
+    row.button("Return to it", key="lab:snapshot-return", icon=":material/history:", on_click=_return, args=(app, key))
     row.download_button(
         "Export", app.snapshots.export(chosen), file_name="wayfare-snapshot.json", mime="application/json", key="lab:snapshot-export",
         icon=":material/download:", on_click="ignore",
     )  # fmt: skip
-    row.button("Remove", key="lab:snapshot-remove", icon=":material/delete:", on_click=_remove, args=(app, chosen))
+    row.button("Remove", key="lab:snapshot-remove", icon=":material/delete:", on_click=_remove, args=(app, key))
     with_ = select(
         st.container(), state, linked, "beside", "What differs from", [NOW, *(name for name in names if name != chosen)], width=260,
         show=lambda one: "the state of now" if one == NOW else one_line(one, 60),
@@ -136,7 +135,8 @@ def _import(app: App) -> None:
     st.session_state[SAID] = ("success", f"Taken in as {kept.name}.")
 
 
-def _return(app: App, name: str) -> None:
+def _return(app: App, key: str) -> None:
+    name = _chosen_now(key)
     try:
         found = app.snapshots.restore(name)
     except WayfareError as error:
@@ -150,9 +150,15 @@ def _return(app: App, name: str) -> None:
     )
 
 
-def _remove(app: App, name: str) -> None:
+def _remove(app: App, key: str) -> None:
+    name = _chosen_now(key)
     app.snapshots.remove(name)
     st.session_state[SAID] = ("success", f"{name} is removed.")
+
+
+def _chosen_now(key: str) -> str:
+    """The name in the field, which may be chosen anew while the page with its buttons is still drawn."""
+    return str(st.session_state[key])
 
 
 def _said() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from functools import partial
 
 import streamlit as st
 
@@ -15,7 +16,7 @@ from core.lab.axes import Axis, evenly
 from core.services.sweeps import OPTUNA, SweepPlan
 from core.shared.errors import UnknownNameError
 from dashboard.pages.lab.fields import select
-from dashboard.pages.lab.job import SWEEP, Job, begin, busy, taken
+from dashboard.pages.lab.job import SWEEP, Job, begin, start_button, taken
 from dashboard.pages.lab.run import Chosen
 from dashboard.pages.lab.sweep_result import sweep_result
 from dashboard.ui.knobs import knob_title
@@ -39,15 +40,19 @@ def sweeps(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen)
         if axis is not None and axis.name not in {known.name for known in axes}:
             axes.append(axis)
     points = math.prod(len(axis.values) for axis in axes)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.button(
-            "Sweep", key="lab:sweep", icon=":material/play_arrow:", type="primary", disabled=busy(),
-            on_click=_start, args=(app, chosen, tuple(axes), points),
-        )  # fmt: skip
-        st.caption(
-            f"{points:,} points over {len(chosen.tasks.tasks):,} tasks; the other knobs are as in the sidebar. Each point is stored: a "
-            "sweep that was stopped goes on where it was."
-        )
+    row = st.container(horizontal=True, vertical_alignment="center", gap="small")
+    start_button(
+        row,
+        "Sweep",
+        partial(_start, app, chosen, tuple(axes), points),
+        key="lab:sweep",
+        icon=":material/play_arrow:",
+        type="primary",
+    )
+    row.caption(
+        f"{points:,} points over {len(chosen.tasks.tasks):,} tasks; the other knobs are as in the sidebar. Each point is stored: a "
+        "sweep that was stopped goes on where it was."
+    )
     shown = taken(SWEEP) or linked.get("sweep", "")
     found = _found(app, shown, chosen)
     if found is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -19,7 +20,7 @@ from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.charts.sweep_lines import sweep_lines
 from dashboard.pages.lab.charts.sweep_map import sweep_map
 from dashboard.pages.lab.fields import select
-from dashboard.pages.lab.job import CHANGE, Job, begin, busy, result
+from dashboard.pages.lab.job import CHANGE, Job, begin, result, start_button
 from dashboard.pages.lab.names import MEASURE_WORDS, measure_name
 from dashboard.pages.lab.run import Chosen, knob_prefix
 from dashboard.ui.chart import chart
@@ -97,10 +98,13 @@ def apply_point(app: App, chosen: Chosen, sweep: str, point: Mapping[str, Any]) 
     if not new:
         row.caption("The knobs are at this point.")
     elif changes is None:
-        row.button(
-            "Show what it changes", key="lab:change", icon=":material/difference:", disabled=busy(),
-            on_click=_start, args=(app, chosen, new, about),
-        )  # fmt: skip
+        start_button(
+            row,
+            "Show what it changes",
+            partial(_start, app, chosen, new, about),
+            key="lab:change",
+            icon=":material/difference:",
+        )
     else:
         _show(chosen, changes, new)
         row = st.container(horizontal=True, vertical_alignment="center", gap="small")
