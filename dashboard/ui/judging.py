@@ -51,16 +51,21 @@ def set_and_judge(where: DeltaGenerator, app: App, catalog: str, place: str) -> 
     """The fields for both, and what they say."""
     set_name, judge = chosen_set(app, catalog), chosen_judge()
     options = list(dict.fromkeys([set_name, *app.judgments.sets(catalog), FIRST_SET]))
-    found = where.selectbox(
+    where.selectbox(
         "Judgment set", options, key=f"judging:{place}:set", accept_new_options=True, width=220, help=SET_HELP,
         format_func=lambda name: one_line(name, MOST_NAME_CHARACTERS),
     )  # fmt: skip
-    said = where.text_input(
+    where.text_input(
         "Judge", value=judge, key=f"judging:{place}:judge", max_chars=MOST_NAME_CHARACTERS, width=160, help=JUDGE_HELP
     )
-    st.session_state[SET] = " ".join((found or FIRST_SET).split()) or FIRST_SET
-    st.session_state[JUDGE] = " ".join(said.split()) or OPERATOR
-    return st.session_state[SET], st.session_state[JUDGE]
+    st.session_state[SET], st.session_state[JUDGE] = names = _names(place)
+    return names
+
+
+def _names(place: str) -> tuple[str, str]:
+    """The set and the judge that the fields of this place say."""
+    set_name, judge = (st.session_state[f"judging:{place}:{field}"] or "" for field in ("set", "judge"))
+    return " ".join(set_name.split()) or FIRST_SET, " ".join(judge.split()) or OPERATOR
 
 
 def judge_popover(
@@ -96,14 +101,14 @@ def _form(
     known = app.judgments.graded(catalog=catalog, set_name=set_name, judge=judge).get((query, tool))
     own = f"judging:{place}:{query.id}:{set_name}:{judge}:{tool}"
     grade = grade_field(f"{own}:grade", None if known is None else known.grade)
-    note = st.text_area(
+    st.text_area(
         "Why (optional)", value="" if known is None else known.note, key=f"{own}:note", max_chars=MOST_NOTE_CHARACTERS,
         height=70, width=400,
     )  # fmt: skip
     with st.container(horizontal=True, gap="small"):
         st.button(
             "Store", key=f"judging:{place}:store", type="primary", disabled=grade is None, on_click=_store,
-            args=(app, query, tool, grade, note, place, catalog, set_name, judge, decision_id),
+            args=(app, query, tool, own, place, catalog, decision_id),
         )  # fmt: skip
         if known is not None:
             st.button("Take back", key=f"judging:{place}:back", on_click=_take_back, args=(app, known, place))
@@ -116,18 +121,10 @@ def grade_field(key: str, known: int | None) -> int | None:
     )  # fmt: skip
 
 
-def _store(
-    app: App,
-    query: AskedQuery,
-    tool: str,
-    grade: int,
-    note: str,
-    place: str,
-    catalog: str,
-    set_name: str,
-    judge: str,
-    decision_id: str | None,
-) -> None:
+def _store(app: App, query: AskedQuery, tool: str, own: str, place: str, catalog: str, decision_id: str | None) -> None:
+    """What the fields say now: what was typed last is not on the drawn page yet when the button is pressed right afterwards."""
+    (set_name, judge), grade = _names(place), int(st.session_state[f"{own}:grade"])
+    note = str(st.session_state[f"{own}:note"])
     try:
         app.judgments.judge(
             query.subtask, tool, grade, judge=judge, set_name=set_name, catalog=catalog, server_hint=query.server_hint,

@@ -75,8 +75,9 @@ def test_a_tool_is_graded_on_the_route_page_and_the_grade_taken_back(app: App) -
     page = opened(page, "why")
     assert page.button(key="judging:why:store").disabled
     checked(page.text_input(key="judging:why:judge").set_value("ann").run())
+    page = checked(page.radio[0].set_value(1).run())
+    page.radio[0].set_value(2)  # and pressed before the page is drawn with these
     page.text_area[0].set_value("it reads")
-    page = checked(page.radio[0].set_value(2).run())
     page = press(page, "judging:why:store")
     assert said(app) == {(ASKED, "files::read", "ann"): 2}
     (one,) = app.judgments.judgments("small", "my judgments")
@@ -130,7 +131,10 @@ def test_a_pool_is_gone_through_by_grades_and_back(app: App) -> None:
     for number, one in enumerate(pool):
         server, tool = one.tool.split("::")
         assert f"**{tool}** :small[:gray[{server}]]" in text_of(page)
+        page.text_input(key=f"lab:pool-note:{number}").set_value(f"note {number}")
         page = press(page, f"lab:pool-grade:{number % 4}")
+    notes = {(one.subtask, one.tool): one.note for one in app.judgments.judgments("small", "my judgments")}
+    assert notes == {(one.query.subtask, one.tool): f"note {n}" for n, one in enumerate(pool)}
     assert said(app) == {(one.query.subtask, one.tool, "operator"): n % 4 for n, one in enumerate(pool)}
     assert "The pool is gone through" in text_of(page)
     page = press(page, "lab:pool-back")

@@ -115,7 +115,7 @@ def _next_tool(app: App, catalog: str, set_name: str, judge: str) -> None:
     item = items[at]
     known = said.get((item.query, item.tool))
     pooled_tool(app, catalog, item, known)
-    note = st.text_input(
+    st.text_input(
         "Why (optional)", value="" if known is None else known.note, key=f"{NOTE}:{at}", max_chars=MOST_NOTE_CHARACTERS,
         placeholder="stored with the grade",
     )  # fmt: skip
@@ -124,7 +124,7 @@ def _next_tool(app: App, catalog: str, set_name: str, judge: str) -> None:
         row.button(
             GRADE_WORDS[grade], key=f"lab:pool-grade:{grade}", shortcut=str(grade),
             type="primary" if known is not None and known.grade == grade else "secondary",
-            on_click=_grade, args=(app, catalog, set_name, judge, item, grade, note, known, at),
+            on_click=_grade, args=(app, catalog, set_name, judge, item, grade, known, at),
         )  # fmt: skip
     with row.container(horizontal=True, horizontal_alignment="right", width="stretch"):
         st.button(
@@ -145,11 +145,11 @@ def _grade(
     judge: str,
     item: Pooled,
     grade: int,
-    note: str,
     known: Judgment | None,
     at: int,
 ) -> None:
-    """Store the grade and go on to the next; the same grade again with the same note stores nothing."""
+    """Store the grade with the note that the field has now, and go on to the next; the same again stores nothing."""
+    note = str(st.session_state[f"{NOTE}:{at}"])
     try:
         if known is None or (known.grade, known.note) != (grade, note):
             app.judgments.judge(
