@@ -73,14 +73,14 @@ def test_the_preview_shows_the_words_of_a_tool_as_text(app: App) -> None:
 def test_the_catalog_is_stored_and_shown(app: App) -> None:
     page = dialog()
     page.number_input(key="catalog.multiply.seed").set_value(7)
-    page.checkbox(key="catalog.multiply.replace").set_value(True)
-    page = checked(page.run())
+    page.number_input(key="catalog.multiply.copies").set_value(2)
+    page.checkbox(key="catalog.multiply.replace").set_value(True)  # and pressed before the page is drawn with these
     page = checked(page.button(key="catalog.multiply.go").click().run())
-    assert "mine-web-x3 has 3 virtual copies of web: 5 servers in all." in text_of(page)
-    assert page.selectbox(key="catalog.catalog").value == "mine-web-x3"
-    made = app.catalogs.catalog("mine-web-x3")
-    assert [server.name for server in made.servers] == ["web-1", "web-2", "web-3", "island", "empty"]
-    assert made.servers[:3] == app.catalog_editor.copies("mine", "web", Recipe(3, 7, 2.0))
+    assert "mine-web-x2 has 2 virtual copies of web: 4 servers in all." in text_of(page)
+    assert page.selectbox(key="catalog.catalog").value == "mine-web-x2"
+    made = app.catalogs.catalog("mine-web-x2")
+    assert [server.name for server in made.servers] == ["web-1", "web-2", "island", "empty"]
+    assert made.servers[:2] == app.catalog_editor.copies("mine", "web", Recipe(2, 7, 2.0))
     assert not any(button.key == "catalog.multiply.go" for button in page.button)
 
 

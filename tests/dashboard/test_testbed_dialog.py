@@ -23,8 +23,14 @@ def test_a_testbed_is_drawn_kept_and_its_tasks_are_offered(app: App) -> None:
     assert "No server matches" in text_of(page)
     assert page.button(key="catalog.testbed.go").disabled
     page = checked(page.text_input(key="catalog.testbed.words").set_value("page").run())
-    page = checked(page.number_input(key="catalog.testbed.copies").set_value(2).run())
-    assert "**3 servers with 3 tools** from 1 that match; 1 task, 1 of them that something can do." in text_of(page)
+    page = checked(page.number_input(key="catalog.testbed.copies").set_value(1).run())
+    assert "**2 servers with 2 tools** from 1 that match; 1 task, 1 of them that something can do." in text_of(page)
+    page.text_input(key="catalog.testbed.words").set_value("nowhere")
+    page = press(page, "catalog.testbed.go")
+    assert sum("No server matches" in one.value for one in (*page.info, *page.error)) == 2
+    assert app.catalogs.infos()[-1].name == "world"
+    page = checked(page.text_input(key="catalog.testbed.words").set_value("page").run())
+    page.number_input(key="catalog.testbed.copies").set_value(2)  # and pressed before the page is drawn with it
     page = press(page, "catalog.testbed.go")
     assert "page-3 has 3 servers with 3 tools. The Lab page offers what was drawn with it: 1 task." in text_of(page)
     assert page.query_params["catalog"] == "page-3"

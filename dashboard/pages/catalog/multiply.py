@@ -41,10 +41,10 @@ def multiply_dialog(app: App) -> None:
         f"Virtual copies of {escaped(name)}: other names, other words, other prices, times and odds; tools and schemas stay. "
         "Each can be called over real MCP, with simulated results."
     )
+    _fields()
     recipe = _recipe()
     _preview(server, app.catalog_editor.copies(catalog, name, recipe))
-    suggestion = multiplied_name(catalog, name, recipe.copies)
-    _, agreed = name_field(app, suggestion)
+    _, agreed = name_field(app, multiplied_name(catalog, name, recipe.copies))
     st.button(
         "Make the catalog",
         type="primary",
@@ -52,24 +52,31 @@ def multiply_dialog(app: App) -> None:
         key="catalog.multiply.go",
         disabled=not agreed,
         on_click=_make,
-        args=(app, catalog, name, recipe, suggestion),
+        args=(app, catalog, name),
     )
     if sentence := st.session_state.get(PROBLEM, ""):
         st.error(escaped(sentence), icon=":material/error:")
 
 
 def _recipe() -> Recipe:
-    """The four numbers and the choice, as they are set."""
+    """The four numbers and the choice, as they are set now: also after the page was drawn."""
+    return Recipe(
+        copies=int(st.session_state[COPIES]),
+        seed=int(st.session_state[SEED]),
+        spread=float(st.session_state[SPREAD]),
+        keep_original=not st.session_state[REPLACE],
+    )
+
+
+def _fields() -> None:
     for key, value in ((COPIES, 3), (SEED, 0), (SPREAD, 2.0)):
         st.session_state.setdefault(key, value)
     copies, seed, spread, replace = st.columns([1, 1, 1, 1.6], vertical_alignment="bottom")
     spread_help = "Largest factor, up or down, on declared times, prices and odds; 1 keeps them."
-    return Recipe(
-        copies=int(copies.number_input("Copies", 1, MOST_COPIES, key=COPIES)),
-        seed=int(seed.number_input("Seed", 0, 2**31, key=SEED, help="Another seed, other words and numbers.")),
-        spread=float(spread.number_input("Spread", 1.0, HIGHEST_SPREAD, key=SPREAD, step=0.5, help=spread_help)),
-        keep_original=not replace.checkbox("Leave the original out", key=REPLACE),
-    )
+    copies.number_input("Copies", 1, MOST_COPIES, key=COPIES)
+    seed.number_input("Seed", 0, 2**31, key=SEED, help="Another seed, other words and numbers.")
+    spread.number_input("Spread", 1.0, HIGHEST_SPREAD, key=SPREAD, step=0.5, help=spread_help)
+    replace.checkbox("Leave the original out", key=REPLACE)
 
 
 def _preview(server: Server, copies: Sequence[Server]) -> None:
@@ -109,9 +116,10 @@ def copies_frame(servers: Sequence[Server]) -> pd.DataFrame:
     )
 
 
-def _make(app: App, catalog: str, server: str, recipe: Recipe, suggestion: str) -> None:
+def _make(app: App, catalog: str, server: str) -> None:
+    recipe = _recipe()
     try:
-        name = chosen_name(app, suggestion)
+        name = chosen_name(app, multiplied_name(catalog, server, recipe.copies))
         made = app.catalog_editor.multiply(catalog, server, recipe, name=name)
     except WayfareError as error:
         st.session_state[PROBLEM] = str(error)

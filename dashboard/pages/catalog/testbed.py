@@ -35,6 +35,7 @@ FROM, FILES, WORDS, CATEGORIES, SIZE, SERVERS, COPIES, SPREAD, SEED, TASKS, PROB
         "problem",
     )
 )
+NO_MATCH = "No server matches: use fewer or other words, or other sizes."
 ROWS_SHOWN, MOST_SERVERS, MOST_TASKS, MOST_SIZE = 6, 1_000, 5_000, 200
 
 
@@ -49,47 +50,44 @@ def testbed_dialog(app: App, catalog: str) -> None:
     )
     names = [info.name for info in app.catalogs.infos()]
     st.session_state.setdefault(FROM, [catalog] if catalog in names else names[:1])
-    catalogs = st.multiselect("From the catalogs", names, key=FROM)
-    files = st.file_uploader(
-        "and from registry files (server.json, or a list of them)", type="json", accept_multiple_files=True, key=FILES
-    )
+    _fields(app, names)
     try:
-        registries = [Registry(file.name, app.catalog_editor.read(file.getvalue(), file.name)) for file in files or ()]
-        testbed = app.testbeds.draw(catalogs, _selection(app, catalogs), registries=registries)
+        testbed = _drawn(app)[0]
     except WayfareError as error:
         st.error(escaped(str(error), 600), icon=":material/error:")
         return
     _preview(testbed)
-    words = "-".join(st.session_state.get(WORDS, "").split()[:2]) or "testbed"
-    suggestion = f"{words}-{len(testbed.catalog('x').servers)}"
-    _, agreed = name_field(app, suggestion)
+    _, agreed = name_field(app, _suggestion(testbed))
     st.button(
         "Keep the catalog", type="primary", icon=":material/check:", key="catalog.testbed.go", disabled=not agreed or not testbed.chosen,
-        on_click=_keep, args=(app, testbed, registries, suggestion),
+        on_click=_keep, args=(app,),
     )  # fmt: skip
     if sentence := st.session_state.get(PROBLEM, ""):
         st.error(escaped(sentence), icon=":material/error:")
 
 
-def _selection(app: App, catalogs: Sequence[str]) -> Selection:
-    """What is set in the fields."""
+def _fields(app: App, names: Sequence[str]) -> None:
+    catalogs = st.multiselect("From the catalogs", names, key=FROM)
+    st.file_uploader(
+        "and from registry files (server.json, or a list of them)", type="json", accept_multiple_files=True, key=FILES
+    )
     for key, value in ((SERVERS, 15), (COPIES, 0), (SPREAD, 2.0), (SEED, 0), (TASKS, 100)):
         st.session_state.setdefault(key, value)
     known = sorted(
         {server.category for name in catalogs for server in app.catalogs.catalog(name).servers if server.category}
     )
     left, right = st.columns([1.3, 1])
-    words = left.text_input(
+    left.text_input(
         "Words",
         key=WORDS,
         placeholder="search weather maps",
         help="Servers with any of them, those with more first. Empty: all servers.",
     )
     st.session_state[CATEGORIES] = [one for one in st.session_state.get(CATEGORIES, []) if one in known]
-    categories = right.multiselect(
+    right.multiselect(
         "Categories", known, key=CATEGORIES, disabled=not known, format_func=lambda one: one_line(one, 60)
     )
-    low, high = st.slider(
+    st.slider(
         "Tools a server",
         0,
         MOST_SIZE,
@@ -98,35 +96,45 @@ def _selection(app: App, catalogs: Sequence[str]) -> Selection:
         help="0: also servers that list their tools only once connected.",
     )
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    row.number_input("At most servers", 1, MOST_SERVERS, key=SERVERS, width=130)
+    copies_help = "Virtual ones: other words, prices, times."
+    row.number_input("Copies of each", 0, MOST_COPIES, key=COPIES, width=125, help=copies_help)
+    spread_help = "Of the copies' figures."
+    row.number_input("Spread", 1.0, HIGHEST_SPREAD, key=SPREAD, step=0.5, width=110, help=spread_help)
+    row.number_input("Seed", 0, 2**31, key=SEED, width=110)
+    row.number_input("At most tasks", 0, MOST_TASKS, key=TASKS, width=125)
+
+
+def _drawn(app: App) -> tuple[Testbed, list[Registry]]:
+    """What the fields ask for, as they are set now: also after the page was drawn. Raises WayfareError."""
+    files = st.session_state[FILES] or ()
+    registries = [Registry(file.name, app.catalog_editor.read(file.getvalue(), file.name)) for file in files]
+    return app.testbeds.draw(st.session_state[FROM], _selection(), registries=registries), registries
+
+
+def _selection() -> Selection:
+    low, high = st.session_state[SIZE]
     return Selection(
-        words=tuple(words.split()),
-        categories=tuple(categories),
+        words=tuple(st.session_state[WORDS].split()),
+        categories=tuple(st.session_state[CATEGORIES]),
         least_tools=low,
         most_tools=high if high < MOST_SIZE else 1_000_000,
-        servers=int(row.number_input("At most servers", 1, MOST_SERVERS, key=SERVERS, width=130)),
-        copies=int(
-            row.number_input(
-                "Copies of each",
-                0,
-                MOST_COPIES,
-                key=COPIES,
-                width=125,
-                help="Virtual ones: other words, prices, times.",
-            )
-        ),
-        spread=float(
-            row.number_input(
-                "Spread", 1.0, HIGHEST_SPREAD, key=SPREAD, step=0.5, width=110, help="Of the copies' figures."
-            )
-        ),
-        seed=int(row.number_input("Seed", 0, 2**31, key=SEED, width=110)),
-        tasks=int(row.number_input("At most tasks", 0, MOST_TASKS, key=TASKS, width=125)),
+        servers=int(st.session_state[SERVERS]),
+        copies=int(st.session_state[COPIES]),
+        spread=float(st.session_state[SPREAD]),
+        seed=int(st.session_state[SEED]),
+        tasks=int(st.session_state[TASKS]),
     )
+
+
+def _suggestion(testbed: Testbed) -> str:
+    words = "-".join(st.session_state[WORDS].split()[:2]) or "testbed"
+    return f"{words}-{len(testbed.catalog('x').servers)}"
 
 
 def _preview(testbed: Testbed) -> None:
     if not testbed.chosen:
-        st.info("No server matches: use fewer or other words, or other sizes.", icon=":material/search_off:")
+        st.info(NO_MATCH, icon=":material/search_off:")
         return
     catalog = testbed.catalog("testbed")
     possible = sum(bool(task.relevant) for task in testbed.tasks)
@@ -150,9 +158,12 @@ def _preview(testbed: Testbed) -> None:
     st.dataframe(frame, hide_index=True, row_height=ROW_PX, height=table_height(min(len(frame), ROWS_SHOWN)))
 
 
-def _keep(app: App, testbed: Testbed, registries: Sequence[Registry], suggestion: str) -> None:
+def _keep(app: App) -> None:
     try:
-        name = chosen_name(app, suggestion)
+        testbed, registries = _drawn(app)
+        if not testbed.chosen:
+            raise WayfareError(NO_MATCH)
+        name = chosen_name(app, _suggestion(testbed))
         app.testbeds.keep(testbed, name, registries=registries)
     except WayfareError as error:
         st.session_state[PROBLEM] = str(error)
