@@ -73,9 +73,11 @@ def _example_cards(state: UrlState) -> None:
     for number, example in enumerate(EXAMPLES):
         with grid.cell(), st.container(border=True, height="stretch", gap="xsmall"):
             st.markdown(f":violet[{example.icon}] **{example.title}**")
-            st.button(
+            pressed = st.button(
                 escaped(example.subtask, 120), key=f"{state.key('example')}:{number}", icon=":material/north_east:",
                 on_click=fill, args=({state.key("q"): example.subtask, state.key("plan"): example.planner or ONE},),
                 type="primary" if number == 0 else "secondary", width="stretch",
             )  # fmt: skip
+            if pressed:
+                st.rerun()  # the field that was filled stands outside the fragment that holds this button
             st.caption(example.about)
