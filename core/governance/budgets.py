@@ -2,7 +2,8 @@
 
     settled + reserved + wanted <= limit                        for each of USD, calls and tokens, for each budget that covers the call
 
-A call that a person let go beyond a budget is counted apart and takes nothing of it. Days are UTC.
+The strictest of the budgets that are short decides. A call that a person let go beyond a budget that asks counts in every budget, in
+that one, too: what is spent is spent. Days are UTC.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Literal, NamedTuple
 EACH = "*"
 ROUNDING_USD = 1e-9  # sums of prices are not exact
 AtLimit = Literal["refuse", "cheaper", "ask"]
-AT_LIMIT: tuple[AtLimit, ...] = ("refuse", "cheaper", "ask")
+AT_LIMIT: tuple[AtLimit, ...] = ("refuse", "cheaper", "ask")  # the strictest first
 Unit = Literal["usd", "calls", "tokens"]
 UNITS: tuple[Unit, ...] = ("usd", "calls", "tokens")
 LEAST_TOKENS = 50  # a result that is cut to less says nothing
@@ -103,7 +104,7 @@ class Ledger:
     >>> ledger.reserve(Reservation("1", usage, Amount(0.01, 1, 90)), at := datetime(2026, 3, 1, 9, tzinfo=UTC))
     >>> ledger.settle("1", Amount(0.002, 1, 30))
     >>> ledger.used(budget, usage), ledger.short([budget], usage, Amount(calls=2))
-    (Amount(usd=0.002, calls=1, tokens=30), Short(budget=Budget(client='*', server='', usd=None, calls=2, tokens=None, at_limit='refuse'), unit='calls', left=1))
+    (Amount(usd=0.002, calls=1, tokens=30), (Short(budget=Budget(client='*', server='', usd=None, calls=2, tokens=None, at_limit='refuse'), unit='calls', left=1),))
     """
 
     def __init__(self) -> None:
@@ -114,8 +115,7 @@ class Ledger:
 
     def add(self, usage: Usage, amount: Amount, at: datetime, *, over: bool = False) -> None:
         """Count what was settled earlier."""
-        kept = self._over if over else self._settled
-        kept[usage] = kept.get(usage, Amount()).plus(amount)
+        self._count(usage, amount, over=over)
         self._since.setdefault(usage, at)
 
     def reserve(self, reservation: Reservation, at: datetime) -> None:
@@ -128,9 +128,7 @@ class Ledger:
     def settle(self, id_: str, amount: Amount) -> None:
         """Put what a call used in the place of what was reserved for it, at most that."""
         reserved = self._open.pop(id_)
-        used = amount.at_most(reserved.amount)
-        kept = self._over if reserved.over else self._settled
-        kept[reserved.usage] = kept.get(reserved.usage, Amount()).plus(used)
+        self._count(reserved.usage, amount.at_most(reserved.amount), over=reserved.over)
 
     def release(self, id_: str) -> None:
         """Forget a reservation: the call was not made."""
@@ -147,33 +145,27 @@ class Ledger:
 
     def reserved(self, budget: Budget, of: Usage) -> Amount:
         """The part of it that calls under way have reserved."""
-        return _sum(one.amount for one in self._open.values() if not one.over and self._counts(budget, one.usage, of))
+        return _sum(one.amount for one in self._open.values() if self._counts(budget, one.usage, of))
 
     def over(self, budget: Budget, of: Usage) -> Amount:
-        """What a person let go beyond a budget."""
+        """The part of what is settled that a person let go beyond a budget."""
         return _sum(amount for usage, amount in self._over.items() if self._counts(budget, usage, of))
 
     def since(self, budget: Budget, of: Usage) -> datetime | None:
         """When the first call of the day began that counts against a budget."""
         return min((at for usage, at in self._since.items() if self._counts(budget, usage, of)), default=None)
 
-    def short(self, budgets: Iterable[Budget], usage: Usage, wanted: Amount) -> Short | None:
-        """The first budget into which a call does not fit; None where it fits into all. Free tools fit where no USD are left,
-        unless the budget refuses everything then."""
-        for budget in budgets:
-            if not budget.covers(usage.client, usage.server):
-                continue
-            used = self.used(budget, usage)
-            for unit in UNITS:
-                limit = budget.limit(unit)
-                if limit is None:
-                    continue
-                left = limit - getattr(used, unit)
-                needs: float = getattr(wanted, unit)
-                spent = unit == "usd" and budget.at_limit == "refuse" and left <= ROUNDING_USD
-                if needs > left + ROUNDING_USD or spent:
-                    return Short(budget, unit, max(0, left))
-        return None
+    def short(self, budgets: Iterable[Budget], usage: Usage, wanted: Amount) -> tuple[Short, ...]:
+        """The budgets into which a call does not fit, the strictest first; none where it fits into all. Free tools fit where no USD
+        are left, unless the budget refuses everything then."""
+        found = [
+            short
+            for budget in budgets
+            if budget.covers(usage.client, usage.server)
+            for short in self._short(budget, usage, wanted)
+        ]
+        # of two that name cheaper tools first the one that none of them helps, then the one that has less
+        return tuple(sorted(found, key=lambda one: (AT_LIMIT.index(one.budget.at_limit), one.unit == "usd", one.left)))
 
     def tokens_left(self, budgets: Sequence[Budget], usage: Usage, wanted: int) -> int:
         """How many tokens a result may have: what is wanted, or what the budgets leave, yet never less than is of use; 0 where none
@@ -186,6 +178,22 @@ class Ledger:
             if budget.tokens is not None and budget.covers(usage.client, usage.server)
         ]
         return max(LEAST_TOKENS, min([wanted, *lefts]))
+
+    def _count(self, usage: Usage, amount: Amount, *, over: bool) -> None:
+        for kept in (self._settled, self._over) if over else (self._settled,):
+            kept[usage] = kept.get(usage, Amount()).plus(amount)
+
+    def _short(self, budget: Budget, usage: Usage, wanted: Amount) -> Iterable[Short]:
+        """The units of a budget of which a call needs more than is left."""
+        used = self.used(budget, usage)
+        for unit in UNITS:
+            limit = budget.limit(unit)
+            if limit is None:
+                continue
+            left = max(0, limit - getattr(used, unit))  # a person may have let calls go beyond it
+            spent = unit == "usd" and budget.at_limit == "refuse" and left <= ROUNDING_USD
+            if getattr(wanted, unit) > left + ROUNDING_USD or spent:
+                yield Short(budget, unit, left)
 
     def _forget_before(self, day: str) -> None:
         """Days that are over count for nothing any more."""

@@ -40,10 +40,11 @@ NOT_THE_SERVERS = {
     OutcomeKind.NOT_CONNECTED,
 }  # the wait after the latter is the connection's own
 LOST = {OutcomeKind.TIMEOUT, OutcomeKind.CRASH}
+BEYOND = "it is beyond the budget of the day"
 
 
 class _Weighed(NamedTuple):
-    """A call as the policy sees it now: what it may use, why a person has to approve it, and the budget that it goes beyond."""
+    """A call as the policy sees it now: what it may use, why a person has to approve it, and whether it goes beyond a budget."""
 
     amount: Amount
     priced: float | None
@@ -152,13 +153,15 @@ class GovernanceService:
         usage = Usage(day_of(self._now()), wanted.client, call.server)
         tokens = self.ledger.tokens_left(policy.budgets, usage, wanted.result_tokens)
         short = self.ledger.short(policy.budgets, usage, Amount(usd, 1, tokens))
-        if short is not None and short.budget.at_limit != "ask":
-            raise refusals.budget_spent(tool.id, short, self._cheaper(wanted, short.left), self._now())
+        if short and short[0].budget.at_limit != "ask":
+            raise refusals.budget_spent(tool.id, short[0], self._cheaper(wanted, short[0].left), self._now())
         reasons = policy.approvals.reasons(tool, usd, known=known)
-        if short is None:
+        if not short:
             return _Weighed(Amount(usd, 1, tokens), priced, reasons, over=False)
-        beyond = f"it is beyond the budget of the day, {refusals.left_words(short)}"
-        return _Weighed(Amount(usd, 1, wanted.result_tokens), priced, (*reasons, beyond), over=True)
+        beyond = tuple(f"{BEYOND}, {refusals.left_words(one)}" for one in short)
+        others = [budget for budget in policy.budgets if all(budget != one.budget for one in short)]
+        tokens = self.ledger.tokens_left(others, usage, wanted.result_tokens)
+        return _Weighed(Amount(usd, 1, tokens), priced, reasons + beyond, over=True)
 
     def _breaker(self, server: ServerId, *, enter: bool) -> Breaker:
         """A server's breaker, entered if asked for. Raises NotAllowedError where no call may go."""
@@ -185,8 +188,8 @@ class GovernanceService:
         with self.refused.recorded(client, catalog, request.id, AGENT), self.lock:
             self.admission.requestable(client, catalog, request)
             self._breaker(ServerId(catalog, request.server), enter=False)
-            if (short := self.ledger.short(self._policy.budgets, here, Amount(calls=1))) is not None:
-                raise refusals.budget_spent(request.id, short, (), self._now())
+            if short := self.ledger.short(self._policy.budgets, here, Amount(calls=1)):
+                raise refusals.budget_spent(request.id, short[0], (), self._now())
             self.ledger.add(here, Amount(calls=1), self._now())
         self._store.governance.settle_later(
             Spent(uuid.uuid4().hex, self._now(), here.day, client, catalog, request.server, request.name, 0.0, 1, 0, False, True)
@@ -198,8 +201,8 @@ class GovernanceService:
         with self.refused.recorded(client, "", "", AGENT), self.lock:
             budgets = [replace(one, usd=None, calls=None) for one in self._policy.budgets if one.tokens is not None]
             given = min(tokens, self.ledger.tokens_left(budgets, here, tokens))
-            if (short := self.ledger.short(budgets, here, Amount(tokens=given))) is not None:
-                raise refusals.budget_spent("read_result", short, (), self._now())
+            if short := self.ledger.short(budgets, here, Amount(tokens=given)):
+                raise refusals.budget_spent("read_result", short[0], (), self._now())
             self.ledger.add(here, Amount(tokens=given), self._now())
         row = (uuid.uuid4().hex, self._now(), here.day, client, "", "", "read_result", 0.0, 0, given, False, True)
         self._store.governance.settle_later(Spent(*row))
@@ -213,11 +216,12 @@ class GovernanceService:
         return None if np.isnan(price) else price
 
     def _approved(self, wanted: Wanted, weighed: _Weighed) -> Approval:
-        """The approval of exactly this call. Raises NotAllowedError where it waits, or was denied."""
+        """The approval of exactly this call, of one who knew whether it goes beyond a budget. Raises NotAllowedError where it waits, or
+        was denied."""
         policy, name = self._policy, wanted.tool.id
         bound = binding(wanted.client, wanted.call, wanted.tool, policy.digest)
         found, rules = self.approvals.state(bound), policy.approvals
-        if found is not None and found.state == "approved":
+        if found is not None and found.state == "approved" and (not weighed.over or BEYOND in found.change.reasons):
             return found
         if found is not None and found.state == "denied" and not wanted.approved_by:
             raise refusals.approval_denied(name, found.change.expires_at)

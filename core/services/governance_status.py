@@ -13,9 +13,11 @@ from core.services.governance import GovernanceService
 
 @dataclass(frozen=True, slots=True)
 class BudgetStatus:
-    """One limit of one budget, today: `used` is settled, `reserved` is of calls under way, `over` is what a person let go.
+    """One limit of one budget, today: `used` is settled, `reserved` is of calls under way. `over` is the part of `used` that a person
+    let go beyond a budget, this one or another.
 
-    used + reserved + left = limit. `runs_out_at` follows from the pace since the day's first call; None: not today.
+    used + reserved + left = limit, unless a person let more go. `runs_out_at` follows from the pace since the day's first call; None:
+    not today.
     """
 
     client: str  # "" all together

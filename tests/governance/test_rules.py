@@ -43,7 +43,7 @@ def test_no_budget_is_ever_overspent(limits: list[Budget], calls: list[tuple[Any
     ledger, under_way = Ledger(), list[str]()
     for number, (client, server, wanted, ends, used) in enumerate(calls):
         usage = Usage(DAY, client, server)
-        if ledger.short(limits, usage, wanted) is None:
+        if not ledger.short(limits, usage, wanted):
             ledger.reserve(Reservation(str(number), usage, wanted), NOON)
             under_way.append(str(number))
         for _ in range(min(ends, len(under_way))):

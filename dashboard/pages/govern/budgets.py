@@ -34,7 +34,8 @@ def budgets_view(app: App) -> None:
         st.info("There is no budget yet: agents may spend what they like. Set one below.", icon=":material/savings:")
     st.caption(
         "Days are UTC. What a call may use at most is reserved before it and settled after it, so that calls under way never exceed a "
-        f"budget. A call of a tool without a price counts as {units.price(app.governance.policy.unpriced_usd).replace('$', chr(92) + '$')}, "
+        "budget. The strictest of those that are short decides; what a person lets go beyond one counts in all. "
+        f"A call of a tool without a price counts as {units.price(app.governance.policy.unpriced_usd).replace('$', chr(92) + '$')}, "
         "which is assumed, not measured. Tokens are those of results as the client gets them."
     )
     budget_form(app)
@@ -62,12 +63,12 @@ def card_html(limits: Sequence[BudgetStatus], now: datetime) -> str:
 def _bar(one: BudgetStatus, now: datetime) -> str:
     scale = max(one.limit, one.used + one.reserved, 1e-12)
     used, reserved = 100 * one.used / scale, 100 * one.reserved / scale
-    over = f" · {_amount(one, one.over)} beyond it, let go by a person" if one.over else ""
+    over = f", {_amount(one, one.over)} of it let go by a person beyond a budget" if one.over else ""
     under_way = f" · {_amount(one, one.reserved)} reserved" if one.reserved else ""
     return (
         f'<div class="govern-use"><div class="govern-bar" role="img" aria-label="{used:.0f} % used"><i style="width:{used:.2f}%"></i>'
         f'<i class="reserved" style="width:{reserved:.2f}%"></i></div>'
-        f"<small>{_amount(one, one.used)} of {_amount(one, one.limit)} used{under_way}{over}</small></div>"
+        f"<small>{_amount(one, one.used)} of {_amount(one, one.limit)} used{over}{under_way}</small></div>"
         f'<div class="govern-left"><b>{_amount(one, one.left)} left</b><small>{_ends(one, now)}</small></div>'
     )
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import permutations
 
 import pytest
 
 from core.app import App
 from core.domain.outcome import OutcomeKind
+from core.governance.approvals import ApprovalRules
 from core.governance.base import NotAllowedError
 from core.governance.budgets import Amount, Budget
 from core.governance.calls import Permit
@@ -94,7 +96,53 @@ def test_at_the_limit_cheaper_tools_go_on_or_a_person_decides(app: App) -> None:
     app.governance.decide(waiting.change.id, approve=True, origin="test")
     app.governance.after(app.governance.before(wanted(app)), OutcomeKind.OK, 0)
     (status,) = budgets(app.governance, app.settings.now)
-    assert (status.over, status.used + status.reserved) == (0.002, 0.001)  # counted apart
+    assert (status.used + status.reserved, status.over, status.left) == (0.003, 0.002, 0)
+
+
+def test_the_strictest_budget_that_is_short_decides_whatever_their_order(app: App) -> None:
+    """Each is short of a call at 0.002 USD with 100 tokens; a person's approval passes none that does not ask."""
+    asks, cheaper = Budget(usd=0.001, at_limit="ask"), Budget(client="", usd=0.0015, at_limit="cheaper")
+    refuses, no_calls = Budget(client="ann", tokens=49), Budget(calls=0, at_limit="cheaper")
+    for limits, words in (
+        ((asks, refuses), "49 of 49 tokens"),
+        ((asks, cheaper), "$0.0015 of $0.0015"),
+        ((asks, cheaper, refuses), "49 of 49 tokens"),
+        ((asks, cheaper, no_calls), "0 of 0 calls"),  # no cheaper tool helps there
+    ):
+        for order in permutations(limits):
+            policy(app, budgets=order)
+            for what in (wanted(app), replace(wanted(app), approved_by="console")):
+                said = refused(app, what)
+                assert (said.error, words in said.why) == ("budget_spent", True), order
+    assert not app.governance.waiting()
+
+
+def test_what_was_approved_passes_no_budget_that_refuses_and_counts_in_all(app: App) -> None:
+    limits = (Budget(usd=0.001, at_limit="ask"), Budget(client="", usd=0.004), Budget(client="", tokens=160))
+    policy(app, budgets=limits)
+    for left, tokens in (("$0.001 of $0.001", 100), ("$0 of $0.001", 60)):
+        assert f"{left} are left" in refused(app, wanted(app)).why
+        (waiting,) = app.governance.waiting()
+        app.governance.decide(waiting.change.id, approve=True, origin="test")
+        permit = app.governance.before(wanted(app))
+        assert permit.tokens == tokens
+        app.governance.after(permit, OutcomeKind.OK, tokens)
+    assert refused(app, replace(wanted(app), approved_by="console")).error == "budget_spent"
+    found = budgets(app.governance, app.settings.now)
+    assert [(one.used, one.over, one.left) for one in found] == [(0.004, 0.004, 0), (0.004, 0.004, 0), (160, 160, 0)]
+
+
+def test_who_approved_a_call_within_a_budget_is_asked_again_when_it_goes_beyond(app: App) -> None:
+    policy(app, approvals=ApprovalRules(writes=True), budgets=(Budget(client="", calls=1, at_limit="ask"),))
+    assert "it may write. " in refused(app, wanted(app)).why
+    assert "it may write. " in refused(app, wanted(app, n=2)).why
+    for one in app.governance.waiting():
+        app.governance.decide(one.change.id, approve=True, origin="test")
+    app.governance.before(wanted(app))
+    assert "it may write; it is beyond the budget of the day, 0 of 1 calls" in refused(app, wanted(app, n=2)).why
+    (waiting,) = app.governance.waiting()
+    app.governance.decide(waiting.change.id, approve=True, origin="test")
+    app.governance.before(wanted(app, n=2))
 
 
 def test_amounts_never_settle_above_what_was_reserved(app: App) -> None:
