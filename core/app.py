@@ -222,7 +222,7 @@ def build_app(
         calls=calls,
         governance=governance,
         governed=governed,
-        linked=LinkedResources(catalogs, requests),
+        linked=LinkedResources(governance, catalogs, requests),
         server_requests=requests,
         scenarios=scenarios,
         papers=PaperService(catalogs, routing, scenarios, lab, known_planners),

@@ -22,9 +22,10 @@ from core.domain.catalog import ServerId, Tool, ToolHints
 from core.endpoint.base import PartRequest, Refusal, Services
 from core.endpoint.mirror import chosen, names
 from core.endpoint.options import EndpointOptions
-from core.endpoint.passing_on import MOST_BINARY_CHARS
+from core.endpoint.passing_on import MOST_BINARY_CHARS, text_of
 from core.execution.listings import ITEMS, PROMPTS, RESOURCES, TEMPLATES, TOOLS
 from core.governance.base import NotAllowedError
+from core.services.linked_resources import READ
 from core.shared.errors import WayfareError
 from core.shared.tokens import count_tokens
 from core.shared.untrusted_text import one_line, visible
@@ -39,7 +40,7 @@ RESULTS: dict[str, type[Any]] = {
     TEMPLATES: mcp_types.ListResourceTemplatesResult,
     PROMPTS: mcp_types.ListPromptsResult,
 }
-READ, GET, COMPLETE = "resources/read", "prompts/get", "completion/complete"
+GET, COMPLETE = "prompts/get", "completion/complete"
 NEEDED = {TOOLS: TOOLS, RESOURCES: READ, TEMPLATES: READ, PROMPTS: GET}
 """The request that a client has to be allowed to see a list: whoever may not read a server's resources sees none of them."""
 NOT_THERE = {
@@ -148,8 +149,8 @@ class MirroredParts:
                 mcp_types.INTERNAL_ERROR, f"{size:,} characters; at most {MOST_BINARY_CHARS:,} are passed on."
             )
         tokens = await _in_thread(lambda: count_tokens(texts)) if texts else 0
-        if tokens and app.governance.read_on(request.client, tokens) < tokens:
-            raise Refusal("budget_spent", "It has more tokens than the budget of the day has left.", "Go on tomorrow.")
+        if tokens:
+            await _in_thread(lambda: app.governance.read_on(request.client, id_, tokens, whole=True))
         return answer
 
 
@@ -207,9 +208,10 @@ def _texts(answer: Any) -> tuple[str, int]:
         return "\n".join(texts), sum(map(len, texts)) + blobs
     if isinstance(answer, mcp_types.GetPromptResult):
         content = [one.content for one in answer.messages]
-        texts = [one.text for one in content if isinstance(one, mcp_types.TextContent)]
-        others = [one for one in content if not isinstance(one, mcp_types.TextContent)]
-        return "\n".join(texts), sum(map(len, texts)) + sum(len(one.model_dump_json()) for one in others)
+        return text_of(content), sum(len(one.model_dump_json()) for one in content)
+    if isinstance(answer, mcp_types.CompleteResult):
+        text = "\n".join(answer.completion.values)
+        return text, len(text)
     return "", 0
 
 

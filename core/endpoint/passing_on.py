@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, cast
 
 import mcp_types
 
 from core.domain.outcome import SIMULATED_MARK, Outcome, OutcomeKind
 from core.endpoint.base import Answer, Services, answer, compact, text_block
+from core.endpoint.results import KeptText
 from core.services.linked_resources import ResourceLink
 from core.shared.tokens import count_tokens, fits, piece
 from core.shared.untrusted_text import one_line
@@ -32,10 +34,12 @@ def is_empty(outcome: Outcome) -> bool:
 
 
 def given_tokens(outcome: Outcome, limit: int) -> int:
-    """The tokens that a client is given of a result, at most the limit: those of its text, or of its structured form."""
+    """The tokens that a client is given of a result, at most the limit: those of its text or of its structured form, which say the
+    same in two ways, whichever has more."""
     content, result = _parts(outcome)
-    document = _text(content) or ("" if result is None else compact(result))
-    return count_tokens(document) if fits(document, limit) else limit
+    text = text_of(content)
+    documents = [text] if _is_text(result, text) else [text, compact(result)]
+    return max(count_tokens(document) if fits(document, limit) else limit for document in documents)
 
 
 def passed_on(services: Services, outcome: Outcome, limit: int, *, as_it_is: bool = False) -> Answer:
@@ -43,15 +47,14 @@ def passed_on(services: Services, outcome: Outcome, limit: int, *, as_it_is: boo
     it. `limit` is how many tokens of its text are given at once; `as_it_is` leaves out what Wayfare knows. A structured result
     that was cut is an error then: its first part is there to read, and does not fit the output schema of the tool."""
     content, result = _parts(outcome)
-    text = _text(content)
-    blocks = [block if isinstance(block, mcp_types.TextContent) else bounded(block) for block in content]
-    is_text = result is None or result == {"result": text}  # as the SDKs wrap a text
+    text = text_of(content)
+    blocks = [bounded(block) for block in content]
+    is_text = _is_text(result, text)
     document = text if is_text else compact(result)
-    cut: dict[str, Any] | None = None if fits(document, limit) else _cut(services, document, limit)
+    cut: dict[str, Any] | None = None if fits(document, limit) else _cut(services, outcome, document, limit)
     if not fits(text, limit):
-        part = cut if cut is not None and is_text else _cut(services, text, limit)
-        blocks = [block for block in blocks if not isinstance(block, mcp_types.TextContent)]
-        blocks += [text_block(part["text"]), text_block(_read_on(part))]
+        part = cut if cut is not None and is_text else _cut(services, outcome, text, limit)
+        blocks = [*_first(blocks, part["next_offset"]), text_block(_read_on(part))]
     elif cut is not None and as_it_is:
         blocks.append(text_block(_read_on(cut)))
     meta = _meta(outcome)
@@ -87,17 +90,53 @@ def _meta(outcome: Outcome) -> dict[str, Any] | None:
     return {**kept, **({SIMULATED_MARK: True} if outcome.simulated else {})} or None
 
 
-def _text(content: list[Block]) -> str:
-    return "\n".join(block.text for block in content if isinstance(block, mcp_types.TextContent))
+def text_of(content: Iterable[Block]) -> str:
+    """The texts of content, those of embedded resources among them."""
+    return "\n".join(text for block in content if (text := _own_text(block)) is not None)
 
 
-def _cut(services: Services, text: str, limit: int) -> dict[str, Any]:
+def _own_text(block: Block) -> str | None:
+    match block:
+        case (
+            mcp_types.TextContent(text=text)
+            | mcp_types.EmbeddedResource(resource=mcp_types.TextResourceContents(text=text))
+        ):
+            return text
+        case _:
+            return None
+
+
+def _is_text(result: Any, text: str) -> bool:
+    """Whether a structured result is no more than the text: there is none, or the text wrapped as the SDKs do."""
+    return result is None or result == {"result": text}
+
+
+def _first(blocks: list[Block], chars: int) -> list[Block]:
+    """Blocks with so many characters of their texts, as `text_of` joins them, and all blocks without a text."""
+    found: list[Block] = []
+    for block in blocks:
+        text = _own_text(block)
+        if text is None or len(text) <= chars:
+            found.append(block)
+        elif chars > 0:
+            found.append(_with_text(block, text[:chars]))
+        chars -= 0 if text is None else len(text) + 1
+    return found
+
+
+def _with_text(block: Block, text: str) -> Block:
+    if isinstance(block, mcp_types.EmbeddedResource):
+        return block.model_copy(update={"resource": block.resource.model_copy(update={"text": text})})
+    return block.model_copy(update={"text": text})
+
+
+def _cut(services: Services, outcome: Outcome, text: str, limit: int) -> dict[str, Any]:
     """The first part of a long text, and the handle for the rest."""
     first = piece(text, 0, limit)
     return {
         "cut": True,
         "text": first,
-        "handle": services.results.keep(text),
+        "handle": services.results.keep(KeptText(text, outcome.call.server_id)),
         "next_offset": len(first),
         "total_chars": len(text),
     }
@@ -130,8 +169,6 @@ def bounded(block: Block) -> Block:
     match block, resource:
         case ((mcp_types.ImageContent() | mcp_types.AudioContent()), _):
             size = len(block.data)
-        case _, mcp_types.TextResourceContents():
-            size = len(resource.text)
         case _, mcp_types.BlobResourceContents():
             size = len(resource.blob)
         case _:

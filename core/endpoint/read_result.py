@@ -9,6 +9,7 @@ import mcp_types
 
 from core.endpoint.base import AgentTool, Answer, Refusal, Request, Services, answer, definition, or_null, text_block
 from core.endpoint.passing_on import bounded
+from core.endpoint.results import KeptText
 from core.shared.tokens import count_tokens, piece
 
 
@@ -22,30 +23,31 @@ def _read(services: Services, request: Request) -> Answer:
     link = services.results.link(handle)
     if link is not None:  # while the client may use the tool that gave it
         services.app.governance.admission.describe(request.client, link.catalog, services.app.linked.tool(link))
-    text = services.results.text(handle)
-    if text is None and link is not None:
-        contents = services.app.linked.read(link, limit_s=request.options.timeout_s)
+    kept = services.results.text(handle)
+    if kept is None and link is not None:
+        contents = services.app.linked.read(link, request.client, limit_s=request.options.timeout_s)
         texts = [part.text for part in contents if isinstance(part, mcp_types.TextResourceContents)]
         blobs = [part for part in contents if isinstance(part, mcp_types.BlobResourceContents)]
         if not texts:
             blocks = [bounded(mcp_types.EmbeddedResource(type="resource", resource=blob)) for blob in blobs]
             return answer({"text": "", "next_offset": None, "total_chars": 0}, blocks or [text_block("It is empty.")])
-        text = "\n".join(texts)
-        services.results.keep(text, handle)
-    if text is None:
+        kept = KeptText("\n".join(texts), link.server_id)
+        services.results.keep(kept, handle)
+    if kept is None:
         raise Refusal(
             "unknown_handle",
             f"There is no result with the handle {handle!r}; only the latest are kept.",
             "Call the tool again if it just reads, and ask it for less at once.",
         )
-    return answer(_part(services, request, text))
+    return answer(_part(services, request, kept))
 
 
-def _part(services: Services, request: Request, text: str) -> dict[str, Any]:
-    offset = request.arguments.get("offset", 0)
+def _part(services: Services, request: Request, kept: KeptText) -> dict[str, Any]:
+    text, offset = kept.text, request.arguments.get("offset", 0)
     part = piece(text, offset, services.result_tokens)
     if part:
-        part = piece(text, offset, services.app.governance.read_on(request.client, count_tokens(part)))
+        given = services.app.governance.read_on(request.client, kept.source, count_tokens(part))
+        part = piece(text, offset, given)
     end = min(offset, len(text)) + len(part)
     return {"text": part, "next_offset": end if end < len(text) else None, "total_chars": len(text)}
 

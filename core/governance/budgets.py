@@ -40,43 +40,54 @@ class Amount(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """Whose use it is: a client's, of a server, on a day as `2026-03-01`."""
+    """Whose use it is: a client's, of a server of a catalog, on a day as `2026-03-01`."""
 
     day: str
     client: str
+    catalog: str
     server: str
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limits of a day. `client` and `server` are a name, "" for all together, or `*` for each by itself; None is no limit.
+    """Limits of a day. `client`, `catalog` and `server` are a name, "" for all together, or `*` for each by itself; None is no limit.
 
     `at_limit` says what happens to a call that does not fit: refused; refused, with the cheaper tools that still fit named,
     and free ones let through; or left to a person.
     """
 
     client: str = EACH
+    catalog: str = ""
     server: str = ""
     usd: float | None = None
     calls: int | None = None
     tokens: int | None = None
     at_limit: AtLimit = "refuse"
 
-    def covers(self, client: str, server: str) -> bool:
-        """Whether a client's call to a server counts.
+    def covers(self, usage: Usage) -> bool:
+        """Whether a client's use of a server counts.
 
-        >>> Budget(client="ann").covers("ann", "files"), Budget(client="ann").covers("bob", "files"), Budget().covers("bob", "x")
-        (True, False, True)
+        >>> Budget(client="ann").covers(Usage("2026-03-01", "ann", "demo", "files")), Budget(catalog="demo").covers(Usage("2026-03-01", "bob", "old", "files"))
+        (True, False)
         """
-        return self.client in {"", EACH, client} and self.server in {"", EACH, server}
+        return (
+            self.client in {"", EACH, usage.client}
+            and self.catalog in {"", EACH, usage.catalog}
+            and self.server in {"", EACH, usage.server}
+        )
 
     def limit(self, unit: Unit) -> float | None:
         """The limit of a unit."""
         return getattr(self, unit)
 
-    def counts(self, usage: Usage, client: str, server: str) -> bool:
-        """Whether some use counts against this budget for a client and a server."""
-        return (not self.client or usage.client == client) and (not self.server or usage.server == server)
+    def counts(self, usage: Usage, of: Usage) -> bool:
+        """Whether some use counts where this budget is asked for another."""
+        return (
+            usage.day == of.day
+            and (not self.client or usage.client == of.client)
+            and (not self.catalog or usage.catalog == of.catalog)
+            and (not self.server or usage.server == of.server)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +111,11 @@ class Short(NamedTuple):
 class Ledger:
     """What was used and what is reserved. Its owner locks it.
 
-    >>> ledger, usage, budget = Ledger(), Usage("2026-03-01", "ann", "files"), Budget(calls=2)
+    >>> ledger, usage, budget = Ledger(), Usage("2026-03-01", "ann", "demo", "files"), Budget(calls=2)
     >>> ledger.reserve(Reservation("1", usage, Amount(0.01, 1, 90)), at := datetime(2026, 3, 1, 9, tzinfo=UTC))
     >>> ledger.settle("1", Amount(0.002, 1, 30))
     >>> ledger.used(budget, usage), ledger.short([budget], usage, Amount(calls=2))
-    (Amount(usd=0.002, calls=1, tokens=30), (Short(budget=Budget(client='*', server='', usd=None, calls=2, tokens=None, at_limit='refuse'), unit='calls', left=1),))
+    (Amount(usd=0.002, calls=1, tokens=30), (Short(budget=Budget(client='*', catalog='', server='', usd=None, calls=2, tokens=None, at_limit='refuse'), unit='calls', left=1),))
     """
 
     def __init__(self) -> None:
@@ -140,30 +151,25 @@ class Ledger:
 
     def used(self, budget: Budget, of: Usage) -> Amount:
         """What counts against a budget: settled and reserved."""
-        settled = (amount for usage, amount in self._settled.items() if self._counts(budget, usage, of))
+        settled = (amount for usage, amount in self._settled.items() if budget.counts(usage, of))
         return _sum([*settled, self.reserved(budget, of)])
 
     def reserved(self, budget: Budget, of: Usage) -> Amount:
         """The part of it that calls under way have reserved."""
-        return _sum(one.amount for one in self._open.values() if self._counts(budget, one.usage, of))
+        return _sum(one.amount for one in self._open.values() if budget.counts(one.usage, of))
 
     def over(self, budget: Budget, of: Usage) -> Amount:
         """The part of what is settled that a person let go beyond a budget."""
-        return _sum(amount for usage, amount in self._over.items() if self._counts(budget, usage, of))
+        return _sum(amount for usage, amount in self._over.items() if budget.counts(usage, of))
 
     def since(self, budget: Budget, of: Usage) -> datetime | None:
         """When the first call of the day began that counts against a budget."""
-        return min((at for usage, at in self._since.items() if self._counts(budget, usage, of)), default=None)
+        return min((at for usage, at in self._since.items() if budget.counts(usage, of)), default=None)
 
     def short(self, budgets: Iterable[Budget], usage: Usage, wanted: Amount) -> tuple[Short, ...]:
         """The budgets into which a call does not fit, the strictest first; none where it fits into all. Free tools fit where no USD
         are left, unless the budget refuses everything then."""
-        found = [
-            short
-            for budget in budgets
-            if budget.covers(usage.client, usage.server)
-            for short in self._short(budget, usage, wanted)
-        ]
+        found = [short for budget in budgets if budget.covers(usage) for short in self._short(budget, usage, wanted)]
         # of two that name cheaper tools first the one that none of them helps, then the one that has less
         return tuple(sorted(found, key=lambda one: (AT_LIMIT.index(one.budget.at_limit), one.unit == "usd", one.left)))
 
@@ -175,7 +181,7 @@ class Ledger:
         lefts = [
             budget.tokens - self.used(budget, usage).tokens
             for budget in budgets
-            if budget.tokens is not None and budget.covers(usage.client, usage.server)
+            if budget.tokens is not None and budget.covers(usage)
         ]
         return max(LEAST_TOKENS, min([wanted, *lefts]))
 
@@ -200,10 +206,6 @@ class Ledger:
         for kept in (self._settled, self._over, self._since):
             for usage in [usage for usage in kept if usage.day < day]:
                 del kept[usage]
-
-    @staticmethod
-    def _counts(budget: Budget, usage: Usage, of: Usage) -> bool:
-        return usage.day == of.day and budget.counts(usage, of.client, of.server)
 
 
 def day_of(at: datetime) -> str:

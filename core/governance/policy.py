@@ -24,8 +24,9 @@ HEADING = """\
 # allow and deny: tools as server::tool, with * and ?; deny goes first, and an empty allow list allows all.
 # changed_definitions: true holds a tool back whose definition is another than the one first used or approved.
 # approvals: above_usd has dearer calls wait; left out, none does.
-# budgets: of a day (UTC); client and server are a name, "" for all together, or "*" for each by itself;
-#   usd, calls, tokens (of results) are limits, each may be left out; at_limit is "refuse", "cheaper" (only tools that still fit) or "ask" (a person decides).
+# budgets: of a day (UTC); client, catalog and server are a name, "" for all together, or "*" for each by itself;
+#   usd, calls, tokens (of results) are limits, each may be left out; at_limit is "refuse", "cheaper" (only tools that still fit) or "ask" (a person decides):
+#   the strictest of the budgets that are short decides, and what a person lets go beyond one counts in all.
 """
 EXAMPLE = """
 # [[budgets]]
@@ -121,8 +122,8 @@ _NUMBER = _Kind((int, float), "a number of 0 or more")
 _WHOLE = _Kind((int,), "a whole number of 0 or more")
 _NAMES = _Kind((list,), "a list of texts")
 _KINDS: Mapping[str, _Kind] = {
-    "tokens": _Kind((str,), "", WHEN_TOKENS), "at_limit": _Kind((str,), "", AT_LIMIT), "client": _TEXT, "server": _TEXT,
-    "changed_definitions": _FLAG, "writes": _FLAG, "new": _FLAG, "unpriced_usd": _NUMBER, "per_minute": _NUMBER,
+    "tokens": _Kind((str,), "", WHEN_TOKENS), "at_limit": _Kind((str,), "", AT_LIMIT), "client": _TEXT, "catalog": _TEXT,
+    "server": _TEXT, "changed_definitions": _FLAG, "writes": _FLAG, "new": _FLAG, "unpriced_usd": _NUMBER, "per_minute": _NUMBER,
     "above_usd": _NUMBER, "wait_s": _NUMBER, "valid_s": _NUMBER, "open_s": _NUMBER, "usd": _NUMBER, "failures": _WHOLE,
     "calls": _WHOLE, "allow": _NAMES, "deny": _NAMES,
 }  # fmt: skip

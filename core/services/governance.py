@@ -40,6 +40,7 @@ NOT_THE_SERVERS = {
     OutcomeKind.NOT_CONNECTED,
 }  # the wait after the latter is the connection's own
 LOST = {OutcomeKind.TIMEOUT, OutcomeKind.CRASH}
+READ_ON = "read_result"
 BEYOND = "it is beyond the budget of the day"
 
 
@@ -79,8 +80,8 @@ class GovernanceService:
         )
         self.ledger = Ledger()
         for spent in store.governance.spending(day_of(now())):
-            usage, amount = Usage(spent.day, spent.client, spent.server), Amount(spent.usd, spent.calls, spent.tokens)
-            self.ledger.add(usage, amount, spent.at, over=spent.over)
+            usage = Usage(spent.day, spent.client, spent.catalog, spent.server)
+            self.ledger.add(usage, Amount(spent.usd, spent.calls, spent.tokens), spent.at, over=spent.over)
 
     @property
     def policy(self) -> Policy:
@@ -126,10 +127,10 @@ class GovernanceService:
             weighed = self._weighed(wanted)
             approval = self._approved(wanted, weighed) if weighed.reasons else None
             breaker = self._breaker(call.server_id, enter=True)
-            usage = Usage(day_of(self._now()), wanted.client, call.server)
+            usage = Usage(day_of(self._now()), wanted.client, *call.server_id)
             reservation = Reservation(uuid.uuid4().hex, usage, weighed.amount, over=weighed.over)
             self.ledger.reserve(reservation, self._now())
-            stored = any(budget.covers(wanted.client, call.server) for budget in self._policy.budgets)
+            stored = any(budget.covers(usage) for budget in self._policy.budgets)
             permit = Permit(reservation.id, wanted, reservation, stored)
             try:
                 if stored:
@@ -150,7 +151,7 @@ class GovernanceService:
         call, tool, policy = wanted.call, wanted.tool, self._policy
         known, priced = self.admission.check(wanted.client, call.catalog, tool), self._price(call.catalog, tool.id)
         usd = policy.unpriced_usd if priced is None else priced
-        usage = Usage(day_of(self._now()), wanted.client, call.server)
+        usage = Usage(day_of(self._now()), wanted.client, *call.server_id)
         tokens = self.ledger.tokens_left(policy.budgets, usage, wanted.result_tokens)
         short = self.ledger.short(policy.budgets, usage, Amount(usd, 1, tokens))
         if short and short[0].budget.at_limit != "ask":
@@ -181,32 +182,37 @@ class GovernanceService:
             self._breakers[permit.wanted.call.server_id].ended(good, self._policy.breaker, self._clock())
         self._store.governance.settle_later(self._row(permit, used, settled=True))
 
-    def request(self, client: str, catalog: str, request: Tool) -> None:
-        """Let a request to a server through that is no call of a tool (see `Admission.requestable`) and count it as one call without a
-        price. Raises NotAllowedError."""
-        here = Usage(day_of(self._now()), client, request.server)
+    def request(self, client: str, catalog: str, request: Tool, *, linked_by: Tool | None = None) -> None:
+        """Let a request to a server through that is no call of a tool (see `Admission.requestable`), and count it as one call without a
+        price. What a tool linked to may be read by who may use that tool. Raises NotAllowedError."""
+        here = Usage(day_of(self._now()), client, catalog, request.server)
         with self.refused.recorded(client, catalog, request.id, AGENT), self.lock:
-            self.admission.requestable(client, catalog, request)
+            if linked_by is None:
+                self.admission.requestable(client, catalog, request)
+            else:
+                self.admission.check(client, catalog, linked_by)
             self._breaker(ServerId(catalog, request.server), enter=False)
             if short := self.ledger.short(self._policy.budgets, here, Amount(calls=1)):
                 raise refusals.budget_spent(request.id, short[0], (), self._now())
             self.ledger.add(here, Amount(calls=1), self._now())
-        self._store.governance.settle_later(
-            Spent(uuid.uuid4().hex, self._now(), here.day, client, catalog, request.server, request.name, 0.0, 1, 0, False, True)
-        )  # fmt: skip
+        self._settle_later(here, request.name, Amount(calls=1))
 
-    def read_on(self, client: str, tokens: int) -> int:
-        """How many of these tokens a client may be given of a result that was cut; they count. Raises NotAllowedError."""
-        here = Usage(day_of(self._now()), client, "")
-        with self.refused.recorded(client, "", "", AGENT), self.lock:
+    def read_on(self, client: str, source: ServerId, tokens: int, *, whole: bool = False) -> int:
+        """How many of these tokens of a server's text a client may be given; they count against the budgets of that server. A text that
+        is given `whole` has to fit. Raises NotAllowedError."""
+        here = Usage(day_of(self._now()), client, *source)
+        with self.refused.recorded(client, source.catalog, f"{source.server}::{READ_ON}", AGENT), self.lock:
             budgets = [replace(one, usd=None, calls=None) for one in self._policy.budgets if one.tokens is not None]
-            given = min(tokens, self.ledger.tokens_left(budgets, here, tokens))
+            given = tokens if whole else min(tokens, self.ledger.tokens_left(budgets, here, tokens))
             if short := self.ledger.short(budgets, here, Amount(tokens=given)):
-                raise refusals.budget_spent("read_result", short[0], (), self._now())
+                raise refusals.budget_spent(f"a text of {source.server}", short[0], (), self._now())
             self.ledger.add(here, Amount(tokens=given), self._now())
-        row = (uuid.uuid4().hex, self._now(), here.day, client, "", "", "read_result", 0.0, 0, given, False, True)
-        self._store.governance.settle_later(Spent(*row))
+        self._settle_later(here, READ_ON, Amount(tokens=given))
         return given
+
+    def _settle_later(self, usage: Usage, tool: str, amount: Amount) -> None:
+        row = Spent(uuid.uuid4().hex, self._now(), *usage, tool, *amount, over=False, settled=True)
+        self._store.governance.settle_later(row)
 
     def _price(self, catalog: str, tool: str) -> float | None:
         with self._catalogs.unchanged():  # one that is replaced meanwhile has other rows

@@ -21,6 +21,7 @@ class BudgetStatus:
     """
 
     client: str  # "" all together
+    catalog: str  # "" all together
     server: str  # "" all together
     unit: Unit
     limit: float
@@ -54,8 +55,7 @@ def budgets(governance: GovernanceService, now: Callable[[], datetime]) -> tuple
         ledger, usages = governance.ledger, governance.ledger.usages(day_of(at))
         found: list[BudgetStatus] = []
         for budget in governance.policy.budgets:
-            for client, server in _of(budget, usages):
-                of = Usage(day_of(at), client, server)
+            for of in _of(budget, usages, day_of(at)):
                 total, reserved, over = ledger.used(budget, of), ledger.reserved(budget, of), ledger.over(budget, of)
                 since = ledger.since(budget, of)
                 for unit in UNITS:
@@ -67,7 +67,7 @@ def budgets(governance: GovernanceService, now: Callable[[], datetime]) -> tuple
                     ends = None if since is None else runs_out_at(used, limit, since, at)
                     found.append(
                         BudgetStatus(
-                            client, server, unit, limit, used - held, held, getattr(over, unit), ends, budget.at_limit
+                            *of[1:], unit, limit, used - held, held, getattr(over, unit), ends, budget.at_limit
                         )
                     )
     return tuple(found)
@@ -90,18 +90,13 @@ def servers(governance: GovernanceService) -> tuple[ServerStatus, ...]:
     return tuple(sorted(found, key=lambda one: (-one.wait_s, one.catalog, one.server)))
 
 
-def _of(budget: Budget, usages: tuple[Usage, ...]) -> list[tuple[str, str]]:
+def _of(budget: Budget, usages: tuple[Usage, ...], day: str) -> list[Usage]:
     """Whose use a budget is shown for: whom it names, and of each by itself those that used something it covers."""
-    of_names = (
-        {(budget.client, budget.server)} if EACH not in {budget.client, budget.server} else set[tuple[str, str]]()
-    )
-    return sorted(
-        of_names.union(
-            (
-                usage.client if budget.client == EACH else budget.client,
-                usage.server if budget.server == EACH else budget.server,
+    named = Usage(day, budget.client, budget.catalog, budget.server)
+    found = {named} if EACH not in named else set[Usage]()
+    for usage in usages:
+        if budget.covers(usage):
+            found.add(
+                Usage(day, *(own if name == EACH else name for name, own in zip(named[1:], usage[1:], strict=True)))
             )
-            for usage in usages
-            if budget.covers(usage.client, usage.server) and (usage.server or budget.server != EACH)
-        )
-    )
+    return sorted(found)

@@ -81,11 +81,14 @@ class Metrics(Collector):
         )
         for one in servers(governance):
             circuits.add_metric((one.catalog, one.server, one.state), 1)
-        left = GaugeMetricFamily(
-            "wayfare_budget_left", "What is left of a budget today.", labels=("client", "server", "unit")
-        )
-        for budget in budgets(governance, self._now):
-            left.add_metric((budget.client, budget.server, budget.unit), budget.left)
+        of = ("client", "catalog", "server", "unit", "at_limit")
+        left = GaugeMetricFamily("wayfare_budget_left", "What is left of a budget today.", labels=of)
+        least = dict[tuple[str, ...], float]()  # two budgets may be of the same: Prometheus takes no value twice
+        for one in budgets(governance, self._now):
+            labels = (one.client, one.catalog, one.server, one.unit, one.at_limit)
+            least[labels] = min(one.left, least.get(labels, one.left))
+        for labels, value in least.items():
+            left.add_metric(labels, value)
         sessions = GaugeMetricFamily(
             "wayfare_server_connection", "1 for the state of a connection.", labels=("catalog", "server", "state")
         )

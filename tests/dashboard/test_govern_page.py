@@ -127,10 +127,20 @@ def test_what_is_used_reserved_and_left_adds_up_to_the_limit(app: App) -> None:
     assert "500 m$ left" in words
     page = open_page("govern", view="Budgets")
     page.number_input(key="govern:budget-calls").set_value(7)
+    page.selectbox(key="govern:budget-catalog").set_value("post")
     labelled(page, "Set it").click().run()
-    assert app.governance.policy.budgets[1] == Budget(calls=7)
+    assert app.governance.policy.budgets[1] == Budget(catalog="post", calls=7)
+    assert "crab in post at the limit" in " ".join(words_of(html_of(page)).split())
     press(page, "govern:budget-remove-0")
-    assert app.governance.policy.budgets == (Budget(calls=7),)
+    assert app.governance.policy.budgets == (Budget(catalog="post", calls=7),)
+
+
+def test_what_was_let_go_beyond_a_budget_is_used_and_shown_as_that(app: App) -> None:
+    policy(app, budgets=(Budget(usd=0.2, at_limit="ask"), Budget(client="", usd=1.0)))
+    app.governance.after(app.governance.before(replace(wanted(app), approved_by="console")), OutcomeKind.OK, 5)
+    words = words_of(html_of(open_page("govern", view="Budgets")))
+    assert "250 m$ of 200 m$ used, 250 m$ of it let go by a person beyond a budget" in words
+    assert "750 m$ left" in words
 
 
 def test_a_client_that_called_has_one_card_with_its_limits_and_the_tightest_comes_first(app: App) -> None:

@@ -62,7 +62,23 @@ def test_a_linked_text_is_read_on_and_counts(linking: App) -> None:
 
     assert talk(served(linking), script) == "word " * 700
     day = linking.settings.now().date().isoformat()
-    assert sum(spent.tokens for spent in linking.store.governance.spending(day) if spent.tool == "read_result") >= 700
+    spent = [one for one in linking.store.governance.spending(day) if one.tool in {"read_result", "resources/read"}]
+    assert {(one.catalog, one.server) for one in spent} == {("world", "linker")}
+    assert (sum(one.calls for one in spent), sum(one.tokens for one in spent) >= 700) == (1, True)
+
+
+def test_what_is_read_on_is_of_the_budgets_of_its_server(linking: App) -> None:
+    async def script(client: Client) -> None:
+        known = await handles(client)
+        policy(linking, budgets=(Budget(server="linker", tokens=249), Budget(server="other", tokens=0)))
+        part = await ask(client, "read_result", handle=known["long"])
+        said = await refused(client, "read_result", handle=known["long"], offset=part["next_offset"])
+        assert (said["error"], "of 249 tokens are left" in said["why"]) == ("budget_spent", True)
+        policy(linking, budgets=(Budget(catalog="world", server="linker", calls=2),))  # the call and one reading
+        said = await refused(client, "read_result", handle=known["bytes"])
+        assert (said["error"], "0 of 2 calls" in said["why"]) == ("budget_spent", True)
+
+    talk(served(linking), script)
 
 
 def test_bytes_come_as_the_server_gives_them_and_what_is_gone_is_said(linking: App) -> None:

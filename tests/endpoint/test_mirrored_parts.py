@@ -101,7 +101,24 @@ def test_requests_are_governed_and_counted(app: App) -> None:
     talk(served(world, mirror=("*",)), script, name="crab")
     world.store.events.flush()
     spent = world.store.governance.spending(day_of(world.settings.now()))
-    assert [(one.client, one.server, one.calls) for one in spent if one.server] == [("crab", "one", 1)]
+    assert {(one.client, one.catalog, one.server) for one in spent} == {("crab", "world", "one")}
+    assert (sum(one.calls for one in spent), sum(one.tokens for one in spent) > 0) == (1, True)
+
+
+def test_a_part_that_does_not_fit_its_servers_token_budget_is_not_given_and_does_not_count(app: App) -> None:
+    world = world_of(app, one=STDIO, two=STDIO)
+    tokens = (Budget(server="one", tokens=5), Budget(server="two", tokens=5))  # its prompt has 4 and an embedded text
+    world.governance.set_policy(replace(world.governance.policy, budgets=tokens), origin="test")
+
+    async def script(client: Client) -> None:
+        embedding = ("two__test_prompt_with_embedded_resource", {"resourceUri": "test://x"})
+        for refused in (client.read_resource(TEXT_URI), client.get_prompt(*embedding)):
+            with pytest.raises(MCPError, match="5 of 5 tokens are left"):
+                await refused
+
+    talk(served(world, mirror=("*",)), script, name="crab")
+    spent = world.store.governance.spending(day_of(world.settings.now()))
+    assert [(one.server, one.calls, one.tokens) for one in spent] == [("one", 1, 0), ("two", 1, 0)]
 
 
 def test_wayfares_own_tools_declare_no_more_than_tools(app: App) -> None:
@@ -130,4 +147,4 @@ def test_a_client_sees_nothing_of_servers_outside_its_scope(app: App) -> None:
         assert talk(with_token(f"{url}/mcp?mirror=*", token), script) == ("test_simple_prompt", 2)
     world.store.events.flush()
     spent = world.store.governance.spending(day_of(world.settings.now()))
-    assert {(one.client, one.server) for one in spent if one.server} == {("ann", "two")}
+    assert {(one.client, one.server) for one in spent} == {("ann", "two")}

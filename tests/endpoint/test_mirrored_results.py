@@ -8,13 +8,21 @@ from typing import Any
 
 import pytest
 from mcp import Client
+from mcp_types import CallToolResult, EmbeddedResource, ImageContent, TextContent, TextResourceContents
 
 from core.app import App
+from core.domain.catalog import ServerId
+from core.domain.outcome import Outcome, OutcomeKind
+from core.endpoint.base import Services
+from core.endpoint.passing_on import given_tokens, passed_on, text_of
 from core.endpoint.tools import DEFINITIONS
+from core.shared.tokens import count_tokens
 from tests.endpoint.conformance_server import SCHEMAS, TEMPERATURE, conformance_server
 from tests.endpoint.conftest import ROOT, served, talk
+from tests.services.world import NOON, call
 
 SECRET = "hunter2hunter2"
+CALL = call("echo")
 
 
 @pytest.fixture
@@ -89,3 +97,34 @@ def test_a_definition_has_the_servers_schema_icons_and_metadata(world: App) -> N
     assert listed.output_schema == TEMPERATURE
     assert [icon.src for icon in listed.icons] == ["data:image/png;base64,AA=="]
     assert listed.meta["example/unit"] == "celsius"
+
+
+def test_texts_of_embedded_resources_are_cut_and_counted_like_any_text(app: App) -> None:
+    embedded = EmbeddedResource(
+        type="resource", resource=TextResourceContents(uri="note://long", mime_type="text/plain", text="word " * 2_000)
+    )
+    said, image = (
+        TextContent(type="text", text="Two words"),
+        ImageContent(type="image", data="AA==", mime_type="image/png"),
+    )
+    services = Services(app, result_tokens=60)
+    for content in ([embedded], [said, embedded, image], [embedded, said], [embedded, embedded]):
+        outcome = Outcome(CALL, OutcomeKind.OK, NOON, 0.1, original=CallToolResult(content=content))
+        whole = text_of(content)
+        for as_it_is in (False, True):
+            answer = passed_on(services, outcome, 60, as_it_is=as_it_is)
+            *blocks, note = answer.content
+            shown = text_of(blocks)
+            assert shown == whole[: len(shown)]
+            assert (count_tokens(shown) <= 60, given_tokens(outcome, 60), image in blocks) == (
+                True,
+                60,
+                image in content,
+            )
+            assert next(one for one in blocks if one.type == "resource").resource.uri == "note://long"
+            handle = note.text.partition("handle ")[2].partition(",")[0]
+            assert services.results.text(handle) == (whole, ServerId("world", "raw"))
+        assert passed_on(services, outcome, 8_000, as_it_is=True).content == content
+        assert given_tokens(outcome, 8_000) == count_tokens(whole)
+    structured = CallToolResult(content=[said], structured_content={"words": ["word"] * 500})
+    assert given_tokens(Outcome(CALL, OutcomeKind.OK, NOON, 0.1, original=structured), 60) == 60  # and its text has two

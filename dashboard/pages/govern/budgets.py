@@ -42,10 +42,10 @@ def budgets_view(app: App) -> None:
 
 
 def cards(found: Sequence[BudgetStatus]) -> list[list[BudgetStatus]]:
-    """The limits of a budget for one client and server together; where least is left, first."""
-    together = defaultdict[tuple[str, str, str], list[BudgetStatus]](list)
+    """The limits of a budget for one client, catalog and server together; where least is left, first."""
+    together = defaultdict[tuple[str, str, str, str], list[BudgetStatus]](list)
     for one in found:
-        together[one.client, one.server, one.at_limit].append(one)
+        together[one.client, one.catalog, one.server, one.at_limit].append(one)
     return sorted(together.values(), key=lambda limits: min(one.left / max(one.limit, 1e-12) for one in limits))
 
 
@@ -54,6 +54,7 @@ def card_html(limits: Sequence[BudgetStatus], now: datetime) -> str:
     one = limits[0]
     who = as_html(one.client or "all clients", 60)
     where = f" on {as_html(one.server, 60)}" if one.server else ""
+    where += f" in {as_html(one.catalog, 60)}" if one.catalog else ""
     bars = "".join(_bar(limit, now) for limit in limits)
     return (
         f'<div class="govern-budget"><div><b>{who}</b>{where}<small>{AT_LIMIT[one.at_limit]}</small></div>{bars}</div>'

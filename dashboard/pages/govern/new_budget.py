@@ -15,6 +15,7 @@ from dashboard.ui.text import escaped
 
 AT_LIMIT_WORDS = {"refuse": "refuse", "cheaper": "cheaper tools only", "ask": "ask a person"}
 EACH_CLIENT, ALL_CLIENTS = "each client by itself", "all clients together"
+ALL_CATALOGS, EACH_CATALOG = "all catalogs together", "each catalog by itself"
 ALL_SERVERS, EACH_SERVER = "all servers together", "each server by itself"
 
 
@@ -28,6 +29,7 @@ def budget_form(app: App) -> None:
                 line.button("Remove", key=f"govern:budget-remove-{number}", icon=":material/delete:", type="tertiary",
                     on_click=_remove, args=(app, budget))  # fmt: skip
     known = [one.name for one in app.governance.clients.all() if not one.revoked]
+    catalogs = [one.name for one in app.catalogs.infos()]
     servers = [server.name for server in app.catalogs.catalog(app.settings.catalog).servers]
     with st.form("govern:budget", border=True):
         st.markdown("**A budget of the day**")
@@ -36,12 +38,19 @@ def budget_form(app: App) -> None:
             "For", [EACH_CLIENT, ALL_CLIENTS, *known], key="govern:budget-client", width=200, accept_new_options=True
         )
         row.selectbox(
+            "In",
+            [ALL_CATALOGS, EACH_CATALOG, *catalogs],
+            key="govern:budget-catalog",
+            width=200,
+            accept_new_options=True,
+        )
+        row.selectbox(
             "On",
             [ALL_SERVERS, EACH_SERVER, *servers],
             key="govern:budget-server",
             width=200,
             accept_new_options=True,
-            help="A server by its name, in whichever catalogs it is: its calls count together.",
+            help="A server by its name; where all catalogs are together, its calls in all of them count together.",
         )
         row.number_input(
             "USD", 0.0, value=None, key="govern:budget-usd", width=140, placeholder="no limit", format="%.4g"
@@ -57,11 +66,12 @@ def budget_form(app: App) -> None:
 def words(budget: Budget) -> str:
     """A budget in a sentence.
 
-    >>> words(Budget(usd=1.5, server="files", at_limit="ask"))
-    'For each client by itself, on files: $1.5 a day; at the limit ask a person.'
+    >>> words(Budget(catalog="work", server="files", usd=1.5, at_limit="ask"))
+    'For each client by itself, in work, on files: $1.5 a day; at the limit ask a person.'
     """
     who = {EACH: EACH_CLIENT, "": ALL_CLIENTS}.get(budget.client, budget.client)
-    where = {EACH: f", {EACH_SERVER}", "": ""}.get(budget.server, f", on {budget.server}")
+    where = {EACH: f", {EACH_CATALOG}", "": ""}.get(budget.catalog, f", in {budget.catalog}")
+    where += {EACH: f", {EACH_SERVER}", "": ""}.get(budget.server, f", on {budget.server}")
     limits = [f"${budget.usd:g}"] if budget.usd is not None else []
     limits += [
         f"{value:,} {unit}" for unit, value in (("calls", budget.calls), ("tokens", budget.tokens)) if value is not None
@@ -71,13 +81,15 @@ def words(budget: Budget) -> str:
 
 def _add(app: App) -> None:
     given: dict[str, Any] = {
-        name: st.session_state[f"govern:budget-{name}"] for name in ("client", "server", "usd", "calls", "tokens", "at")
+        name: st.session_state[f"govern:budget-{name}"]
+        for name in ("client", "catalog", "server", "usd", "calls", "tokens", "at")
     }
     if given["usd"] is given["calls"] is given["tokens"] is None:
         st.session_state[SAID] = ("error", "Give the budget a limit: USD, calls or tokens.")
         return
     budget = Budget(
         client=_named(given["client"], EACH_CLIENT, ALL_CLIENTS),
+        catalog=_named(given["catalog"], EACH_CATALOG, ALL_CATALOGS),
         server=_named(given["server"], EACH_SERVER, ALL_SERVERS),
         usd=given["usd"],
         calls=given["calls"],

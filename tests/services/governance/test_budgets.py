@@ -16,7 +16,9 @@ from core.governance.base import NotAllowedError
 from core.governance.budgets import Amount, Budget
 from core.governance.calls import Permit
 from core.services.governance_status import budgets
+from core.services.metrics import Metrics
 from tests.services.governance.conftest import Clock, policy, refused, wanted
+from tests.services.world import document
 
 
 def test_fifty_threads_never_overspend(app: App) -> None:
@@ -81,8 +83,39 @@ def test_results_are_cut_to_the_tokens_that_are_left(app: App) -> None:
     assert (first.tokens, app.governance.before(wanted(app)).tokens) == (100, 50)
     assert refused(app, wanted(app)).error == "budget_spent"
     app.governance.after(first, OutcomeKind.OK, 20)
-    assert app.governance.read_on("ann", 60) == 60
+    assert app.governance.read_on("ann", wanted(app).call.server_id, 60) == 60
     assert refused(app, wanted(app)).why.endswith("20 of 150 tokens are left.")
+
+
+def test_budgets_go_by_catalog_and_server(app: App) -> None:
+    app.catalog_editor.import_text(document(), "other")
+    limits = (
+        Budget(catalog="*", calls=2),
+        Budget(catalog="world", server="raw", tokens=150),
+        Budget(server="files", calls=1),
+    )
+    policy(app, budgets=limits)
+    app.governance.after(app.governance.before(wanted(app)), OutcomeKind.OK, 90)
+    source = wanted(app).call.server_id
+    assert app.governance.read_on("ann", source._replace(catalog="other"), 1000) == 1000  # another server's tokens
+    assert app.governance.read_on("ann", source, 55) == 55
+    with pytest.raises(NotAllowedError, match="a text of raw: 5 of 150 tokens"):
+        app.governance.read_on("ann", source, 6, whole=True)
+    app.governance.before(wanted(app, "files::read", catalog="other"))
+    assert "0 of 1 calls" in refused(app, wanted(app, "files::read")).why  # a server's name in all catalogs together
+    assert "0 of 2 calls" not in refused(app, wanted(app)).why
+    found = {
+        (one.catalog, one.server, one.unit): (one.used + one.reserved, one.left)
+        for one in budgets(app.governance, app.settings.now)
+    }
+    assert found == {
+        ("world", "", "calls"): (1, 1), ("other", "", "calls"): (1, 1), ("world", "raw", "tokens"): (145, 5), ("", "files", "calls"): (1, 0)
+    }  # fmt: skip
+    policy(app, budgets=(*limits, Budget(catalog="*", calls=9), Budget(catalog="*", calls=3, at_limit="ask")))
+    shown = Metrics(app.store, app.governance, tuple, app.settings.now).text().decode()
+    lines = [line.partition("} ") for line in shown.splitlines() if line.startswith("wayfare_budget_left{")]
+    assert len({of for of, _, _ in lines}) == len(lines) == 6  # Prometheus takes no value twice
+    assert 'wayfare_budget_left{at_limit="refuse",catalog="world",client="ann",server="",unit="calls"} 1.0' in shown
 
 
 def test_at_the_limit_cheaper_tools_go_on_or_a_person_decides(app: App) -> None:
