@@ -20,7 +20,8 @@ WHEN_TOKENS: tuple[WhenTokens, ...] = ("elsewhere", "always")
 HEADING = """\
 # Wayfare's policy for agents. Change it here and take it in with `wayfare policy import FILE`, or on the page Govern.
 # tokens: when a client of /mcp needs one: "elsewhere" (whoever does not come from this machine) or "always".
-# unpriced_usd: what a call of a tool without a price counts as. per_minute: requests of a client, 0 is no limit.
+# unpriced_usd: what a call of a tool without a price counts as. per_minute: requests of a client, a minute's worth
+#   of which may come at once; 0 is no limit.
 # allow and deny: tools as server::tool, with * and ?; deny goes first, and an empty allow list allows all.
 # changed_definitions: true holds a tool back whose definition is another than the one first used or approved.
 # approvals: above_usd has dearer calls wait; left out, none does.

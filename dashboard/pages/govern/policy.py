@@ -50,7 +50,7 @@ def policy_view(app: App) -> None:
             "Requests a minute of a client",
             "per_minute",
             policy.per_minute or None,
-            "Left empty: as many as it likes.",
+            "A minute's worth may come at once. Left empty: as many as it likes.",
         )
         st.caption(
             f"A server is left alone for {policy.breaker.open_s:g} s after {policy.breaker.failures} lost calls in a row, then tried with one; "
