@@ -188,7 +188,7 @@ def build_app(
         virtual_folder=chosen.virtual_folder,
         telemetry=telemetry,
     )
-    governance = GovernanceService(store, catalogs, now=chosen.now, clock=time.monotonic)
+    governance = GovernanceService(store, catalogs, now=chosen.now, clock=time.monotonic, redact=vault.redact)
     governed = GovernedCalls(governance, catalogs, calls)
     attention = AttentionService(catalogs, pool.get, virtual_folder=chosen.virtual_folder)
     scenarios = ScenarioService(

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from core.cli.opening import opened
 from core.cli.options import common, print_json, print_outcome, print_table
+from core.domain.governance_events import ApprovalChange
 from core.governance.scope import Scope
 from core.services.clients import Client
 from core.shared.errors import WayfareError
+from core.shared.untrusted_text import visible
 
 LIST, ADD, REVOKE = ACTIONS = ("list", "add", "revoke")
 
@@ -136,7 +139,7 @@ DECISIONS = ("list", "approve", "deny")
 @click.argument("number", required=False)
 @common
 def approvals(action: str, number: str | None, db: Path | None, as_json: bool) -> None:
-    """List the calls and changed definitions that wait for a person, and approve or deny one.
+    """List the calls, with their arguments, and the changed definitions that wait for a person, and approve or deny one.
 
     NUMBER is that of a call, or the tool of a changed definition as CATALOG/SERVER::TOOL.
 
@@ -147,20 +150,7 @@ def approvals(action: str, number: str | None, db: Path | None, as_json: bool) -
     with opened(db) as app:
         if number is None:
             calls = [one.change for one in app.governance.waiting()]
-            held = [f"{one.catalog}/{one.tool.id}" for one in app.governance.definitions.held()]
-            if as_json:
-                rows = [
-                    {"number": one.id, "client": one.client, "tool": f"{one.server}::{one.tool}", "arguments": one.arguments_json,
-                     "reasons": one.reasons, "expires_at": one.expires_at.isoformat()}
-                    for one in calls
-                ]  # fmt: skip
-                print_json({"calls": rows, "definitions": held})
-            elif calls or held:
-                lines = [(one.id, one.client, f"{one.server}::{one.tool}", one.reasons) for one in calls]
-                lines += [(name, "", "", "its definition changed") for name in held]
-                print_table(("number", "client", "tool", "waits because"), lines)
-            else:
-                click.echo("Nothing waits for a person.")
+            _waiting(calls, [f"{one.catalog}/{one.tool.id}" for one in app.governance.definitions.held()], as_json)
             return
         approve = action == "approve"
         catalog, slash, tool = number.partition("/")
@@ -170,3 +160,23 @@ def approvals(action: str, number: str | None, db: Path | None, as_json: bool) -
             app.governance.decide(number, approve=approve, origin="cli")
         done = "approved" if approve else "denied"
         print_outcome({"number": number, "decided": done}, f"{number} is {done}.", as_json)
+
+
+def _waiting(calls: Sequence[ApprovalChange], held: Sequence[str], as_json: bool) -> None:
+    """What waits for a person, with all that the agent wants to call: nobody approves blind."""
+    if as_json:
+        rows = [
+            {"number": one.id, "client": one.client, "catalog": one.catalog, "tool": f"{one.server}::{one.tool}",
+             "arguments": visible(one.arguments_json), "price_usd": one.price_usd, "reasons": one.reasons,
+             "expires_at": one.expires_at.isoformat()}
+            for one in calls
+        ]  # fmt: skip
+        print_json({"calls": rows, "definitions": list(held)})
+    elif calls or held:
+        lines = [(one.id, one.client, f"{one.server}::{one.tool}", one.reasons) for one in calls]
+        lines += [(name, "", "", "its definition changed") for name in held]
+        print_table(("number", "client", "tool", "waits because"), lines)
+        for one in calls:
+            click.echo(f"\nArguments of {one.id}: {visible(one.arguments_json)}")
+    else:
+        click.echo("Nothing waits for a person.")

@@ -44,11 +44,12 @@ class Approval:
 
 
 class ApprovalQueue:
-    """Every approval since the store was made. Thread-safe. Each step is one sealed record."""
+    """Every approval since the store was made. Thread-safe. Each step is one sealed record; `redact` masks the secrets that are known."""
 
-    def __init__(self, store: Store, now: Callable[[], datetime]) -> None:
+    def __init__(self, store: Store, now: Callable[[], datetime], redact: Callable[[str], str]) -> None:
         self._store = store
         self._now = now
+        self._redact = redact
         self._lock = threading.RLock()
         self._last: dict[str, ApprovalChange] = {}
         self._by_key: dict[str, str] = {}
@@ -103,7 +104,7 @@ class ApprovalQueue:
                 arguments_digest=binding.arguments_digest,
                 definition_digest=binding.definition_digest,
                 policy_digest=binding.policy_digest,
-                arguments_json=masked_arguments(call.arguments, tool.input_schema)[:MOST_ARGUMENT_CHARS],
+                arguments_json=_bounded(self._redact(masked_arguments(call.arguments, tool.input_schema))),
                 reasons=REASONS.join(reasons),
                 price_usd=price_usd,
                 expires_at=now + timedelta(seconds=rules.wait_s),
@@ -150,3 +151,10 @@ class ApprovalQueue:
         if change.action in {APPROVED, DENIED}:
             self._decided[change.id] = change.origin
         self._by_key[Approval(change, WAITING).binding.key] = change.id
+
+
+def _bounded(arguments_json: str) -> str:
+    """The beginning of long arguments, saying that there is more: who approves them has not seen all."""
+    if len(arguments_json) <= MOST_ARGUMENT_CHARS:
+        return arguments_json
+    return f"{arguments_json[:MOST_ARGUMENT_CHARS]}… [the first {MOST_ARGUMENT_CHARS:,} of {len(arguments_json):,} characters]"

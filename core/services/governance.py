@@ -54,10 +54,17 @@ class _Weighed(NamedTuple):
 
 
 class GovernanceService:
-    """Thread-safe: who reads `ledger` or `breakers` has `lock`. `clock` is monotonic, `now` the time of day."""
+    """Thread-safe: who reads `ledger` or `breakers` has `lock`. `clock` is monotonic, `now` the time of day; `redact` masks the secrets
+    that are known."""
 
     def __init__(
-        self, store: Store, catalogs: CatalogService, *, now: Callable[[], datetime], clock: Callable[[], float]
+        self,
+        store: Store,
+        catalogs: CatalogService,
+        *,
+        now: Callable[[], datetime],
+        clock: Callable[[], float],
+        redact: Callable[[str], str],
     ) -> None:
         self._store = store
         self._catalogs = catalogs
@@ -67,7 +74,7 @@ class GovernanceService:
         self._breakers: dict[ServerId, Breaker] = {}
         self.clients = ClientRegister(store, now)
         self.sign_ins = SignIns(store, self.clients, now=now, clock=clock)
-        self.approvals = ApprovalQueue(store, now)
+        self.approvals = ApprovalQueue(store, now, redact)
         self.definitions = KnownDefinitions(store, catalogs, now)
         self.refused = RefusedRequests(store, now)
         self.settled_at_start = store.governance.settle_left_over()

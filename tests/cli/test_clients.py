@@ -11,6 +11,11 @@ from core.domain.outcome import ToolCall
 from core.governance.base import NotAllowedError
 from core.governance.calls import Wanted
 
+GIVEN = {"to": "a\x9b31m\u202eb", "two  gaps": "\n", "api_key": "hunter2hunter2", "body": "x" * 5_000}
+BEGINNING = '{"to": "a\x9b31m\u202eb", "two  gaps": "\\n", "api_key": "•••", "body": "'
+FIRST = f"{BEGINNING:x<4000}".replace("\x9b", "⟨U+009B⟩").replace("\u202e", "⟨U+202E⟩")
+SHOWN = f"{FIRST}… [the first 4,000 of 5,066 characters]"
+
 
 def test_a_token_is_printed_once_and_a_client_is_revoked(wayfare):
     assert "none is needed" in wayfare("clients").out
@@ -58,9 +63,11 @@ def test_a_call_that_waits_is_decided(wayfare, tmp_path: Path, db: Path, raw_cat
     with open_app(Settings.from_environment(db=db)) as app:
         tool = app.catalogs.catalog("own").tools[0]
         with pytest.raises(NotAllowedError):
-            app.governance.before(Wanted("crab", ToolCall(tool.server, tool.name, {}, catalog="own"), tool, 100))
+            app.governance.before(Wanted("crab", ToolCall(tool.server, tool.name, GIVEN, catalog="own"), tool, 100))
     (waiting,) = wayfare("approvals", "--json").json()["calls"]
     assert (waiting["client"], waiting["reasons"]) == ("crab", "it may write")
+    assert waiting["arguments"] == SHOWN
+    assert f"Arguments of {waiting['number']}: {SHOWN}\n" in wayfare("approvals").out
     assert wayfare("approvals", action, waiting["number"]).code == 0
     assert "Nothing waits" in wayfare("approvals").out
     assert wayfare("approvals", action, waiting["number"]).code == 2

@@ -90,7 +90,9 @@ def test_a_minutes_worth_may_come_at_once() -> None:
     bucket = Bucket()
     assert [bucket.wait_s(10.0, 0.0) for _ in range(11)] == [0.0] * 10 + [6.0]
     assert [bucket.wait_s(10.0, now_s) > 0 for now_s in (5.9, 6.0, 6.1, 3600.0)] == [True, False, True, False]
-    assert [bucket.wait_s(10.0, 3600.0) > 0 for _ in range(10)] == [False] * 9 + [True]  # an hour of rest is worth a minute
+    assert [bucket.wait_s(10.0, 3600.0) > 0 for _ in range(10)] == [False] * 9 + [
+        True
+    ]  # an hour of rest is worth a minute
 
 
 CALL, TOOL = ToolCall("files", "write", {"path": "a", "n": [1, 2]}, catalog="demo"), Tool("files", "write", "Write.")

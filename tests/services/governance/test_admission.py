@@ -38,7 +38,7 @@ def test_scopes_and_lists(app: App) -> None:
 
 def test_a_lost_server_is_left_alone_then_tried_once(app: App) -> None:
     clock_s = [0.0]
-    governance = GovernanceService(app.store, app.catalogs, now=app.settings.now, clock=lambda: clock_s[0])
+    governance = GovernanceService(app.store, app.catalogs, now=app.settings.now, clock=lambda: clock_s[0], redact=str)
     governance.set_policy(Policy(breaker=BreakerRules(failures=2, open_s=10)), origin="test")
     for _ in range(2):
         governance.after(governance.before(wanted(app)), OutcomeKind.CRASH, 0)

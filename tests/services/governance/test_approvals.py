@@ -24,6 +24,9 @@ def test_an_approval_is_for_one_call_as_it_is_and_expires(app: App, clock: Clock
     assert (said.error, waiting.change.id in said.advice) == ("approval_needed", True)
     assert refused(app, wanted(app, path="a", api_key="hunter2hunter2")).advice == said.advice  # it does not wait twice
     assert "hunter2" not in waiting.change.arguments_json
+    app.vault.put(wanted(app).call.server_id, "PLAIN", "correct horse")
+    refused(app, wanted(app, path="it is correct horse"))
+    assert [one.change.arguments_json for one in app.governance.waiting()][-1] == '{"path": "it is •••"}'
     app.governance.decide(waiting.change.id, approve=True, origin="test")
     assert refused(app, wanted(app, path="b")).error == "approval_needed"
     app.governance.before(wanted(app, api_key="hunter2hunter2", path="a"))
