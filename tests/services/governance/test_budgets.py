@@ -150,7 +150,7 @@ def test_the_strictest_budget_that_is_short_decides_whatever_their_order(app: Ap
     assert not app.governance.waiting()
 
 
-def test_what_was_approved_passes_no_budget_that_refuses_and_counts_in_all(app: App) -> None:
+def test_what_was_approved_passes_no_budget_that_refuses_and_counts_in_all(opened: Callable[[], App], app: App) -> None:
     limits = (Budget(usd=0.001, at_limit="ask"), Budget(client="", usd=0.004), Budget(client="", tokens=160))
     policy(app, budgets=limits)
     for left, tokens in (("$0.001 of $0.001", 100), ("$0 of $0.001", 60)):
@@ -163,6 +163,9 @@ def test_what_was_approved_passes_no_budget_that_refuses_and_counts_in_all(app: 
     assert refused(app, replace(wanted(app), approved_by="console")).error == "budget_spent"
     found = budgets(app.governance, app.settings.now)
     assert [(one.used, one.over, one.left) for one in found] == [(0.004, 0.004, 0), (0.004, 0.004, 0), (160, 160, 0)]
+    app.close()
+    again = opened()
+    assert budgets(again.governance, again.settings.now) == found
 
 
 def test_who_approved_a_call_within_a_budget_is_asked_again_when_it_goes_beyond(app: App) -> None:
