@@ -33,18 +33,18 @@ def budget_form(app: App) -> None:
     servers = [server.name for server in app.catalogs.catalog(app.settings.catalog).servers]
     with st.form("govern:budget", border=True):
         st.markdown("**A budget of the day**")
-        row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
-        row.selectbox(
+        whose = st.container(horizontal=True, gap="small")
+        whose.selectbox(
             "For", [EACH_CLIENT, ALL_CLIENTS, *known], key="govern:budget-client", width=200, accept_new_options=True
         )
-        row.selectbox(
+        whose.selectbox(
             "In",
             [ALL_CATALOGS, EACH_CATALOG, *catalogs],
             key="govern:budget-catalog",
             width=200,
             accept_new_options=True,
         )
-        row.selectbox(
+        whose.selectbox(
             "On",
             [ALL_SERVERS, EACH_SERVER, *servers],
             key="govern:budget-server",
@@ -52,6 +52,7 @@ def budget_form(app: App) -> None:
             accept_new_options=True,
             help="A server by its name; where all catalogs are together, its calls in all of them count together.",
         )
+        row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
         row.number_input(
             "USD", 0.0, value=None, key="govern:budget-usd", width=140, placeholder="no limit", format="%.4g"
         )
