@@ -13,49 +13,41 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.embedding.cached import CachedEncoder
-from core.embedding.onnx import onnx_source
-from core.embedding.packaged_vectors import PackagedVectors
-from core.execution.base import ToolCaller
+from core.domain.execution import ToolCaller
 from core.mcp_bridge.lazy_pool import LazyPool
 from core.mcp_bridge.secrets import SecretVault
-from core.network.saved import NetworkProfiles
-from core.planning.environment import planners
-from core.services.agent import AgentService
-from core.services.attention import AttentionService
-from core.services.calibrations import CalibrationService
-from core.services.calls import CallService
-from core.services.catalog_editor import CatalogEditor
-from core.services.catalog_map import CatalogMaps
-from core.services.catalogs import CatalogService
-from core.services.decision_log import DecisionLog
-from core.services.equal_sets import EqualSetsService
-from core.services.feedback import FeedbackService
-from core.services.governance import GovernanceService
-from core.services.governed_calls import GovernedCalls
-from core.services.judgments import JudgmentService
-from core.services.lab import LabService
-from core.services.lab_runs import LabRunService
-from core.services.learnt_models import LearntModels
-from core.services.linked_resources import LinkedResources
-from core.services.lint_reports import LintReports
-from core.services.measuring import MeasuringService
-from core.services.model_judge import ModelJudgeService
-from core.services.papers import PaperService
-from core.services.refusals import RefusalService
-from core.services.replay import ReplayService
-from core.services.routing import RoutingService
-from core.services.scenarios import ScenarioService
-from core.services.server_requests import ServerRequests
-from core.services.snapshots import SnapshotService
-from core.services.sweeps import SweepService
-from core.services.testbeds import TestbedService
-from core.services.whatif import WhatIfService
+from core.network.profiles import NetworkProfiles
+from core.planning.model import planners
+from core.relevance.encoder import CachedEncoder
+from core.relevance.onnx_encoder import onnx_source
+from core.relevance.packaged_vectors import PackagedVectors
+from core.services.call.agent import AgentService
+from core.services.call.attention import AttentionService
+from core.services.call.calls import CallService
+from core.services.call.server_requests import LinkedResources, ServerRequests
+from core.services.decide.catalog_editor import CatalogEditor, CatalogMaps, LintReports
+from core.services.decide.catalogs import CatalogService
+from core.services.decide.decision_log import DecisionLog
+from core.services.decide.routing import RefusalService, RoutingService
+from core.services.decide.whatif import WhatIfService
+from core.services.govern.governance import GovernanceService
+from core.services.govern.governed_calls import GovernedCalls
+from core.services.lab.judgments import JudgmentService, ModelJudgeService
+from core.services.lab.lab import LabService
+from core.services.lab.lab_runs import LabRunService, SnapshotService
+from core.services.lab.measuring import MeasuringService, TestbedService
+from core.services.lab.papers import PaperService
+from core.services.lab.replay import ReplayService
+from core.services.lab.scenarios import ScenarioService
+from core.services.lab.sweeps import SweepService
+from core.services.learn.calibrations import CalibrationService
+from core.services.learn.equal_sets import EqualSetsService
+from core.services.learn.feedback import FeedbackService
+from core.services.learn.learnt_models import LearntModels
 from core.shared.progress import LatestStep, Report, silent
 from core.shared.settings import Settings
 from core.store import Store
-from core.telemetry.base import Telemetry
-from core.telemetry.starting import telemetry_of
+from core.telemetry.base import Telemetry, telemetry_of
 from sample_catalog import VECTORS
 
 CLOSING_LIMIT_S = 5.0

@@ -20,11 +20,10 @@ from starlette.types import Receive, Scope, Send
 from streamlit import config
 from streamlit.runtime.pages_manager import PagesManager
 
-from core.cli.door import PATH as DOOR_PATH
-from core.cli.door import CommandDoor
-from core.endpoint.http_app import METADATA_PATH, PATH, EndpointApp
-from core.endpoint.http_status import status_routes
-from core.services.refused_requests import AGAIN
+from core.cli.joining import PATH as DOOR_PATH
+from core.cli.joining import CommandDoor
+from core.endpoint.http_app import METADATA_PATH, PATH, EndpointApp, status_routes
+from core.services.govern.admission import AGAIN
 from core.shared.errors import StoreError
 from dashboard import session
 from dashboard.lane import PATH as LANE_PATH

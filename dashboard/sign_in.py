@@ -20,10 +20,10 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from core.cli.door import PATH as DOOR
+from core.cli.joining import PATH as DOOR
 from core.endpoint.http_app import METADATA_PATH, stranger
 from core.endpoint.http_app import PATH as MCP
-from core.services.sign_ins import LASTS, SignIns
+from core.services.govern.clients import LASTS, SignIns
 from core.shared.errors import WayfareError
 
 if TYPE_CHECKING:

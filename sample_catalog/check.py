@@ -18,9 +18,9 @@ from statistics import fmean
 from typing import Any
 
 from core.domain.catalog import Catalog
-from core.domain.task import Task
+from core.domain.tasks import Task
 from core.importers import read_tasks
-from core.importers.read_shipped import sample
+from core.importers.shipped_catalogs import sample
 from sample_catalog import DISTINCT_PAIRS, EQUAL_SETS, TASKS_DIR
 
 LONGEST_COPY_WORDS = 6

@@ -12,17 +12,13 @@ from pathlib import Path
 
 import numpy as np
 
-from core.embedding.base import MemoryVectorStore, Vectors, text_hash
-from core.embedding.cached import CachedEncoder, EncoderSource
-from core.embedding.difference import tuned_folder
-from core.embedding.export import export_model
-from core.embedding.model import ModelFolder, model_folder
-from core.embedding.onnx import OnnxEncoder
-from core.embedding.packaged_vectors import VectorFileError, read_vectors, vector_file, write_vectors
-from core.embedding.prepared import PREPARED, prepare
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
-from core.relevance import examples
-from core.services.catalogs import CatalogService
+from core.relevance import relevance_index as examples
+from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore, Vectors, text_hash
+from core.relevance.encoder_model import ModelFolder, model_folder, tuned_folder
+from core.relevance.onnx_encoder import PREPARED, OnnxEncoder, export_model, prepare
+from core.relevance.packaged_vectors import VectorFileError, read_vectors, vector_file, write_vectors
+from core.services.decide.catalogs import CatalogService
 from core.store import Store
 from sample_catalog import VECTORS
 

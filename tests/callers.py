@@ -7,8 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from core.domain.catalog import Connection, Tool
+from core.domain.execution import Progress
 from core.domain.outcome import Outcome, ToolCall
-from core.execution.base import Progress
 
 
 class RecordingCaller(ABC):

@@ -15,9 +15,9 @@ import pytest
 
 import core.app
 from core.app import Settings, open_app
-from core.embedding import packaged_vectors
-from core.embedding.cached import EncoderSource
-from core.embedding.onnx import onnx_source
+from core.relevance import packaged_vectors
+from core.relevance.encoder import EncoderSource
+from core.relevance.onnx_encoder import onnx_source
 from sample_catalog import VECTORS
 
 STALE_S = 120.0  # a lock of this age was left by a session that was killed

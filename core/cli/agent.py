@@ -8,18 +8,18 @@ from typing import Any
 
 import click
 
-from core.cli.opening import opened
 from core.cli.options import (
     catalog_option,
     common,
+    opened,
     preset_option,
     print_json,
     printable,
     set_option,
     settings_of,
 )
-from core.domain.agent_run import AgentEvent, Executed, Routed, Stopped
-from core.services.agent import ROUNDS, AgentRun, AgentTask
+from core.domain.plans import AgentEvent, Executed, Routed, Stopped
+from core.services.call.agent import ROUNDS, AgentRun, AgentTask
 from core.shared import units
 from core.shared.errors import PlannerError, WayfareError
 from core.shared.untrusted_text import visible

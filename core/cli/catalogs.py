@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import shlex
+import sys
 import textwrap
+from collections.abc import Callable
+from itertools import groupby
 from pathlib import Path
 
 import click
 
-from core.cli.opening import opened
-from core.cli.options import common, print_json, print_table, printable
-from core.services.catalog_editor import ImportReport
+from core.cli.options import catalog_option, common, db_option, opened, print_json, print_table, printable
+from core.domain.lint import Finding, LintReport, Severity
+from core.services.decide.catalog_editor import ImportReport
+from core.shared.errors import UnknownNameError
+from core.virtual.launch import DEFAULT_PROFILE, PROFILES
+from core.virtual.multiply import HIGHEST_SPREAD, MOST_COPIES, Recipe, server_of
 
 
 @click.command()
@@ -144,3 +150,176 @@ def _lint_line(report: ImportReport) -> str:
     count = report.lint_errors
     found = f"{count} error{'' if count == 1 else 's'}" if count else "no errors"
     return f"lint: {found}; `wayfare lint --catalog {shlex.quote(printable(report.catalog))}` shows every finding."
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# `wayfare lint`: what is wrong with a catalog, and what to do about it.
+
+SHOWN = 10  # findings of one rule, unless rules are asked for by name
+
+
+@click.command()
+@click.option("--rule", "rules", multiple=True, metavar="RULE", help="Only this rule; may be repeated.")
+@click.option(
+    "--severity",
+    default=Severity.NOTE.value,
+    show_default=True,
+    type=click.Choice([severity.value for severity in Severity]),
+    help="Only findings that are at least this bad.",
+)
+@click.option("--strict", is_flag=True, help="Exit with 1 where there are errors among the findings shown.")
+@catalog_option
+@common
+def lint(rules: tuple[str, ...], severity: str, strict: bool, catalog: str, db: Path | None, as_json: bool) -> None:
+    """Find poor descriptions, colliding names, broken schemas and text that tries to instruct a model.
+
+    Example: wayfare lint --catalog my_servers.json --severity warning
+    """
+    least = Severity(severity)
+    vectors = _needs_vectors(rules, least)
+    with opened(db) as app:
+        name = app.catalogs.open(catalog).name
+        if vectors and not as_json:
+            app.catalogs.prepare(name, _report_once())
+        report = app.lint_reports.report(name, vectors=vectors).only(rules, least)
+    if as_json:
+        print_json(report.to_json())
+    else:
+        _print_report_of_linting(report, everything=bool(rules))
+    if strict and report.counts()[Severity.ERROR]:
+        sys.exit(1)
+
+
+def _needs_vectors(rules: tuple[str, ...], least: Severity) -> bool:
+    """Whether a rule that is asked for needs vectors. Raises UnknownNameError for a rule that is not there."""
+    from core.lint import RULES
+
+    for rule in rules:
+        if rule not in RULES:
+            raise UnknownNameError(f"There is no rule {rule!r}; choose among: {', '.join(RULES)}.")
+    asked = (rule for name, rule in RULES.items() if not rules or name in rules)
+    return any(rule.needs_vectors and rule.severity.rank <= least.rank for rule in asked)
+
+
+def _report_once() -> Callable[[int, int], None]:
+    """A progress callback that says once, on standard error, that texts have to be embedded first."""
+    reported: list[bool] = []
+
+    def report(done: int, total: int) -> None:  # noqa: ARG001 - the library's signature
+        if not reported:
+            click.echo(f"Embedding {total:,} texts once, to find near duplicates…", err=True)
+        reported.append(True)
+
+    return report
+
+
+def _print_report_of_linting(report: LintReport, *, everything: bool) -> None:
+    from core.lint import RULES
+
+    counted = ", ".join(
+        f"{count:,} {severity}{'' if count == 1 else 's'}" for severity, count in report.counts().items()
+    )
+    click.echo(f"Catalog {printable(report.catalog)}: {counted}.")
+    if not report.findings:
+        click.echo("Nothing found.")
+    for rule_id, group in groupby(report.findings, key=lambda finding: finding.rule):
+        rule, findings = RULES[rule_id], list(group)
+        click.echo(f"\n{rule.severity.upper()}  {rule.title} ({len(findings):,})  --rule {rule.id}")
+        click.echo(f"  Why: {rule.why}")
+        click.echo(f"  Do:  {rule.advice}")
+        for finding in findings if everything else findings[:SHOWN]:
+            click.echo(f"  - {_line(finding)}")
+        if not everything and len(findings) > SHOWN:
+            click.echo(f"  … and {len(findings) - SHOWN:,} more: --rule {rule.id} shows them all.")
+
+
+def _line(finding: Finding) -> str:
+    place = "::".join(part for part in (finding.server, finding.tool) if part)
+    line = printable(f"{place}: {finding.reason}" if place else finding.reason, 300)
+    return f"{line} “{printable(finding.evidence)}”" if finding.evidence and finding.where != "name" else line
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Commands about virtual servers: serve one to any client, multiply one.
+
+PROFILES_HELP = " ".join(f"{name}: {profile.help}" for name, profile in PROFILES.items())
+
+
+@click.command(epilog=f"Profiles. {PROFILES_HELP}")
+@click.argument("server")
+@click.option(
+    "--http", "port", type=click.IntRange(0, 65535), help="Listen on 127.0.0.1:PORT (0: a free one), not stdio."
+)
+@click.option(
+    "--profile", default=DEFAULT_PROFILE, show_default=True, type=click.Choice(tuple(PROFILES)), help="How it behaves."
+)
+@click.option("--seed", type=int, help="Makes results and failures repeatable; without it each start fails elsewhere.")
+@click.option(
+    "--speed",
+    default=1.0,
+    show_default=True,
+    type=click.FloatRange(0, 100),
+    help="Factor on every wait; 0 never waits.",
+)
+@catalog_option
+@db_option
+def virtual(
+    server: str, port: int | None, profile: str, seed: int | None, speed: float, catalog: str, db: Path | None
+) -> None:
+    """Serve one server of a catalog over real MCP with simulated results, on stdio unless told otherwise.
+
+    Example: wayfare virtual web-search --http 8700 --profile flaky
+    """
+    with opened(db) as app:  # closed again before it serves: another process may need the store
+        found = server_of(app.catalogs.open(catalog), server)
+    from core.virtual.server import Behaviour, serve_http, serve_stdio
+
+    behaviour = Behaviour(profile, seed, speed)
+    if port is None:
+        serve_stdio(found, behaviour)
+    else:
+        serve_http(found, behaviour, port)
+
+
+@click.command()
+@click.argument("server")
+@click.option("--copies", required=True, type=click.IntRange(1, MOST_COPIES), help="How many virtual copies.")
+@click.option("--name", default="", help="The new catalog's name (default: made from catalog, server and number).")
+@click.option("--seed", default=0, show_default=True, type=int, help="Another seed gives other words and numbers.")
+@click.option(
+    "--spread", default=2.0, show_default=True, type=click.FloatRange(1, HIGHEST_SPREAD),
+    help="Largest factor, up or down, on the declared times, prices and odds.",
+)  # fmt: skip
+@click.option("--replace", is_flag=True, help="Leave the original server out.")
+@catalog_option
+@common
+def multiply(
+    server: str,
+    copies: int,
+    name: str,
+    seed: int,
+    spread: float,
+    replace: bool,
+    catalog: str,
+    db: Path | None,
+    as_json: bool,
+) -> None:
+    """Make a new catalog with virtual copies of one server: other names, words and numbers.
+
+    Example: wayfare multiply unit-exchange --copies 4 --name exchanges
+    """
+    with opened(db) as app:
+        source = app.catalogs.open(catalog).name
+        made = app.catalog_editor.multiply(source, server, Recipe(copies, seed, spread, not replace), name=name)
+        known = app.catalogs.catalog(source).server_row
+    fresh = [one for one in made.servers if one.name not in known]
+    if as_json:
+        print_json({
+            "catalog": made.name, "servers": len(made.servers), "tools": len(made.tools), "copied": server,
+            "copies": [{"name": one.name, "description": one.description, "tools": len(one.tools)} for one in fresh],
+        })  # fmt: skip
+        return
+    click.echo(
+        f"Catalog {made.name}: {len(made.servers)} servers with {len(made.tools)} tools, {copies} of them virtual copies of {server}."
+    )
+    print_table(("copy", "description"), [(one.name, one.description) for one in fresh])

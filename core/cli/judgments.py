@@ -9,21 +9,21 @@ from typing import Any, get_args
 import click
 
 from core.app import App
-from core.cli.opening import opened
 from core.cli.options import (
     catalog_option,
     common,
+    opened,
     print_json,
     print_outcome,
     print_table,
     read_file,
     write_file,
 )
-from core.domain.judgment import FIRST_SET
-from core.domain.lab_run import LabRun
+from core.domain.feedback import FIRST_SET
+from core.domain.lab_runs import LabRun
 from core.lab.agreement import RULE_WORDS, RULES, Agreement, judged_tasks
-from core.lab.run_files import run_file, run_qrels
-from core.services.judgments import Format
+from core.lab.stored_runs import run_file, run_qrels
+from core.services.lab.judgments import Format
 from core.shared.errors import WayfareError
 
 LIST, IMPORT, EXPORT, AGREEMENT = ACTIONS = ("list", "import", "export", "agreement")

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+import threading
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from core.app import App, Settings, build_app, open_app
+from core.endpoint.door import owner_of
 from core.routers.presets import DEFAULT_PRESET, PRESETS
-from core.shared.errors import CatalogError, ParameterError, WayfareError
+from core.services.lab.sweeps import Spread
+from core.shared.errors import CatalogError, ParameterError, StoreBusyError, WayfareError
+from core.shared.progress import Step, silent
 from core.shared.untrusted_text import one_line
+from core.store import Store
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -124,3 +133,118 @@ def write_file(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise CatalogError(f"{path}: it cannot be written ({error.strerror}); name another file.") from None
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Progress of long work on standard error: which step, how far it is, and what comes next.
+
+PATIENCE_S = 1.0  # what is over by then is not worth a line
+EVERY_S = 3.0  # between two lines about one step
+
+Cancel = Callable[[], None]
+
+
+def _later(delay_s: float, work: Callable[[], None]) -> Cancel:
+    timer = threading.Timer(delay_s, work)
+    timer.daemon = True
+    timer.start()
+    return timer.cancel
+
+
+def _print(line: str) -> None:
+    click.echo(line, err=True)
+
+
+class TerminalProgress:
+    """A `Report` for people: a line for each step that lasts longer than a second, and one every few seconds after that.
+
+    Standard output is not used. `later` and `clock` are the timers; tests give their own.
+    """
+
+    def __init__(
+        self,
+        print_line: Callable[[str], None] = _print,
+        *,
+        later: Callable[[float, Callable[[], None]], Cancel] = _later,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._print = print_line
+        self._later = later
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._step: Step | None = None
+        self._printed_s: float | None = None
+        self._cancel: Cancel | None = None
+
+    def __call__(self, step: Step | None) -> None:
+        """A step begins or gets on; None: it is over."""
+        with self._lock:
+            fresh = step is None or self._step is None or step.what != self._step.what
+            self._step = step
+            if fresh:
+                self._restart()
+            elif self._printed_s is not None and self._clock() - self._printed_s >= EVERY_S:
+                self._report()
+
+    def _restart(self) -> None:
+        """Start the timer of a new step: it is not reported before it has lasted for a while."""
+        if self._cancel is not None:
+            self._cancel()
+        self._printed_s = None
+        self._cancel = None if self._step is None else self._later(PATIENCE_S, self._report)
+
+    def _report(self) -> None:
+        with self._lock:
+            if self._step is not None:
+                self._printed_s = self._clock()
+                self._print(str(self._step))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Opening the app for a command: over the store that it names, with the progress of a first start on standard error.
+
+_held: ContextVar[App | None] = ContextVar("held", default=None)
+
+
+@contextmanager
+def working_on(app: App) -> Generator[None]:
+    """Have commands that run meanwhile, in this thread, use an app that is open already."""
+    token = _held.set(app)
+    try:
+        yield
+    finally:
+        _held.reset(token)
+
+
+def opened(db: Path | None) -> AbstractContextManager[App]:
+    """The app over a store (None: the one that the environment names). Raises StoreError, StoreBusyError."""
+    held = _held.get()
+    if held is not None:
+        return nullcontext(held)
+    return open_app(Settings.from_environment(db=db), report=TerminalProgress() if sys.stderr.isatty() else silent)
+
+
+def opened_even_if_busy(db: Path | None) -> AbstractContextManager[App]:
+    """The app; where another process has the store that no command can join, one whose runs are not stored, which is said."""
+    try:
+        return opened(db)
+    except StoreBusyError as error:
+        owner = owner_of(Settings.from_environment(db=db).db)
+        if owner is not None and owner.key:
+            raise
+        click.echo(f"The runs are not stored. {error}", err=True)
+        return build_app(Store(), Settings.from_environment(db=db))
+
+
+@contextmanager
+def spread_over(address: str, app: App) -> Generator[Spread | None]:
+    """The Ray cluster of an option `--ray`, with a copy of the app's store; None where the option is not given. How many workers
+    took part is said on standard error. Raises WayfareError."""
+    if not address:
+        yield None
+        return
+    from core.cluster.ray_spread import RaySpread
+
+    with RaySpread(address, app.store.tables()) as spread:
+        yield spread
+        click.echo(f"{spread.hired} workers of the cluster took part, {spread.lost} of them were lost.", err=True)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, cast
 
 import click
 
 from core.app import App
-from core.cli.opening import opened
 from core.cli.options import (
     catalog_option,
     common,
+    opened,
     preset_or_file_option,
     print_json,
     print_table,
@@ -20,9 +24,17 @@ from core.cli.options import (
     settings_of,
 )
 from core.domain.decision import Decision
+from core.domain.outcome import CallMode, ContentBlock, ToolCall
 from core.domain.params import Parameters
-from core.routers.preset_file import read_preset
+from core.governance.calls import NotAllowedError
+from core.governance.refusals import APPROVAL_DENIED, APPROVAL_NEEDED, DEFINITION_CHANGED
+from core.importers.reading import kind
+from core.routers.presets import read_preset
+from core.services.call.calls import CallReport
 from core.shared import units
+from core.shared.errors import WayfareError
+from core.shared.json_schema import argument_problems
+from core.shared.untrusted_text import visible
 
 
 @click.command()
@@ -108,3 +120,173 @@ def _print_decision(decision: Decision) -> None:
             for t in tools
         ],
     )
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# `wayfare call`: one real MCP call.
+
+MARKS = {
+    CallMode.DRAWN: "simulated: no tool was called",
+    CallMode.VIRTUAL: "simulated: a virtual server was called over MCP",
+}
+
+
+def _a_number(_context: click.Context, _option: click.Parameter, value: float) -> float:
+    if math.isnan(value):  # passes every comparison of a range
+        raise click.BadParameter("nan is not a number of seconds.")
+    return value
+
+
+@click.command()
+@click.argument("server")
+@click.argument("tool")
+@click.option("--args", "arguments", default="{}", help="The arguments as one JSON object.")
+@click.option(
+    "--timeout",
+    default=30.0,
+    show_default=True,
+    type=click.FloatRange(0.01, 3600),
+    callback=_a_number,
+    help="Limit of the call in s.",
+)
+@click.option("--virtual", is_flag=True, help="Call a virtual server: real MCP, simulated results.")
+@click.option("--simulate", is_flag=True, help="Call nothing: draw an outcome from the known figures.")
+@click.option("--approve", is_flag=True, help="Approve exactly this call, once, where the policy wants a person to.")
+@catalog_option
+@common
+def call(
+    server: str,
+    tool: str,
+    arguments: str,
+    timeout: float,
+    virtual: bool,
+    simulate: bool,
+    approve: bool,
+    catalog: str,
+    db: Path | None,
+    as_json: bool,
+) -> None:
+    """Make one MCP call and learn from its outcome. A tool that fails is an outcome, and exits 0.
+
+    Example: wayfare call unit-exchange convert_units --args '{"value": 300, "source": "mi", "target": "km"}'
+    """
+    values = _object(arguments)
+    mode = _mode(virtual=virtual, simulate=simulate)
+    if approve and mode is not CallMode.REAL:
+        raise WayfareError("--approve is for real calls; what is simulated needs no approval.")
+    with opened(db) as app:
+        name = app.catalogs.open(catalog).name
+        problems = argument_problems(app.catalogs.catalog(name).find(server, tool)[1].input_schema, values)
+        if problems:
+            said = "; ".join(f"{field or 'arguments'} {text}" for field, text in problems.items())
+            raise WayfareError(f"--args does not fit the schema of {server}::{tool}: {said}.")
+        request = ToolCall(server, tool, values, timeout_s=timeout, catalog=name)
+        try:
+            report = app.governed.run_by_person(request, mode=mode, origin="cli", approved_by="cli" if approve else "")
+        except NotAllowedError as refused:
+            raise WayfareError(_refused(refused, request)) from None
+    if as_json:
+        print_json(_document(report))
+    else:
+        _print_report(report)
+
+
+def _mode(*, virtual: bool, simulate: bool) -> CallMode:
+    if virtual and simulate:
+        raise WayfareError("--virtual calls a virtual server and --simulate calls nothing; give one of them.")
+    return CallMode.VIRTUAL if virtual else CallMode.DRAWN if simulate else CallMode.REAL
+
+
+def _refused(refused: NotAllowedError, call: ToolCall) -> str:
+    """Why the call was not made, and what a person at the command line does about it."""
+    advice = {
+        APPROVAL_NEEDED: "Give --approve with it to approve exactly this call, once.",
+        APPROVAL_DENIED: "Give --approve with it to approve it after all.",
+        DEFINITION_CHANGED: "See what changed on the page Govern, and accept it there or with `wayfare approvals approve "
+        f"{call.catalog}/{call.server}::{call.tool}`.",
+    }.get(refused.error, refused.advice)
+    return f"{refused.why} {advice}"
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        values = json.loads(text)
+        json.dumps(values, allow_nan=False)
+    except (ValueError, RecursionError) as error:
+        raise WayfareError(f"--args is not JSON ({error}); give one object such as '{{\"value\": 1}}'.") from None
+    if not isinstance(values, dict):
+        raise WayfareError(f"--args is {kind(values)}, not an object; give one such as '{{\"value\": 1}}'.")
+    return cast("dict[str, Any]", values)
+
+
+def _document(report: CallReport) -> dict[str, Any]:
+    outcome = report.outcome
+    return {
+        "server": outcome.call.server,
+        "tool": outcome.call.tool,
+        "outcome": outcome.kind.value,
+        "simulated": outcome.simulated,
+        "mode": outcome.mode.value,
+        "latency_s": outcome.latency_s,
+        "connect_s": outcome.connect_s,
+        "attempts": outcome.attempts,
+        "price_usd": outcome.price_usd,
+        "error": outcome.error,
+        "content": [_block(block) for block in outcome.content],
+        "structured": _finite(outcome.structured),
+        "statistics": {
+            name: {
+                "success": r.success,
+                "latency_s": r.call_s,
+                "post_accept_failure": r.post_accept_failure,
+                "calls": r.calls,
+            }
+            for name, r in (("server_before", report.server_before), ("server_after", report.server_after))
+        },
+    }
+
+
+def _finite(value: Any) -> Any:
+    """A server's value with null in place of numbers that JSON does not have: the document has to stay JSON."""
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list):
+        return [_finite(inner) for inner in cast("list[Any]", value)]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _block(block: ContentBlock) -> dict[str, Any]:
+    fields = {
+        "type": block.kind,
+        "text": block.text,
+        "mime_type": block.mime_type,
+        "uri": block.uri,
+        "name": block.name,
+    }
+    shown = {key: value for key, value in fields.items() if value}
+    if block.data:
+        shown["data_base64"] = base64.b64encode(block.data).decode()
+    return shown
+
+
+def _print_report(report: CallReport) -> None:
+    outcome = report.outcome
+    mark = f" ({MARKS[outcome.mode]})" if outcome.simulated else ""
+    connect = "" if outcome.connect_s is None else f", connected in {units.seconds(outcome.connect_s)}"
+    click.echo(
+        f"{outcome.call.server}::{outcome.call.tool}: {outcome.kind.replace('_', ' ')}{mark} in "
+        f"{units.seconds(outcome.latency_s)}{connect}, {units.price(outcome.price_usd)}"
+    )
+    if outcome.error:
+        click.echo(printable(outcome.error, 2000))
+    for block in outcome.content:
+        if not block.text or block.text != outcome.error:  # an error's text is in its content as well
+            click.echo(block_text(block))
+
+
+def block_text(block: ContentBlock) -> str:
+    """A block of a result for the terminal: its text with nothing unseen, or what kind of data it is and how much."""
+    if block.text:
+        return visible(block.text)
+    size = f", {len(block.data):,} bytes" if block.data else ""
+    return f"[{' '.join(filter(None, (block.kind, block.mime_type, printable(block.uri))))}{size}]"

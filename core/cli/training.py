@@ -17,7 +17,7 @@ from core.shared.errors import CatalogError, ParameterError
 from core.shared.progress import Step
 
 if TYPE_CHECKING:  # torch is loaded when a training begins, not when the command is asked for help
-    from core.embedding.sentence import SentenceEncoder
+    from core.relevance.encoder_runtime import SentenceEncoder
     from core.tuning.judging import Judgement
     from core.tuning.pairs import LabelledCatalog
 
@@ -67,11 +67,10 @@ def _train(
     file: Path, more: Sequence[LabelledCatalog], *, seed: int, steps: int
 ) -> tuple[SentenceEncoder, list[LabelledCatalog]]:
     """Train and write the file; the encoder, which is the frozen one again, and every catalog that was trained on."""
-    from core.embedding.difference import low_rank, save
-    from core.embedding.model import model_folder
-    from core.embedding.sentence import SentenceEncoder
-    from core.tuning.settings import TuningSettings
-    from core.tuning.sources import shipped_catalogs
+    from core.relevance.encoder_model import low_rank, model_folder, save
+    from core.relevance.encoder_runtime import SentenceEncoder
+    from core.tuning.judging import shipped_catalogs
+    from core.tuning.pairs import TuningSettings
     from core.tuning.training import tune
 
     options, folder, catalogs = TuningSettings(seed=seed, steps=steps), model_folder(), [*shipped_catalogs(), *more]
@@ -93,8 +92,7 @@ def _labelled(
 
 
 def _read(app: App, text: str, *, tasks_needed: bool = True) -> LabelledCatalog:
-    from core.tuning.judging import queries_of
-    from core.tuning.sources import labelled_catalog
+    from core.tuning.judging import labelled_catalog, queries_of
 
     name, _, tasks = text.partition("=")
     if not name or (tasks_needed and not tasks):
@@ -111,9 +109,8 @@ def _judgements(
     """Each judged catalog with the frozen encoder and with the one that `file` makes of it."""
     if not judged:
         return []
-    from core.embedding.difference import tuned_folder
-    from core.embedding.model import model_folder
-    from core.embedding.sentence import SentenceEncoder
+    from core.relevance.encoder_model import model_folder, tuned_folder
+    from core.relevance.encoder_runtime import SentenceEncoder
     from core.tuning.judging import Trained, judge
 
     tuned, known = SentenceEncoder(tuned_folder(model_folder(), file)), Trained.on(trained)

@@ -16,11 +16,11 @@ from core.app import build_app
 from core.cluster.worker import OpenApp, Worker
 from core.domain.params import Parameters
 from core.importers.tasks import tasks_text
-from core.lab.routed import Routed
-from core.services.spread import Work
+from core.lab.execution import Routed
+from core.services.lab.sweeps import Work
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line
-from core.store.arrow import Table
+from core.store.connection import Table
 
 AUTO = "auto"
 START_LIMIT_S = 120.0

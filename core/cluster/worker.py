@@ -9,9 +9,9 @@ from core.app import App, build_app
 from core.domain.catalog import Catalog
 from core.domain.params import Parameters
 from core.importers import read_tasks
-from core.lab.routed import Routed
+from core.lab.execution import Routed
 from core.store import Store
-from core.store.arrow import Table
+from core.store.connection import Table
 
 OpenApp = Callable[[Store], App]
 

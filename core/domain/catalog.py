@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 from core.shared.errors import UnknownNameError
+from core.shared.tokens import count_tokens
 
 Json = Mapping[str, Any]
 EMPTY: Json = MappingProxyType({})
@@ -177,3 +180,105 @@ def words(identifier: str) -> str:
     """
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", identifier)
     return re.sub(r"[\W_]+", " ", spaced).strip()
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A tool's definition as tools/list puts it before a model: its text, and what it costs in tokens.
+
+
+def definition_tokens(tool: Tool) -> int:
+    """Tokens of a tool's definition as tools/list puts it before a model, in compact JSON.
+
+    >>> definition_tokens(Tool("files", "read", "Reads a file.", input_schema={"type": "object"}))
+    19
+    """
+    return count_tokens(definition_text(tool))
+
+
+def definition_text(tool: Tool) -> str:
+    """The definition as compact JSON: the text that `definition_tokens` counts.
+
+    >>> definition_text(Tool("files", "read"))
+    '{"name":"read","description":"","inputSchema":{}}'
+    """
+    return json.dumps(tool.definition(), separators=(",", ":"), ensure_ascii=False, default=_plain)
+
+
+def _plain(value: object) -> Any:
+    return dict(cast(Mapping[str, Any], value)) if isinstance(value, Mapping) else str(value)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The state of one pooled connection, as pages show it.
+
+State = Literal["idle", "connecting", "ready", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionState:
+    """A snapshot of one server's connection. Texts are redacted; `connect_s` is the last measured connect time in s.
+
+    `last_error` stays after a recovery: `state` says whether it still matters. `stderr_lines` are the newest lines that the
+    server wrote to its standard error. `retry_s` is how long nobody tries to connect to it again.
+    """
+
+    server: str
+    transport: Transport
+    state: State
+    since: datetime
+    last_error: str
+    protocol_version: str
+    server_version: str
+    calls: int
+    connect_s: float | None
+    stderr_lines: tuple[str, ...]
+    pid: int | None
+    retry_s: float = 0.0
+    catalog: str = ""
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What an import gives: servers, notes, and secrets that must not reach the store; and what a server listed when it was asked.
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something taken with a remark ("tool X has no input schema: its arguments are not checked")."""
+
+    where: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A value that the user has to supply before the server can start (`${input:id}`)."""
+
+    id: str
+    description: str
+    secret: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The result of reading one document.
+
+    `secrets` maps a reference name (as in `${secret:NAME}`) to its value: kept in memory, never stored.
+    `needs_discovery` lists servers whose tools have to be asked from the server itself.
+    """
+
+    format: str
+    servers: tuple[Server, ...]
+    notes: tuple[Note, ...] = ()
+    secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    prompts: tuple[Prompt, ...] = ()
+    needs_discovery: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """The result for one server: itself with its tools, or an error sentence. `connect_s` is None where a session was open."""
+
+    name: str
+    server: Server | None
+    error: str = ""
+    connect_s: float | None = None

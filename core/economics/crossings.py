@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.economics.time_to_success import Array
+from core.economics.utility import Array
 
 NEAR = 1e-9  # utilities as near as this are equal here: the caller decides what to make of a crossing too many
 MANY = 200

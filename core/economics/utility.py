@@ -2,10 +2,60 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-from core.economics.time_to_success import Array
+# ----------------------------------------------------------------------------------------------------------------------
+# Expected time to success: latency and reliability as one figure in seconds (EHRR (2) and the time term of (6)).
+
+Array = NDArray[np.float64]
+
+
+def conservative_success(success: Array, variance: Array, *, eps: float | Array) -> Array:
+    """The success estimate less one standard deviation, EHRR section III.
+
+        r~_i = max(eps, r_i - sqrt(var_i))
+
+    Shapes: (S,) each. Units: probabilities. Raises ValueError where a variance is negative.
+
+    >>> conservative_success(np.array([0.9]), np.array([0.01]), eps=1e-3).round(3)
+    array([0.8])
+    """
+    if (variance < 0).any():
+        raise ValueError("a variance is negative")
+    return np.maximum(eps, success - np.sqrt(variance))
+
+
+def expected_time_to_success(
+    fixed_s: Array, call_s: Array, success: Array, post_accept_failure: Array, *, eps: float | Array
+) -> Array:
+    """Expected seconds until a call succeeds under geometric retries, EHRR (2); Lemma 1 and Corollary 1.
+
+        C_i = (G_i + L_call_i) / max(eps, (1 - pfail_i) * r~_i)
+
+    The same expression with the tool's latency and success is the time term of (6).
+    Shapes: (N,) each. Units: s, s, probability, probability; result in s.
+    Raises ValueError where a time is negative.
+
+    >>> g, call, r, pfail = (np.array(x) for x in ([0.3, 0.6], [0.9, 0.6], [0.709, 0.45], [0.05, 0.20]))
+    >>> expected_time_to_success(g, call, r, pfail, eps=1e-3).round(2)      # Table I
+    array([1.78, 3.33])
+    """
+    if (fixed_s < 0).any() or (call_s < 0).any():
+        raise ValueError("a time is negative")
+    return (fixed_s + call_s) / attempt_success(success, post_accept_failure, eps=eps)
+
+
+def attempt_success(success: Array, post_accept_failure: Array, *, eps: float | Array) -> Array:
+    """The probability that one attempt succeeds, kept away from zero: max(eps, (1 - pfail) * r).
+
+    >>> attempt_success(np.array([0.9, 0.0]), np.array([0.5, 0.0]), eps=1e-3)
+    array([0.45 , 0.001])
+    """
+    return np.maximum(eps, (1.0 - post_accept_failure) * success)
+
 
 LEAST_BEST = 0.2  # of unrelated texts MiniLM says up to about this much
 
@@ -81,3 +131,117 @@ def ranking(utilities: Array, similarity: Array, name_order: NDArray[np.int64]) 
     [1, 2, 0]
     """
     return np.lexsort((name_order, -similarity, -utilities))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Headroom: how much dearer, slower or less reliable the winner may become and still win (EHRR (7), solved for each).
+
+
+@dataclass(frozen=True, slots=True)
+class Headroom:
+    """The highest price (USD), the longest latency (s) and the lowest success at which the tool keeps its lead.
+
+    None means without limit. For a tool that trails, the figures say what it would have to reach; a figure that cannot
+    be reached (a negative price or time, a success above 1) is NaN.
+    """
+
+    price_usd: float | None
+    latency_s: float | None
+    success: float | None
+
+
+def headroom(
+    *,
+    similarity: float,
+    fixed_s: float,
+    latency_s: float,
+    success: float,
+    post_accept_failure: float,
+    price_usd: float,
+    to_beat: float,
+    posted_usd: float,
+    alpha_t: float,
+    kappa: float,
+    eps: float,
+    per_attempt: bool,
+) -> Headroom:
+    """Each figure alone is moved until the tool's utility equals `to_beat`; the others stay. Price is also held to
+    the posted price. Units as in EHRR (6), (7).
+
+    >>> h = headroom(similarity=0.75, fixed_s=0.3, latency_s=0.5, success=0.9, post_accept_failure=0.05, price_usd=0.002,
+    ...              to_beat=0.483, posted_usd=0.0249, alpha_t=0.25, kappa=1.0, eps=1e-3, per_attempt=False)
+    >>> round(h.price_usd, 4), round(h.latency_s, 3), round(h.success, 3)      # Table II: t12 against t13
+    (0.0249, 0.611, 0.79)
+    """
+    if alpha_t == 0:  # cost counts for nothing: similarity alone decides
+        if similarity < to_beat:
+            return Headroom(np.nan, np.nan, np.nan)
+        return Headroom(_within(posted_usd, 0.0, np.inf), None, None)
+    beta = max(eps, (1 - post_accept_failure) * success)
+    allowed_s = (similarity - to_beat) / alpha_t  # the cost C_ij at which the utilities are equal
+    attempt_s = fixed_s + latency_s
+    billed = 1 / beta if per_attempt else 1.0
+    left_s = allowed_s - attempt_s / beta  # for money
+    price = left_s / (kappa * billed) if kappa > 0 else np.inf if left_s >= 0 else -np.inf
+    money_s = kappa * price_usd
+    if per_attempt:
+        attempt_s, time_left_s = attempt_s + money_s, allowed_s
+    else:
+        time_left_s = allowed_s - money_s
+    needed = attempt_s / time_left_s if time_left_s > 0 else np.inf  # the beta at which the utilities are equal
+    reachable = needed / (1 - post_accept_failure) if post_accept_failure < 1 else np.inf
+    return Headroom(
+        price_usd=_within(min(price, posted_usd), 0.0, np.inf),
+        latency_s=_within((allowed_s - money_s * billed) * beta - fixed_s, 0.0, np.inf),
+        success=0.0 if needed <= eps else _within(reachable, 0.0, 1.0),  # 0: it leads even at the floor
+    )
+
+
+def _within(value: float, low: float, high: float) -> float | None:
+    if value == np.inf == high:
+        return None
+    return float(value) if low <= value <= high else float("nan")
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Exploration: what success a decision goes by while it is unsure of it. Ours; the paper's form has none.
+
+LEAST_CALLS = 2.0  # what a figure that nobody has tried lately is worth: as vague as two calls leave it
+SURE = 1e-3  # a probability is never taken to be nearer to 0 or 1 than this
+
+
+def effective_calls(calls: NDArray[np.int64], idle: NDArray[np.int64], *, rate: float, memory: float) -> Array:
+    """How many calls a running probability of EHRR (8) still speaks for.
+
+        n = 2 + min(calls, (2 - lambda) / lambda) * 2^(-idle / memory)
+
+    A moving average with coefficient lambda is as precise as a mean of (2 - lambda) / lambda calls, Corollary 3, however
+    many there were. `idle` counts the outcomes elsewhere since the last call: for each `memory` of them half is forgotten.
+    Shapes: (N,) each.
+
+    >>> effective_calls(np.array([0, 1, 500, 500]), np.array([0, 0, 0, 50]), rate=0.15, memory=50).round(2).tolist()
+    [2.0, 3.0, 14.33, 8.17]
+    """
+    return LEAST_CALLS + np.minimum(calls, (2.0 - rate) / rate) * np.exp2(-idle / memory)
+
+
+def thompson(probability: Array, calls: Array, rng: np.random.Generator) -> Array:
+    """One draw of each probability from what is believed of it: Beta(p n, (1 - p) n). Shapes: (N,) each.
+
+    >>> drawn = thompson(np.full(9999, 0.4), np.full(9999, 14.0), np.random.default_rng(1))
+    >>> round(float(drawn.mean()), 2), round(float(drawn.std()), 2)      # sqrt(p (1 - p) / (n + 1))
+    (0.4, 0.13)
+    """
+    p = np.clip(probability, SURE, 1.0 - SURE)
+    return rng.beta(p * calls, (1.0 - p) * calls)
+
+
+def optimistic(probability: Array, calls: Array, *, total: int, weight: float) -> Array:
+    """Each probability with a bonus for not being known well: min(1, p + c sqrt(ln(1 + N) / n)), N outcomes in all.
+
+    Shapes: (N,) each.
+
+    >>> optimistic(np.array([0.4, 0.4]), np.array([14.0, 2.0]), total=300, weight=0.3).round(2).tolist()
+    [0.59, 0.91]
+    """
+    return np.minimum(1.0, probability + weight * np.sqrt(np.log1p(total) / calls))

@@ -3,16 +3,171 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import secrets
+import threading
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple, Self
 
 import mcp_types
+from cachetools import LRUCache
 from mcp.shared.dispatcher import ProgressFnT
 
 from core.app import App
-from core.endpoint.options import EndpointOptions
-from core.endpoint.results import ResultStore
+from core.domain.catalog import ServerId
+from core.domain.params import Parameters
+from core.routers import ROUTERS
+from core.routers.presets import DEFAULT_PRESET, applied
+from core.services.call.server_requests import ResourceLink
+from core.shared.errors import ParameterError, UnknownNameError
+from core.shared.settings import FIRST_CATALOG
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What an operator or a client sets of the endpoint: the catalog, how searches are routed, how long a call may take.
+
+DEFAULT_ROUTER = "ehrr"
+SWITCH = ("on", "off")
+SHORTEST_S, LONGEST_S = 0.1, 3600.0
+
+
+@dataclass(frozen=True)
+class EndpointOptions:
+    """The defaults are those of the console. `timeout_s` bounds one call of a tool. With `fallback` the
+    next candidates of a search are called where a tool that only reads does not answer. `mirror` are names of servers, with * and ?,
+    whose tools are listed in place of Wayfare's own.
+
+    >>> options = EndpointOptions.of_pairs([("router", "expected_value"), ("set", "n=5"), ("fallback", "on")], catalog="mine")
+    >>> options.catalog, options.router, options.settings, options.timeout_s, options.fallback
+    ('mine', 'expected_value', {'n': '5'}, 60.0, True)
+    """
+
+    catalog: str = FIRST_CATALOG
+    router: str = DEFAULT_ROUTER
+    preset: str = DEFAULT_PRESET
+    settings: Mapping[str, str] = field(default_factory=dict[str, str])
+    timeout_s: float = 60.0
+    fallback: bool = False
+    mirror: tuple[str, ...] = ()
+
+    @classmethod
+    def of_pairs(cls, pairs: Iterable[tuple[str, str]], *, catalog: str = FIRST_CATALOG) -> Self:
+        """Options as the address `/mcp?catalog=...&router=...&preset=...&timeout=S&fallback=on&mirror=SERVER&set=K=V` gives them.
+
+        Raises ParameterError for a name that is none of these, and a time that is none.
+        """
+        chosen: dict[str, str] = {"catalog": catalog}
+        timeout_s, fallback = cls.timeout_s, cls.fallback
+        settings: dict[str, str] = {}
+        mirror: list[str] = []
+        for name, value in pairs:
+            if name == "set" and "=" in value:
+                key, _, text = value.partition("=")
+                settings[key.strip()] = text.strip()
+            elif name == "timeout":
+                timeout_s = _seconds(value)
+            elif name == "fallback" and value in SWITCH:
+                fallback = value == "on"
+            elif name == "mirror" and value:
+                mirror.append(value)
+            elif name in {"catalog", "router", "preset"}:
+                chosen[name] = value
+            else:
+                raise ParameterError(
+                    f"The address has {name}={value}; it takes catalog, router, preset, timeout, fallback=on|off, mirror=SERVER and set=K=V."
+                )
+        return cls(**chosen, settings=settings, timeout_s=timeout_s, fallback=fallback, mirror=tuple(mirror))
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """The same for an address."""
+        named = [
+            ("catalog", self.catalog),
+            ("router", self.router),
+            ("preset", self.preset),
+            ("timeout", f"{self.timeout_s:g}"),
+            ("fallback", "on" if self.fallback else "off"),
+        ]
+        named += [("mirror", server) for server in self.mirror]
+        return [*named, *(("set", f"{name}={value}") for name, value in self.settings.items())]
+
+    def parameters(self, n: int | None = None) -> Parameters:
+        """The router's parameters; `n` candidates where the router counts them. Raises UnknownNameError, ParameterError."""
+        if self.router not in ROUTERS:
+            raise UnknownNameError(f"There is no router {self.router!r}; choose one of: {', '.join(ROUTERS)}.")
+        kind = ROUTERS[self.router].parameters
+        counted = n is not None and any(knob.name == "n" for knob in kind.knobs())
+        return _parameters(kind, self.preset, tuple(self.settings.items()), n if counted else None)
+
+
+@lru_cache(maxsize=1024)  # clients ask with few addresses, many times
+def _parameters(
+    kind: type[Parameters], preset: str, settings: tuple[tuple[str, str], ...], n: int | None
+) -> Parameters:
+    return applied(kind, preset, {**dict(settings), **({} if n is None else {"n": n})})
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not SHORTEST_S <= seconds <= LONGEST_S:
+        raise ParameterError(f"timeout={text} is not between {SHORTEST_S:g} and {LONGEST_S:g} seconds.")
+    return seconds
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Long results and linked resources: what a client gets at once, and the rest by a handle.
+
+KEPT_CHARS = 64 * 1024 * 1024
+MOST_LINKS = 10_000
+
+
+class KeptText(NamedTuple):
+    """A text to be read on, and the server that gave it."""
+
+    text: str
+    source: ServerId
+
+
+class ResultStore:
+    """The full texts of results that were cut, the latest that fit into 64 Mi characters. Thread-safe; nothing is stored on disk.
+
+    >>> store = ResultStore()
+    >>> handle = store.keep(KeptText("a long text", ServerId("demo", "files")))
+    >>> store.text(handle).text, store.text("another")
+    ('a long text', None)
+    """
+
+    def __init__(self, kept_chars: int = KEPT_CHARS) -> None:
+        self._texts: LRUCache[str, KeptText] = LRUCache(kept_chars, getsizeof=lambda kept: len(kept.text))
+        self._links: LRUCache[str, ResourceLink] = LRUCache(MOST_LINKS)
+        self._lock = threading.Lock()
+
+    def keep(self, kept: KeptText, handle: str = "") -> str:
+        """A handle that nobody can guess, or the one that is given; of a text that is longer than all that is kept, for its beginning."""
+        handle = handle or secrets.token_urlsafe(12)
+        with self._lock:
+            self._texts[handle] = kept._replace(text=kept.text[: int(self._texts.maxsize)])
+        return handle
+
+    def text(self, handle: str) -> KeptText | None:
+        """The text of a handle, None where it is not kept any more."""
+        with self._lock:
+            return self._texts.get(handle)
+
+    def keep_link(self, link: ResourceLink) -> str:
+        """A handle for what is read when it is wanted."""
+        handle = secrets.token_urlsafe(12)
+        with self._lock:
+            self._links[handle] = link
+        return handle
+
+    def link(self, handle: str) -> ResourceLink | None:
+        """The link of a handle, None where it is of a text, or not kept any more."""
+        with self._lock:
+            return self._links.get(handle)
+
 
 Answer = mcp_types.CallToolResult
 

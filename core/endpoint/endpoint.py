@@ -13,16 +13,29 @@ import mcp_types
 from mcp import MCPError
 from mcp_types import INVALID_PARAMS
 
-from core.endpoint.base import Answer, PartRequest, Refusal, Request, Services
+from core.endpoint.base import AgentTool, Answer, EndpointOptions, PartRequest, Refusal, Request, Services
+from core.endpoint.describe import DESCRIBE
+from core.endpoint.execute import EXECUTE, EXECUTE_READONLY
 from core.endpoint.mirror import call_mirrored, mirrored
 from core.endpoint.mirrored_parts import MirroredParts, answered
-from core.endpoint.options import EndpointOptions
-from core.endpoint.read_result import READ_RESULT
-from core.endpoint.tools import DEFINITIONS, TOOLS
-from core.governance.base import NotAllowedError
+from core.endpoint.passing_on import READ_RESULT
+from core.endpoint.report import REPORT
+from core.endpoint.search import SEARCH
+from core.governance.calls import NotAllowedError
 from core.shared.errors import WayfareError
 from core.shared.json_schema import argument_problems
 from core.shared.untrusted_text import one_line, visible
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The tools of the endpoint, in the order in which every client sees them, and what it is told of them.
+
+TOOLS: tuple[AgentTool, ...] = (SEARCH, DESCRIBE, EXECUTE, EXECUTE_READONLY, READ_RESULT, REPORT)
+DEFINITIONS = [tool.definition for tool in TOOLS]
+INSTRUCTIONS = (
+    "Wayfare stands for all MCP servers that its operator has connected. For each step of your work call search_tools with "
+    "that step in one sentence; call the best candidate with execute_tool, or execute_readonly_tool where it only reads, and "
+    "give the route_id of the search; afterwards say with report_outcome whether it helped. An error says what to try."
+)
 
 _log = logging.getLogger(__name__)
 _TOOLS = {tool.definition.name: tool for tool in TOOLS}

@@ -12,21 +12,20 @@ from typing import Any, cast
 import anyio.to_thread
 import mcp_types
 
-from core.attention.gate import refusal
 from core.domain.catalog import Tool
+from core.domain.execution import Progress
 from core.domain.outcome import Outcome, OutcomeKind, ToolCall
 from core.endpoint.base import AgentTool, Answer, Refusal, Request, Services, definition, or_null
+from core.endpoint.describe import LONGEST_NAME, find
 from core.endpoint.fallback import answered_instead
-from core.endpoint.naming import LONGEST_NAME, find
 from core.endpoint.passing_on import given_tokens, is_empty, passed_on
-from core.endpoint.routes import Route, route_of
-from core.endpoint.signatures import signature
-from core.execution.base import Progress
-from core.governance.base import NotAllowedError
-from core.governance.calls import Wanted
-from core.services.calls import CallReport
-from core.services.decision_log import AGENT
-from core.services.governed_calls import GovernedCall
+from core.endpoint.report import Route, route_of
+from core.endpoint.search import signature
+from core.governance.calls import NotAllowedError, Wanted
+from core.routers.attention import refusal
+from core.services.call.calls import CallReport
+from core.services.decide.decision_log import AGENT
+from core.services.govern.governed_calls import GovernedCall
 from core.shared import units
 from core.shared.json_schema import argument_problems
 from core.shared.untrusted_text import visible

@@ -13,9 +13,9 @@ import anyio.to_thread
 
 from core.domain.catalog import Tool
 from core.endpoint.base import Answer, Refusal, Request, Services, text_block
-from core.endpoint.naming import find
-from core.endpoint.routes import route_of
-from core.governance.base import NotAllowedError
+from core.endpoint.describe import find
+from core.endpoint.report import route_of
+from core.governance.calls import NotAllowedError
 from core.shared.json_schema import argument_problems
 from core.shared.untrusted_text import one_line, visible
 

@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.to_thread
 from starlette.datastructures import Headers, QueryParams
+from starlette.requests import Request
 from starlette.requests import Request as HttpRequest
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from core.shared.errors import WayfareError
@@ -27,7 +29,7 @@ from core.shared.settings import FIRST_CATALOG
 
 if TYPE_CHECKING:
     from core.app import App
-    from core.services.governance import GovernanceService
+    from core.services.govern.governance import GovernanceService
 
 PATH = "/mcp"
 METADATA_PATH = "/.well-known/oauth-protected-resource"
@@ -188,9 +190,8 @@ class EndpointApp:
         app.pool.get()  # it imports the protocol's packages, perhaps just now in another thread
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-        from core.endpoint.base import Services
+        from core.endpoint.base import EndpointOptions, Services
         from core.endpoint.endpoint import Endpoint
-        from core.endpoint.options import EndpointOptions
         from core.endpoint.server import Context, mcp_server
 
         def options_of(context: Context) -> EndpointOptions:
@@ -212,3 +213,40 @@ class EndpointApp:
 def _own_url(scope: Scope) -> str:
     """Where the request found us; its host was checked."""
     return f"{scope.get('scheme', 'http')}://{Headers(scope=scope).get('host', '')}"
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What machines ask of the console's port: `/healthz`, `/readyz`, and `/metrics` for Prometheus; guarded as `/mcp` is.
+
+
+def status_routes(endpoint: EndpointApp, app: Callable[[], App | None], catalog: str) -> list[Route]:
+    """The routes; `app` gives the app where it is open already."""
+
+    async def healthz(request: Request) -> Response:
+        """200 as soon as pages can be served."""
+        if reason := stranger(request.scope, endpoint.other_names):
+            return JSONResponse({"status": reason}, status_code=403)
+        return JSONResponse({"status": "ok"})
+
+    async def readyz(request: Request) -> Response:
+        """200 once a decision is made at once: nothing is left to be opened or embedded."""
+        if reason := stranger(request.scope, endpoint.other_names):
+            return JSONResponse({"status": reason}, status_code=403)
+        opened = app()
+        if opened is not None and await anyio.to_thread.run_sync(opened.is_ready, catalog):
+            return JSONResponse({"status": "ready", "catalog": catalog})
+        return JSONResponse({"status": "starting", "catalog": catalog}, status_code=503)
+
+    async def metrics(request: Request) -> Response:
+        """Totals of the log and governance as it is now."""
+        if refused := await endpoint.refused(request.scope):
+            return refused
+        from core.services.govern.status import CONTENT_TYPE, Metrics
+
+        opened = app()
+        if opened is None:
+            return JSONResponse({"status": "starting"}, status_code=503)
+        page = Metrics(opened.store, opened.governance, opened.pool.states, opened.settings.now)
+        return Response(await anyio.to_thread.run_sync(page.text), media_type=CONTENT_TYPE)
+
+    return [Route("/healthz", healthz), Route("/readyz", readyz), Route("/metrics", metrics)]

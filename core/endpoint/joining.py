@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import socket
 import threading
-from contextlib import ExitStack, suppress
+from collections.abc import AsyncGenerator, Generator
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -14,24 +19,57 @@ import mcp_types
 from anyio.abc import TaskGroup, TaskStatus
 from mcp import MCPError
 from mcp.client.streamable_http import streamable_http_client
+from mcp.server.stdio import stdio_server
 from mcp.shared._httpx_utils import create_mcp_http_client
 
 from core.app import App, open_app
-from core.endpoint.base import Answer, PartRequest, Refusal, Request, Services
+from core.domain.execution import CLIENT_SIDE, NOBODY
+from core.endpoint.base import Answer, EndpointOptions, PartRequest, Refusal, Request, Services
 from core.endpoint.door import Owner, announced, owner_of
-from core.endpoint.door_server import served
-from core.endpoint.endpoint import Endpoint
+from core.endpoint.endpoint import DEFINITIONS, Endpoint
 from core.endpoint.fallback import MOST_TRIES
-from core.endpoint.http_app import PATH
-from core.endpoint.options import EndpointOptions
-from core.endpoint.tools import DEFINITIONS
-from core.execution.client_side import CLIENT_SIDE, NOBODY
-from core.services.server_requests import own_session
+from core.endpoint.http_app import PATH, EndpointApp
+from core.endpoint.server import mcp_server
+from core.services.call.server_requests import own_session
 from core.shared.errors import StoreBusyError, WayfareError
 from core.shared.settings import Settings
 
 if TYPE_CHECKING:
-    from core.services.server_requests import OwnSession
+    from core.services.call.server_requests import OwnSession
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The endpoint's address of a process that is no console: for others that would find the store taken.
+
+
+@contextmanager
+def served(app: App, catalog: str) -> Generator[str]:
+    """Serve `/mcp` over an app on a free port of this machine, in a thread; gives the address of the port."""
+    import uvicorn
+    from starlette.applications import Starlette
+    from starlette.routing import Route
+
+    endpoint = EndpointApp(lambda: app, catalog=catalog)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncGenerator[None]:
+        async with endpoint.running():
+            yield
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        asgi = Starlette(routes=[Route(PATH, endpoint)], lifespan=lifespan)
+        config = uvicorn.Config(asgi, log_level="critical", access_log=False, timeout_graceful_shutdown=1)
+        server = uvicorn.Server(config)
+        thread = threading.Thread(
+            target=server.run, kwargs={"sockets": [listener]}, name="wayfare-endpoint", daemon=True
+        )
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(timeout=3)
+
 
 TOKEN = "WAYFARE_TOKEN"  # noqa: S105 - the variable's name
 ANSWER_S = 120.0  # for an answer, on top of the call's own limit
@@ -254,3 +292,35 @@ class StdioBackend:
                 raise
             return owner.url
         return ""
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The stdio side, for clients that start a command: standard output carries the protocol and nothing else.
+
+
+def serve_stdio(settings: Settings, options: EndpointOptions) -> None:
+    """Speak MCP on standard input and output until the input ends. Raises WayfareError for what cannot be served."""
+    options.parameters()  # said at the start, not with the first search
+    backend = StdioBackend(settings, options)
+
+    def leave(*_: object) -> None:
+        backend.close()
+        os._exit(0)  # a thread may block on the input, and native code may still run in another
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, leave)
+
+    async def run() -> None:
+        async with anyio.create_task_group() as tasks:
+            served = mcp_server(
+                partial(backend.call, tasks),
+                lambda _: options,
+                listing=partial(backend.listed, tasks),
+                part=partial(backend.part, tasks) if options.mirror else None,
+            )
+            async with stdio_server() as (reader, writer):
+                await served.run(reader, writer, served.create_initialization_options())
+            tasks.cancel_scope.cancel()
+
+    anyio.run(run)
+    leave()

@@ -14,13 +14,12 @@ import mcp_types
 from mcp.shared.inbound import X_MCP_HEADER_KEY
 
 from core.domain.catalog import Catalog, Tool
-from core.endpoint.base import Answer, Refusal, Request, Services
+from core.endpoint.base import Answer, EndpointOptions, Refusal, Request, Services
+from core.endpoint.describe import MOST_NEAR
 from core.endpoint.execute import execute_tool
-from core.endpoint.naming import MOST_NEAR
-from core.endpoint.options import EndpointOptions
-from core.endpoint.read_result import READ_RESULT
+from core.endpoint.passing_on import READ_RESULT
 from core.shared.untrusted_text import one_line, visible
-from core.virtual.document import hint_names
+from core.virtual.launch import hint_names
 
 LONGEST = 64
 """Characters of a name that every client takes."""

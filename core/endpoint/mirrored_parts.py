@@ -19,13 +19,12 @@ from cachetools import TTLCache
 from mcp import MCPError
 
 from core.domain.catalog import ServerId, Tool, ToolHints
-from core.endpoint.base import PartRequest, Refusal, Services
+from core.domain.execution import ITEMS, PROMPTS, RESOURCES, TEMPLATES, TOOLS
+from core.endpoint.base import EndpointOptions, PartRequest, Refusal, Services
 from core.endpoint.mirror import chosen, names
-from core.endpoint.options import EndpointOptions
 from core.endpoint.passing_on import MOST_BINARY_CHARS, text_of
-from core.execution.listings import ITEMS, PROMPTS, RESOURCES, TEMPLATES, TOOLS
-from core.governance.base import NotAllowedError
-from core.services.linked_resources import READ
+from core.governance.calls import NotAllowedError
+from core.services.call.server_requests import READ
 from core.shared.errors import WayfareError
 from core.shared.tokens import count_tokens
 from core.shared.untrusted_text import one_line, visible

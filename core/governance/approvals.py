@@ -2,12 +2,99 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from dataclasses import astuple, dataclass
+import re
+from dataclasses import asdict, astuple, dataclass
+from difflib import SequenceMatcher
+from typing import Any, Literal, NamedTuple
 
 from core.domain.catalog import Tool
 from core.domain.outcome import ToolCall
-from core.governance.definitions import definition_json, digest
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A tool's definition: its digest, and what changed in it word by word.
+
+PARTS = ("title", "description", "inputSchema", "outputSchema", "annotations")
+MOST_PIECES = 6_000
+_PIECE = re.compile(r"\s+|\w+|[^\w\s]")
+Change = Literal["same", "removed", "added"]
+
+
+class Piece(NamedTuple):
+    """Some words that are the same, were removed, or were added."""
+
+    change: Change
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PartDifference:
+    """How one part of a definition changed."""
+
+    part: str
+    pieces: tuple[Piece, ...]
+
+
+def definition_json(tool: Tool) -> str:
+    """All that a server says of a tool, as one text: what a person approves. Prices and times are the operator's own."""
+    said: dict[str, Any] = {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": tool.input_schema,
+        "outputSchema": tool.output_schema,
+        "annotations": {name: value for name, value in asdict(tool.hints).items() if value is not None},
+    }
+    return json.dumps(said, ensure_ascii=False, sort_keys=True, default=_plain)
+
+
+def digest(text: str) -> str:
+    """SHA-256 of a text, in hexadecimal digits."""
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+def differences(before: str, after: str) -> tuple[PartDifference, ...]:
+    """What changed between two definitions, part by part.
+
+    >>> before, after = (definition_json(Tool("files", "read", f"Reads a {kind}.")) for kind in ("file", "secret file"))
+    >>> [(one.part, [(piece.change, piece.text) for piece in one.pieces]) for one in differences(before, after)]
+    [('description', [('same', 'Reads a '), ('added', 'secret '), ('same', 'file.')])]
+    """
+    one, other = json.loads(before), json.loads(after)
+    texts = ((part, _shown(one.get(part)), _shown(other.get(part))) for part in PARTS)
+    return tuple(PartDifference(part, _compared(old, new)) for part, old, new in texts if old != new)
+
+
+def _compared(before: str, after: str) -> tuple[Piece, ...]:
+    old, new = (_PIECE.findall(text)[:MOST_PIECES] for text in (before, after))
+    found: list[Piece] = []
+    removed = added = ""
+    codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    for number, (kind, start, stop, new_start, new_stop) in enumerate(codes):
+        before_text, after_text = "".join(old[start:stop]), "".join(new[new_start:new_stop])
+        inside = 0 < number < len(codes) - 1 and not re.search(r"\w", before_text)
+        if kind == "equal" and not inside:
+            found += [*_changed(removed, added), Piece("same", before_text)]
+            removed = added = ""
+        else:  # a gap between two changed words belongs to the change: whole phrases are read side by side
+            removed, added = removed + before_text, added + after_text
+    return (*found, *_changed(removed, added))
+
+
+def _changed(removed: str, added: str) -> list[Piece]:
+    pieces = Piece("removed", removed), Piece("added", added)
+    return [piece for piece in pieces if piece.text]
+
+
+def _shown(part: object) -> str:
+    if part is None or part == {}:
+        return ""
+    return part if isinstance(part, str) else json.dumps(part, ensure_ascii=False, indent=1, sort_keys=True)
+
+
+def _plain(value: object) -> Any:
+    return dict(value) if hasattr(value, "keys") else str(value)  # pyright: ignore[reportCallIssue, reportArgumentType]
 
 
 @dataclass(frozen=True, slots=True)

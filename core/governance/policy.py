@@ -8,10 +8,9 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, cast
 
 from core.domain.catalog import Tool
-from core.governance.approvals import ApprovalRules
-from core.governance.breaker import BreakerRules
+from core.governance.approvals import ApprovalRules, digest
 from core.governance.budgets import AT_LIMIT, Budget
-from core.governance.definitions import digest
+from core.governance.limits import BreakerRules
 from core.governance.scope import matches
 from core.shared.errors import WayfareError
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from core.domain.catalog import ServerId
-from core.governance.base import NotAllowedError
 from core.governance.budgets import Short, next_day
+from core.governance.calls import NotAllowedError
 from core.shared import units
 
 APPROVAL_NEEDED, APPROVAL_DENIED, DEFINITION_CHANGED = "approval_needed", "approval_denied", "definition_changed"

@@ -10,15 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from core.domain.imports import Imported
-from core.importers.base import Importer
-from core.importers.checks import kind
-from core.importers.client_config import ClientConfig
-from core.importers.documents import MAX_BYTES, parse
-from core.importers.livemcpbench import LiveMcpBench
-from core.importers.merging import merge
-from core.importers.plain import Plain
-from core.importers.reading import BrokenDocumentError
+from core.domain.catalog import Imported
+from core.importers.formats import ClientConfig, Importer, LiveMcpBench, Plain, merge
+from core.importers.reading import MAX_BYTES, BrokenDocumentError, kind, parse
 from core.importers.server_json import ServerJson
 from core.importers.tasks import read_tasks, tasks_text
 

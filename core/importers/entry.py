@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, cast
 
-from core.importers import checks
-from core.importers.reading import Reading
+from core.domain.catalog import Prompt, Tool, ToolHints
+from core.domain.preconditions import Precondition
+from core.importers import reading as checks
+from core.importers.reading import Reading, kind, number_fault, shown
+from core.shared.json_schema import schema_fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,3 +163,183 @@ def place(where: str, step: str) -> str:
     'servers[3] "weather" → tools[1]'
     """
     return f"{where} → {step}" if where else step
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Prices in the forms that servers and gateways publish, in USD per call. A tool without a price stays unpriced.
+
+_META_KEYS = ("price_usd", "priceUsd", "cost_per_query")
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """The prices in a server's entry: by tool name, and for every other tool (None: no price)."""
+
+    by_tool: Mapping[str, float] = field(default_factory=dict[str, float])
+    default: float | None = None
+
+    def of(self, tool: str) -> float | None:
+        """The price of one tool.
+
+        >>> Prices({"search": 0.0}, default=0.01).of("search"), Prices().of("search")
+        (0.0, None)
+        """
+        return self.by_tool.get(tool, self.default)
+
+
+def read_prices(entry: Entry) -> Prices:
+    """A server's `mcp_server_cost_info` (also inside `mcp_info` or `_meta`), else a price under its `_meta`."""
+    info = _cost_info(entry)
+    if info is None:
+        return Prices(default=meta_price(entry))
+    by_tool: dict[str, float] = {}
+    for name, raw in (info.mapping("tool_name_to_cost_per_query") or {}).items():
+        if fault := number_fault(raw):
+            info.problem(f"tool_name_to_cost_per_query {shown(name)} {fault}")
+        else:
+            by_tool[name] = float(raw)
+    return Prices(by_tool, info.number("default_cost_per_query"))
+
+
+def _cost_info(entry: Entry) -> Entry | None:
+    for holder in (entry, entry.child("mcp_info"), entry.child("_meta")):
+        if holder is not None and (info := holder.child("mcp_server_cost_info")) is not None:
+            return info
+    return None
+
+
+def meta_price(entry: Entry) -> float | None:
+    """A price under `_meta`, directly or in one publisher's object of it; None where there is none.
+
+    >>> from core.importers.reading import Reading
+    >>> meta_price(Entry(Reading("a.json"), "", {"_meta": {"org.example/pricing": {"price_usd": 0.002}}}))
+    0.002
+    """
+    meta = entry.child("_meta")
+    if meta is None:
+        return None
+    nested = (
+        Entry(entry.reading, place(meta.where, shown(key)), cast("dict[str, object]", value))
+        for key, value in meta.value.items()
+        if isinstance(value, dict)
+    )
+    for holder in (meta, *nested):
+        for key in _META_KEYS:
+            if key in holder.value and holder.value[key] is not None:
+                return holder.number(key)
+    return None
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Values that a user has to supply: the `inputs` of an editor's configuration.
+
+
+def read_prompts(top: Entry) -> None:
+    """Record every declared input; one with `password` is a secret.
+
+    >>> from core.importers.reading import Reading
+    >>> reading = Reading("mcp.json")
+    >>> read_prompts(Entry(reading, "", {"inputs": [{"id": "key", "description": "API key", "password": True}]}))
+    >>> reading.prompts["key"]
+    Prompt(id='key', description='API key', secret=True)
+    """
+    for position, entry in enumerate(top.entries("inputs")):
+        known = len(top.reading.problems)
+        name = entry.name("id")
+        secret = entry.flag("password") is True
+        if name and any(c in name for c in "{}"):
+            entry.problem("id holds a brace; rename it")
+        if len(top.reading.problems) == known:
+            if name in top.reading.prompts:
+                entry.problem(f"id is the same as that of an earlier input than inputs[{position}]; rename one of them")
+            top.reading.prompt(Prompt(name, entry.text("description"), secret))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# One tool definition, as `tools/list` gives it, with the prices, times and rates that a catalog may add.
+
+
+@dataclass
+class ToolReader:
+    """Reads the tools of one server and refuses a second one of the same name."""
+
+    server: str
+    prices: Prices = field(default_factory=Prices)
+    _places: dict[str, str] = field(default_factory=dict[str, str])
+
+    def read(self, entries: Iterable[Entry]) -> tuple[Tool, ...]:
+        """The tools in their order; faults and remarks go to their entries."""
+        return tuple(self._tool(entry) for entry in entries)
+
+    def _tool(self, entry: Entry) -> Tool:
+        name = entry.name()
+        place = entry.where.rpartition(" → ")[2].split(" ")[0]
+        if name and self._places.setdefault(name, place) != place:
+            entry.problem(f"name is the same as that of {self._places[name]}; rename one of them")
+        annotations = entry.child("annotations")
+        description = entry.text("description")
+        if not description.strip():
+            entry.note("no description: it is found by its name alone")
+        own_price = entry.number("price_usd")
+        listed_price = meta_price(entry) if own_price is None else None
+        return Tool(
+            server=self.server,
+            name=name,
+            description=description,
+            title=entry.line("title") or (annotations.line("title") if annotations else ""),
+            input_schema=_input_schema(entry),
+            output_schema=_schema(entry, "outputSchema"),
+            hints=_hints(annotations),
+            price_usd=next((p for p in (own_price, listed_price, self.prices.of(name)) if p is not None), None),
+            latency_s=entry.number("latency_s"),
+            success=entry.number("success", high=1.0),
+            tier=entry.line("tier"),
+            tier_reason=entry.text("tier_reason"),
+            preconditions=_preconditions(entry),
+        )
+
+
+def _preconditions(entry: Entry) -> tuple[str, ...]:
+    """The preconditions of a tool, each in its normal form; a text that is not one is a fault."""
+    found: list[str] = []
+    for position, text in enumerate(entry.list("preconditions")):
+        if not isinstance(text, str):
+            entry.problem(f"preconditions[{position}] is {kind(text)}; give text")
+            continue
+        try:
+            found.append(str(Precondition.parse(text)))
+        except ValueError as error:
+            entry.problem(f"preconditions[{position}] {error}")
+    return tuple(dict.fromkeys(found))
+
+
+def _hints(annotations: Entry | None) -> ToolHints:
+    if annotations is None:
+        return ToolHints()
+    return ToolHints(
+        read_only=annotations.flag("readOnlyHint"),
+        destructive=annotations.flag("destructiveHint"),
+        idempotent=annotations.flag("idempotentHint"),
+        open_world=annotations.flag("openWorldHint"),
+    )
+
+
+def _input_schema(entry: Entry) -> Mapping[str, Any] | None:
+    if entry.get("inputSchema") is None:
+        entry.note("no input schema: its arguments are not checked")
+    return _schema(entry, "inputSchema")
+
+
+def _schema(entry: Entry, key: str) -> Mapping[str, Any] | None:
+    """A schema, unchanged. One that is not valid is kept with a remark: models still read it."""
+    schema = entry.mapping(key)
+    if schema is None:
+        return None
+    try:
+        json.dumps(schema, allow_nan=False)
+    except (TypeError, ValueError):
+        entry.problem(f"{key} holds NaN, Infinity or a date; give numbers and text that JSON has")
+        return None
+    if fault := schema_fault(schema):
+        entry.note(f"{key} {fault}: arguments are not checked against it")
+    return schema

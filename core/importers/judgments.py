@@ -4,7 +4,7 @@
     subtask,server_hint,tool,grade,judge,note,at                     the same, as CSV
     70a80f9069a89f26 0 files::read 3                                 qrels: query id, 0, tool, grade
 
-qrels (`core.importers.trec`) have no texts, judges or notes: what a query id means is given beside them (`queries`), and whose
+qrels (`core.importers.judgments`) have no texts, judges or notes: what a query id means is given beside them (`queries`), and whose
 they are (`judge`).
 """
 
@@ -14,18 +14,92 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
-from urllib.parse import unquote
+from typing import Any, cast
+from urllib.parse import quote, unquote
 
-from core.domain.judgment import GRADES, MOST_NAME_CHARACTERS, MOST_NOTE_CHARACTERS, AskedQuery, Judgment
-from core.importers.checks import line_fault, shown
-from core.importers.documents import decode
+from core.domain.feedback import GRADES, MOST_NAME_CHARACTERS, MOST_NOTE_CHARACTERS, AskedQuery, Judgment, LabelledQuery
 from core.importers.entry import Entry
-from core.importers.reading import BrokenDocumentError, Reading
-from core.importers.tasks import json_lines
+from core.importers.reading import BrokenDocumentError, Reading, decode, line_fault, shown
+from core.importers.tasks import json_lines, read_tasks
+
+# ----------------------------------------------------------------------------------------------------------------------
+# TREC's files: qrels, with one grade for each query and tool, and runs, with what was ranked for each query.
+#
+#     q1 0 files::read 3                         query, 0, tool, grade
+#     q1 Q0 files::read 1 10 ehrr-3fa9c2d1       query, Q0, tool, rank, score, name of the run
+#
+# Fields end at white space, so in them white space and % are written as %20 and %25.
+
+PRINTABLE = "!\"#$&'()*+,/:;<=>?@[\\]^`{|}~"  # stays as it is in a field
+
+
+def qrels_text(grades: Mapping[str, Mapping[str, float]]) -> str:
+    r"""One grade for each tool by query id.
+
+    >>> qrels_text({"q1": {"my files::read": 3}})
+    'q1 0 my%20files::read 3\n'
+    """
+    return "".join(
+        f"{field(query)} 0 {field(tool)} {int(grade)}\n"
+        for query, tools in grades.items()
+        for tool, grade in tools.items()
+    )
+
+
+def run_text(ranked: Mapping[str, Sequence[str]], name: str) -> str:
+    r"""The tools that were ranked for each query id, best first. Scores only fall with the rank: a run is stored without others.
+
+    >>> run_text({"q1": ["a::b", "c::d"]}, "ehrr")
+    'q1 Q0 a::b 1 2 ehrr\nq1 Q0 c::d 2 1 ehrr\n'
+    """
+    return "".join(
+        f"{field(query)} Q0 {field(tool)} {rank} {len(tools) - rank + 1} {field(name)}\n"
+        for query, tools in ranked.items()
+        for rank, tool in enumerate(tools, start=1)
+    )
+
+
+def field(text: str) -> str:
+    """A text as one field.
+
+    >>> field("100 % sure::go")
+    '100%20%25%20sure::go'
+    """
+    return quote(text, safe=PRINTABLE)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Labels from JSON Lines: labelled tasks that may say of tools that they are wrong as well.
+
+
+def read_labels(text: str | bytes, *, source: str) -> tuple[LabelledQuery, ...]:
+    """What a file of labelled tasks says of each sub-task, in its order. Raises BrokenDocumentError that names the line.
+
+    >>> line = '{"id": "1", "subtask": "read a file", "relevant": ["files::read"], "wrong": ["files::write"]}'
+    >>> read_labels(line, source="a.jsonl")[0].wrong
+    ('files::write',)
+    """
+    tasks = read_tasks(text, source=source)
+    lines = [(n, line) for n, line in enumerate(decode(text, source=source).split("\n"), start=1) if line.strip()]
+    found: list[LabelledQuery] = []
+    for task, (number, line) in zip(tasks, lines, strict=True):
+        wrong = _names(cast(dict[str, Any], json.loads(line)).get("wrong"), f"{source}: line {number}")
+        bad = tuple(tool for tool in wrong if tool not in task.relevant)
+        found.append(LabelledQuery(task.subtask.strip(), task.server_hint.strip(), task.relevant, bad, task.question))
+    return tuple(found)
+
+
+def _names(raw: object, where: str) -> tuple[str, ...]:
+    if raw is None:
+        return ()
+    names = cast(list[Any], raw) if isinstance(raw, list) else [None]
+    if not all(isinstance(name, str) and all(name.partition("::")) for name in names):
+        raise BrokenDocumentError([f"{where}: wrong is no list of server::tool; write it so or leave it out."])
+    return tuple(dict.fromkeys(cast(list[str], names)))
+
 
 FIELDS = ("subtask", "server_hint", "tool", "grade", "judge", "note", "at")
 FORMULA = re.compile(r"'*[=+\-@\t\r\n]")

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import math
+import re
+import tomllib
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any, cast
 
-from core.domain.catalog import Server
-from core.domain.imports import Imported, Note, Prompt
+from core.domain.catalog import Imported, Note, Prompt, Server
 from core.shared.errors import CatalogError
+from core.shared.untrusted_text import visible
 
 
 class BrokenDocumentError(CatalogError):
@@ -69,3 +76,254 @@ class Reading:
             prompts=tuple(self.prompts.values()),
             needs_discovery=tuple(s.name for s in self.servers if s.connection is not None and not s.tools),
         )
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Limits and checks for documents of strangers: each check returns what is wrong with a value, or "" for nothing.
+#
+# No message quotes a text value, because it may be a secret in the wrong field.
+
+MAX_NAME = 200
+MAX_TEXT = 100_000
+
+BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+_KINDS: dict[type, str] = {
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    str: "text",
+    list: "a list",
+    dict: "an object",
+    type(None): "null",
+}
+
+
+def kind(value: object) -> str:
+    """What a JSON value is, in words.
+
+    >>> kind([1]), kind(True), kind(None)
+    ('a list', 'true or false', 'null')
+    """
+    return _KINDS.get(type(value), "of an unknown kind")
+
+
+def shown(name: str) -> str:
+    """A name for a message: quoted, with nothing unseen in it, cut at 60 characters.
+
+    >>> shown("we\\nather")
+    '"we\\\\nather"'
+    """
+    cut = name if len(name) <= 60 else name[:59] + "…"
+    return json.dumps(visible(cut), ensure_ascii=False)
+
+
+def line_fault(text: str, limit: int = MAX_NAME) -> str:
+    """Why a text cannot be shown on one line: too long, control or direction-changing characters.
+
+    >>> line_fault("a\\tb")
+    'holds the control character U+0009; remove it'
+    """
+    if len(text) > limit:
+        return f"has {len(text):,} characters; use at most {limit:,}"
+    for character in text:
+        if unicodedata.category(character) in {"Cc", "Cs", "Zl", "Zp"}:
+            return f"holds the control character U+{ord(character):04X}; remove it"
+        if character in BIDI:
+            return f"holds U+{ord(character):04X}, which changes the direction of text; remove it"
+    return ""
+
+
+def name_fault(name: str) -> str:
+    """Why a text cannot be a tool's name.
+
+    >>> name_fault("  ")
+    'is empty; give a name'
+    >>> name_fault("<b>bold</b>")
+    ''
+    """
+    return line_fault(name) if name.strip() else "is empty; give a name"
+
+
+def server_name_fault(name: str) -> str:
+    """Why a text cannot be a server's name: `server::tool` has to be read one way only.
+
+    >>> server_name_fault("a::b")
+    'holds "::", which separates server and tool; rename it'
+    """
+    if "::" in name:
+        return 'holds "::", which separates server and tool; rename it'
+    return 'ends with ":", which makes server::tool ambiguous; rename it' if name.endswith(":") else name_fault(name)
+
+
+def number_fault(value: object, *, high: float | None = None) -> str:
+    """Why a value is not a finite number of at least 0 (and at most `high`).
+
+    >>> number_fault(float("nan"))
+    'is NaN; give a number of at least 0 or leave it out'
+    >>> number_fault(1.5, high=1)
+    'is 1.5; give a number from 0 to 1 or leave it out'
+    """
+    wanted = f"give a number {'of at least 0' if high is None else f'from 0 to {high:g}'} or leave it out"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return f"is {kind(value)}; {wanted}"
+    try:
+        number = float(value)
+    except OverflowError:
+        return f"is too large; {wanted}"
+    if math.isnan(number):
+        return f"is NaN; {wanted}"
+    if number < 0 or math.isinf(number) or (high is not None and number > high):
+        return f"is {number:g}; {wanted}"
+    return ""
+
+
+def clean_text(text: str) -> tuple[str, int]:
+    """A text of several lines without control characters (line breaks and tabs stay), and how many were removed.
+
+    >>> clean_text("one\\r\\ntwo\\x1b[31m")
+    ('one\\ntwo[31m', 1)
+    """
+    return CONTROL.subn("", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Checks of every document, whatever its format: depth, repeated keys, lone surrogates.
+
+MAX_DEPTH = 64
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class RepeatedKeys(dict[str, Any]):
+    """An object in which a key occurred twice: JSON would silently keep the last value."""
+
+    repeated: tuple[str, ...] = ()
+
+
+def keep_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """For `json.loads(object_pairs_hook=...)`: an object that remembers which keys it had twice.
+
+    >>> keep_repeats([("a", 1), ("a", 2)]).repeated
+    ('a',)
+    """
+    plain = dict(pairs)
+    if len(plain) == len(pairs):
+        return plain
+    marked = RepeatedKeys(plain)
+    counts = Counter(key for key, _ in pairs)
+    marked.repeated = tuple(key for key, count in counts.items() if count > 1)
+    return marked
+
+
+def inspect(reading: Reading, document: object) -> None:
+    """Record what no format admits. Without recursion, so that a deep document does no harm.
+
+    >>> reading = Reading("a.json")
+    >>> inspect(reading, {"servers": [{"name": "\\ud800"}]})
+    >>> reading.problems
+    ['a.json: servers[0].name holds half a character (a lone surrogate); remove it.']
+    """
+    stack: list[tuple[str, object, int]] = [("", document, 0)]
+    while stack:
+        path, value, depth = stack.pop()
+        if depth > MAX_DEPTH:
+            reading.problem("", f"{path[:40]}… is nested more than {MAX_DEPTH} levels deep; flatten it")
+            return
+        if isinstance(value, str):
+            if _SURROGATE.search(value):
+                reading.problem("", f"{path or 'it'} holds half a character (a lone surrogate); remove it")
+        elif isinstance(value, RepeatedKeys):
+            for key in value.repeated:
+                reading.problem("", f"{path or 'it'} has the key {shown(key)} twice; keep one of them")
+        stack += [(step, item, depth + 1) for step, item in _children(path, value)]
+
+
+def _children(path: str, value: object) -> Iterator[tuple[str, object]]:
+    if isinstance(value, dict):
+        for key, item in cast("dict[str, object]", value).items():
+            step = key if re.fullmatch(r"[$\w-]{1,60}", key, re.ASCII) else shown(key)
+            yield f"{path}.{step}" if path else step, item
+            if not key.isascii():
+                yield f"a key of {path or 'it'}", key
+    elif isinstance(value, list):
+        for position, item in enumerate(cast("list[object]", value)):
+            yield f"{path}[{position}]", item
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Parsing a text: JSON, JSON with comments and trailing commas as editors write it, and TOML.
+
+MAX_BYTES = 64 * 1024 * 1024
+
+_COMMENT = re.compile(r'"(?:[^"\\\n]+|\\.)*"?|//[^\n]*|/\*(?:.*?\*/|.*\Z)', re.DOTALL)
+_COMMA = re.compile(r'"(?:[^"\\\n]+|\\.)*"?|,(?=\s*[}\]])', re.DOTALL)
+_TOML_LINE = re.compile(r"\s*(?:#[^\n]*\n\s*)*(?:\[{1,2}[A-Za-z_][\w.\"'@/ -]*\]{1,2}\s*(?:#|\n|\Z)|[\w.\"'-]+\s*=)")
+
+
+def parse(text: str | bytes, *, source: str) -> Any:
+    """The document in a text.
+
+    Raises BrokenDocumentError with line and column where it is neither JSON nor TOML, too large or not UTF-8.
+    >>> parse('{"a": [1, 2,], // two\\n}', source="a.json")
+    {'a': [1, 2]}
+    >>> parse('[a]\\nb = 1', source="a.toml")
+    {'a': {'b': 1}}
+    """
+    plain = decode(text, source=source)
+    try:
+        if source.lower().endswith(".toml") or _TOML_LINE.match(plain):
+            return _toml(plain, source)
+        return _json(plain, source)
+    except RecursionError:
+        fault = "it is nested too deeply to be read; flatten it"
+    raise BrokenDocumentError([f"{source}: {fault}."])
+
+
+def decode(text: str | bytes, *, source: str) -> str:
+    """Text of at most 64 MB, from UTF-8 where it comes as bytes. Raises BrokenDocumentError."""
+    if len(text) > MAX_BYTES:
+        size = len(text) / (1024 * 1024)
+        raise BrokenDocumentError([f"{source}: it has {size:.0f} MB; give a file of at most 64 MB."])
+    if isinstance(text, bytes):
+        try:
+            text = text.decode("utf-8")
+        except UnicodeDecodeError as error:
+            fault = f"byte {error.start} is not UTF-8; save the file as UTF-8"
+            raise BrokenDocumentError([f"{source}: {fault}."]) from None
+    return text.removeprefix("\ufeff")
+
+
+def strip_comments(text: str) -> str:
+    """JSON without comments and trailing commas; strings do not change, nor do line and column of anything.
+
+    >>> strip_comments('["http://x", /* no */ "/*",]')
+    '["http://x",          "/*" ]'
+    """
+    bare = _COMMENT.sub(lambda m: m[0] if m[0][0] == '"' else re.sub(r"[^\n]", " ", m[0]), text)
+    return _COMMA.sub(lambda m: m[0] if m[0][0] == '"' else " ", bare)
+
+
+def _json(text: str, source: str) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=keep_repeats)
+    except json.JSONDecodeError:
+        pass
+    except ValueError:
+        raise BrokenDocumentError([f"{source}: it holds a number of thousands of digits; shorten it."]) from None
+    try:
+        return json.loads(strip_comments(text), object_pairs_hook=keep_repeats)
+    except json.JSONDecodeError as error:
+        fault = f"line {error.lineno}, column {error.colno} is not JSON ({error.msg.lower()}); mend it there"
+    except ValueError:
+        fault = "it holds a number of thousands of digits; shorten it"
+    raise BrokenDocumentError([f"{source}: {fault if text.strip() else 'it is empty; give a document'}."])
+
+
+def _toml(text: str, source: str) -> Any:
+    try:
+        return tomllib.loads(text)
+    except ValueError as error:
+        place = re.search(r"\(at (line \d+, column \d+|end of document)\)", str(error))
+        where = place[1] if place else "a value"
+    raise BrokenDocumentError([f"{source}: {where} is not TOML; mend it there."])

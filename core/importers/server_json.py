@@ -5,18 +5,137 @@ A remote is preferred to a package: it needs nothing installed and runs nothing 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, cast
 
-from core.domain.catalog import Connection, Server
-from core.importers.base import Importer
-from core.importers.checks import shown
-from core.importers.connections import read_connection
-from core.importers.entry import Entry
-from core.importers.packages import package_command
-from core.importers.prices import read_prices
-from core.importers.reading import Reading
-from core.importers.registry_inputs import fill_in, fill_in_all
+from core.domain.catalog import Connection, Prompt, Server
+from core.importers.connections import SecretExtractor, read_connection, scalar, secret_name
+from core.importers.entry import Entry, read_prices
+from core.importers.formats import Importer
+from core.importers.reading import Reading, shown
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The registry's inputs: values of variables, headers and arguments that are fixed, have a default, or must be entered.
+
+
+def ask(entry: Entry, server: str, name: str) -> str:
+    """Record that a value must be entered, and return its reference.
+
+    >>> from core.importers.reading import Reading
+    >>> reading = Reading("server.json")
+    >>> ask(Entry(reading, "", {"description": "API key", "isSecret": True}), "io.github.x/weather", "KEY")
+    '${input:io.github.x/weather/KEY}'
+    >>> reading.prompts["io.github.x/weather/KEY"].secret
+    True
+    """
+    key = secret_name(server, name)
+    optional = "" if entry.flag("isRequired") else "optional: "
+    description = f"{optional}{entry.text('description') or name}"
+    entry.reading.prompt(Prompt(key, description, secret=entry.flag("isSecret") is True))
+    return f"${{input:{key}}}"
+
+
+def value_of(entry: Entry, server: str, name: str) -> str | None:
+    """An input's value: the fixed one, a reference to one that must be entered, or the default; None where it may be left out."""
+    fixed = entry.get("value")
+    if fixed is not None:
+        text = fill_in(entry, server, scalar(entry, "value", fixed))
+        return SecretExtractor(entry, server).hide(name, text) if entry.flag("isSecret") else text
+    default = entry.get("default")
+    if entry.flag("isSecret") or (entry.flag("isRequired") and default is None):
+        return ask(entry, server, name)
+    return None if default is None else scalar(entry, "default", default)
+
+
+def fill_in(entry: Entry, server: str, template: str) -> str:
+    """A text with its `{variables}` filled in: by their values or by references to values that must be entered."""
+    for name, variable in entry.named("variables"):
+        if f"{{{name}}}" in template:
+            value = value_of(variable, server, name)
+            template = template.replace(f"{{{name}}}", ask(variable, server, name) if value is None else value)
+    return template
+
+
+def fill_in_all(entry: Entry, server: str, key: str) -> dict[str, str]:
+    """Named inputs (variables or headers) that have a value, by name."""
+    values: dict[str, str] = {}
+    for item in entry.entries(key):
+        name = item.name()
+        value = value_of(item, server, name)
+        if value is not None:
+            values[name] = value
+        elif name:
+            item.note("optional and without a default: it is left out")
+    return values
+
+
+def arguments(entry: Entry, server: str, key: str) -> list[str]:
+    """Command-line arguments in their order, positional and named; optional ones without a value are left out."""
+    given: list[str] = []
+    for position, item in enumerate(entry.entries(key)):
+        flag = item.raw_text("name") if item.raw_text("type") != "positional" else ""
+        label = re.sub(r"^-+", "", flag) or item.raw_text("valueHint") or f"{key}_{position}"
+        value = value_of(item, server, label)
+        if value is None and flag and not any(item.get(k) for k in ("format", "choices", "valueHint", "placeholder")):
+            given.append(flag)
+        elif value is not None:
+            given += [flag, value] if flag else [value]
+    return given
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The command that starts a published package: npx, uvx, docker or dnx, by its registry type or runtime hint.
+
+_RUNNERS = {"npm": "npx", "pypi": "uvx", "oci": "docker", "docker": "docker", "nuget": "dnx"}
+_WORD = re.compile(r"[A-Za-z0-9@][^\s\x00-\x1f]*")
+
+
+def package_command(package: Entry, server: str) -> dict[str, Any] | None:
+    """A package as an entry of a client's configuration; None (and a note) where it cannot be started here.
+
+    >>> from core.importers.reading import Reading
+    >>> package = {"registry_type": "pypi", "identifier": "weather-mcp", "version": "0.5.0"}
+    >>> package_command(Entry(Reading("server.json"), "packages[0]", package), "org.x/weather")
+    {'command': 'uvx', 'args': ['weather-mcp@0.5.0'], 'env': {}}
+    """
+    registry = (package.raw_text("registryType") or package.raw_text("registry_name")).lower()
+    hint = package.raw_text("runtimeHint")
+    runner = hint if hint in _RUNNERS.values() else _RUNNERS.get(registry)
+    transport = package.child("transport")
+    if runner is None or (transport is not None and transport.raw_text("type") not in {"", "stdio"}):
+        package.note("it is neither npm, PyPI, OCI nor NuGet over stdio: it is not used")
+        return None
+    identifier = package.raw_text("identifier") or package.raw_text("name")
+    version = package.raw_text("version")
+    if not _WORD.fullmatch(identifier) or (version and not _WORD.fullmatch(version)):
+        package.problem(
+            "identifier or version is not a package's; give a name and a version without spaces or dashes before"
+        )
+        return None
+    env = fill_in_all(package, server, "environmentVariables")
+    runtime = arguments(package, server, "runtimeArguments")
+    given = arguments(package, server, "packageArguments")
+    return {"command": runner, "args": _arguments(runner, runtime, (identifier, version), given, env), "env": env}
+
+
+def _arguments(
+    runner: str, runtime: list[str], package: tuple[str, str], given: list[str], env: dict[str, str]
+) -> list[str]:
+    """The runner's arguments: its own, the package, and the package's."""
+    identifier, version = package
+    pinned = f"{identifier}@{version}" if version and version != "latest" else identifier
+    if runner == "npx":
+        return [*([] if {"-y", "--yes"} & set(runtime) else ["-y"]), *runtime, pinned, *given]
+    if runner == "docker":
+        head = [] if runtime[:1] == ["run"] else ["run", "-i", "--rm"]
+        tagged = ":" in identifier.rpartition("/")[2] or not version
+        passed = [part for name in env for part in ("-e", name)]
+        return [*head, *runtime, *passed, identifier if tagged else f"{identifier}:{version}", *given]
+    if runner == "dnx":
+        return [*runtime, pinned, "--yes", *(["--", *given] if given else [])]
+    return [*runtime, pinned, *given]
+
 
 _REMOTES = {"streamable-http": 0, "streamable": 0, "http": 0, "sse": 1}
 

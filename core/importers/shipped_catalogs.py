@@ -9,7 +9,9 @@ from functools import cache
 from pathlib import Path
 
 import sample_catalog
-from core.importers.checks import name_fault
+from core.domain.catalog import Catalog
+from core.importers import read_document, read_tasks
+from core.importers.reading import name_fault
 from core.shared.errors import CatalogError
 from sample_catalog import testbeds
 
@@ -48,3 +50,29 @@ def check_name(name: str) -> None:
         raise CatalogError(f"The name {name!r} belongs to a shipped catalog; choose another with --name.")
     if fault := name_fault(name):
         raise CatalogError(f"The catalog's name {fault}; choose another with --name.")
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Shipped catalogs, read from their files.
+
+
+@cache
+def shipped(name: str) -> Catalog:
+    """A shipped catalog by name; read once in a process, as it is immutable."""
+    documents = [json.loads(path.read_text(encoding="utf-8")) for path in SHIPPED_CATALOGS[name].files()]
+    return Catalog(name, read_document(json.dumps({"servers": documents}), source="sample catalog").servers)
+
+
+def sample() -> Catalog:
+    """The shipped catalog to start with."""
+    return shipped(SAMPLE)
+
+
+def starting_subtasks(catalog: str, count: int = 6) -> tuple[str, ...]:
+    """Sub-tasks to start from: labelled ones of the sample, spread over the servers that really run; none elsewhere."""
+    if catalog != SAMPLE:
+        return ()
+    path = sample_catalog.TASKS_DIR / "subtasks.jsonl"
+    tasks = [task for task in read_tasks(path.read_bytes(), source=path.name) if task.relevant]
+    step = max(1, len(tasks) // max(1, count))
+    return tuple(task.subtask for task in tasks[::step][:count])

@@ -8,12 +8,18 @@ from dataclasses import asdict, fields
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, cast
 
-from core.domain.task import Step, Task
-from core.importers.checks import kind, number_fault, shown
-from core.importers.documents import decode
+from core.domain.tasks import Step, Task
 from core.importers.entry import Entry
-from core.importers.inspection import inspect, keep_repeats
-from core.importers.reading import BrokenDocumentError, Reading
+from core.importers.reading import (
+    BrokenDocumentError,
+    Reading,
+    decode,
+    inspect,
+    keep_repeats,
+    kind,
+    number_fault,
+    shown,
+)
 
 
 def read_tasks(text: str | bytes, *, source: str) -> tuple[Task, ...]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import krippendorff
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.judgment import GRADES, AskedQuery, Judgment
-from core.domain.task import Task
+from core.domain.feedback import GRADES, AskedQuery, Judgment
+from core.domain.tasks import Task
+from core.lab.stored_runs import Result
 from core.shared.errors import ParameterError
 
 MOST_RESAMPLES, LEAST_RESAMPLES = 500, 100
@@ -164,3 +166,51 @@ def alpha_interval(counts: NDArray[np.int64], *, seed: int = 0) -> tuple[float |
     known = [value for value in drawn if value is not None and math.isfinite(value)]
     low, high = np.quantile(known, [0.025, 0.975]) if known else (math.nan, math.nan)
     return (float(low), float(high)) if known else (None, None)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Pooling: what is to be judged so that no router is judged on another's results (Sparck Jones and van Rijsbergen 1975; TREC).
+#
+# The pool of a query is the union of the first k tools of every router; its order says nothing of who proposed what.
+
+
+@dataclass(frozen=True, slots=True)
+class Pooled:
+    """One tool to be judged for one query, and whether it is judged already."""
+
+    query: AskedQuery
+    tool: str
+    judged: bool = False
+
+
+def pooled(
+    tasks: Sequence[Task],
+    results: Sequence[Result],
+    depth: int,
+    judged: Collection[tuple[AskedQuery, str]],
+) -> tuple[Pooled, ...]:
+    """The pool of all tasks over stored runs, unjudged tools first; the tools of a query stay together.
+
+    `results` are entries of `wayfare bench --json`; a run that does not have a task proposes nothing for it. `judged` has
+    the queries and tools that count as judged.
+    """
+    found: dict[AskedQuery, set[str]] = {}
+    for task in tasks:
+        query = AskedQuery(task.subtask, task.server_hint)
+        for result in results:
+            entry = result["tasks"].get(task.id)
+            found.setdefault(query, set()).update(() if entry is None else entry["candidates"][:depth])
+    pairs = [
+        (query, tool) for query, tools in found.items() for tool in sorted(tools, key=lambda one: _place(query, one))
+    ]
+    return tuple(
+        Pooled(query, tool, done)
+        for done in (False, True)
+        for query, tool in pairs
+        if ((query, tool) in judged) is done
+    )
+
+
+def _place(query: AskedQuery, tool: str) -> str:
+    """Where a tool stands among those of its query: by a hash, so that neither name nor rank decides it."""
+    return hashlib.sha256(f"{query.id} {tool}".encode()).hexdigest()

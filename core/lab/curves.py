@@ -9,12 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from core.domain.decision import Decision
-from core.economics.auction import posted_price
-from core.economics.headroom import Headroom, headroom
-from core.economics.time_to_success import Array
-from core.economics.utility import money_cost
-from core.economics.whatif import Interval, smallest_winning_value, winning_interval
-from core.routers.ehrr_parameters import EhrrParameters
+from core.economics.auction import Interval, posted_price, smallest_winning_value, winning_interval
+from core.economics.utility import Array, Headroom, headroom, money_cost
+from core.routers.ehrr import EhrrParameters
 
 AXES = ("alpha_t", "kappa")
 

@@ -10,18 +10,112 @@ right tool (or that has none at all) is an invalid route call: an agent would ha
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.domain.catalog import Catalog, Server, Tool
 from core.domain.decision import Decision
-from core.domain.task import Task
-from core.lab.routed import Routed
+from core.domain.tasks import Task
+from core.domain.trace import DROPS, KEPT
 from core.routers.context import RoutingContext
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What a run of the lab needs of a decision: small enough to be stored for each task while the run is under way.
+
+ABSENT = "absent"
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """One task as it was decided: candidates, best first; why no right tool is one (see `dropped_by`); ms of the decision; tokens
+    that it put before a model."""
+
+    candidates: tuple[str, ...]
+    dropped_by: str
+    latency_ms: float
+    tokens: int
+
+    @classmethod
+    def of(cls, task: Task, decision: Decision) -> Self:
+        """From a decision."""
+        names = tuple(decision.tools.ids[row] for row in decision.candidates)
+        exposure = decision.exposure
+        tokens = exposure.exposed + exposure.cached
+        return cls(names, dropped_by(task, decision), decision.timings_ms["total"], tokens)
+
+    def to_json(self) -> dict[str, Any]:
+        """As the store keeps it."""
+        return asdict(self)
+
+    @classmethod
+    def parse(cls, document: Mapping[str, Any]) -> Self:
+        """From what `to_json` gave."""
+        found = dict(document)
+        return cls(tuple(found.pop("candidates")), **found)
+
+
+def dropped_by(task: Task, decision: Decision) -> str:
+    """Where no right tool is a candidate: the stage that dropped the most similar of them, or `ABSENT`; else ""."""
+    right = [row for row, tool in enumerate(decision.tools.ids) if tool in task.relevant]
+    if not task.relevant or set(right) & set(decision.candidates):
+        return ""
+    if not right:
+        return ABSENT
+    code = int(decision.tools.dropped[max(right, key=lambda row: float(decision.tools.similarity[row]))])
+    return "" if code == KEPT else DROPS[code].value
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Prices by EHRR's two tiers (its section V), for catalogs in which nobody priced the tools.
+#
+# Low tier, local computation and look-up: U(0, 0.0025) USD. High tier, web search, geospatial grounding and model calls:
+# N(0.0225, 0.005^2) USD, cut at 0. Drawn for each tool by its name and the seed, so that another tool changes nothing.
+
+LOW_USD, HIGH_USD, HIGH_DEVIATION_USD = 0.0025, 0.0225, 0.005
+HIGH_TIER = re.compile(
+    r"\b(web|internet|online|browse\w*|crawl\w*|scrap\w+|google|bing|duckduckgo|tavily|news|"
+    r"geocod\w*|geo\w*|map|maps|route\w*|directions?|navigation|places?|satellite|weather|"
+    r"generat\w*|summar\w*|translat\w*|transcri\w*|synthes\w*|llm|gpt|model|models|ai|speech|image|images|video|embedding\w*)\b",
+    re.IGNORECASE,
+)
+
+
+def is_high_tier(tool: Tool) -> bool:
+    """Whether a tool belongs to the dear tier: what it declares, else what its name and description speak of.
+
+    >>> is_high_tier(Tool("maps", "find_route", "Directions between two places."))
+    True
+    >>> is_high_tier(Tool("text", "count_words", "Counts words."))
+    False
+    """
+    if tool.tier:
+        return tool.tier == "high"
+    return bool(HIGH_TIER.search(f"{tool.server} {tool.name} {tool.description}".replace("_", " ").replace("-", " ")))
+
+
+def drawn_price_usd(tool: Tool, seed: int) -> float:
+    """A price per call from the tool's tier; the same for the same tool and seed."""
+    rng = np.random.default_rng([seed, zlib.crc32(tool.id.encode())])
+    if is_high_tier(tool):
+        return max(0.0, float(rng.normal(HIGH_USD, HIGH_DEVIATION_USD)))
+    return float(rng.uniform(0.0, LOW_USD))
+
+
+def priced_by_tiers(catalog: Catalog, *, name: str, seed: int = 0) -> Catalog:
+    """A catalog with every tool priced by its tier; servers ask the median of their tools' prices, as undeclared ones do."""
+    return Catalog(name, tuple(_priced(server, seed) for server in catalog.servers))
+
+
+def _priced(server: Server, seed: int) -> Server:
+    tools = tuple(replace(tool, price_usd=drawn_price_usd(tool, seed)) for tool in server.tools)
+    return replace(server, tools=tools, ask_usd=None)
+
 
 ROUNDS = 3
 VALUE_USD = 0.10

@@ -13,11 +13,55 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.domain.decision import Decision
-from core.domain.task import Task
+from core.domain.tasks import Proposal, Sets, Step, Task, ordered
 from core.lab.benchmark import percentile
+from core.relevance.catalog_index import CatalogIndex
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Which pairs of a catalog's tools may be equal, and tasks that count what is equal as right.
+
+NEAREST, LEAST_COSINE = 10, 0.8
+
+
+def proposed(index: CatalogIndex) -> tuple[Proposal, ...]:
+    """Each tool with its ten nearest whose cosine is above 0.8 (ETOM, section 3), each pair once, the nearest first."""
+    found: dict[tuple[str, str], float] = {}
+    tools = index.catalog.tools
+    for row, tool in enumerate(tools):
+        rows, cosines = index.neighbours(row, NEAREST)
+        for near, cosine in zip(rows, cosines, strict=True):
+            if cosine > LEAST_COSINE:
+                found[ordered(tool.id, tools[int(near)].id)] = min(1.0, float(cosine))
+    best = sorted(found, key=lambda pair: (-found[pair], pair))
+    return tuple(Proposal(*pair, cosine=found[pair]) for pair in best)
+
+
+def widened(tasks: Sequence[Task], sets: Sets) -> tuple[Task, ...]:
+    """The tasks with everything right that is equal to a right tool: more relevant tools, and more equal ones of a plan's steps.
+
+    A task's own tools stay first: the first of them is the one that level 1 asks for.
+
+    >>> (task,) = widened([Task("t", "x", relevant=("a::r",), plan=(Step("a::r"),))], ((("a::r", "b::r")),))
+    >>> task.relevant, task.plan[0].equal
+    (('a::r', 'b::r'), ('b::r',))
+    """
+    of = {tool: tools for tools in sets for tool in tools}
+    return tuple(
+        replace(task, relevant=_with_equal(task.relevant, of), plan=tuple(_step(step, of) for step in task.plan))
+        for task in tasks
+    )
+
+
+def _step(step: Step, of: Mapping[str, Sequence[str]]) -> Step:
+    return replace(step, equal=tuple(tool for tool in _with_equal((step.tool, *step.equal), of) if tool != step.tool))
+
+
+def _with_equal(tools: Sequence[str], of: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*tools, *(equal for tool in tools for equal in of.get(tool, ())))))
+
 
 Score = Callable[[Sequence[str], Task], float]
 
@@ -55,7 +99,7 @@ def node_set_match(predicted: Sequence[str], task: Task) -> float:
 def node_set_f1(predicted: Sequence[str], task: Task) -> float:
     """2 |agreeing| / (|predicted| + |needed|). L3, L4.
 
-    >>> from core.domain.task import Step
+    >>> from core.domain.tasks import Step
     >>> plan = (Step("a::x", equal=("b::x",)), Step("a::y"))
     >>> node_set_f1(["b::x", "c::z", "a::x"], Task("t", "x", plan=plan))  # one step is met, by either of two
     0.4
@@ -68,7 +112,7 @@ def node_set_f1(predicted: Sequence[str], task: Task) -> float:
 def node_set_recall(predicted: Sequence[str], task: Task) -> float:
     """|agreeing| / |needed|: the share of steps that have a tool. PA-RAG's primary measure.
 
-    >>> from core.domain.task import Step
+    >>> from core.domain.tasks import Step
     >>> plan = (Step("a::x", equal=("b::x",)), Step("a::y"))
     >>> node_set_recall(["b::x", "c::z", "a::x"], Task("t", "x", plan=plan))
     0.5

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.domain.task import Task
+from core.domain.tasks import Task
 from core.domain.trace import Array
 from core.lab.significance import interval
 from core.routers.context import Match, RoutingContext
+from core.routers.ehrr import EhrrParameters
 from core.routers.ehrr_batch import candidates_of
-from core.routers.ehrr_parameters import EhrrParameters
 from core.routers.estimates import estimate_servers, estimate_tools
 
 Measures = tuple[Array, Array, Array]  # of each task: success, USD, s

@@ -22,13 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog, Server, Tool
+from core.domain.decision import Fit
 from core.domain.events import OutcomeEvent
-from core.domain.fit import Fit
 from core.domain.outcome import OutcomeKind
 from core.planning.rules import RulesPlanner
 from core.routers.context import Match, Query, RoutingContext
-from core.routers.ehrr import Ehrr
-from core.routers.ehrr_parameters import EhrrParameters
+from core.routers.ehrr import Ehrr, EhrrParameters
 from core.routers.presets import applied
 from core.stats.projection import StatisticsProjection
 

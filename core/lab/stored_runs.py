@@ -5,16 +5,22 @@ A stored run is its entry in `wayfare bench --json`; its measures for each task 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.task import Task
-from core.lab.benchmark import score_tasks
-from core.lab.significance import EQUAL
+from core.domain.decision import Decision
+from core.domain.lab_runs import LabRun
+from core.domain.tasks import Task
+from core.domain.trace import Drop
+from core.importers.judgments import qrels_text, run_text
+from core.lab.benchmark import grades, score_tasks
+from core.lab.execution import ABSENT
+from core.lab.significance import EQUAL, interval
 
 Result = Mapping[str, Any]
 Change = Literal["won", "lost", "same"]
@@ -63,3 +69,199 @@ def task_changes(tasks: Sequence[Task], baseline: Result, result: Result, measur
 
 def _entry(result: Result, task: Task) -> Mapping[str, Any]:
     return result["tasks"][task.id]
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A stored run as TREC's files, to be scored by any other program; the query ids are those of its tasks.
+
+
+def run_file(run: LabRun) -> str:
+    """What a run ranked."""
+    return run_text(
+        {name: entry["candidates"] for name, entry in run.result["tasks"].items()}, f"{run.router}-{run.id[:8]}"
+    )
+
+
+def run_qrels(tasks: Sequence[Task]) -> str:
+    """The labels of its tasks."""
+    return qrels_text({task.id: grades(task) for task in tasks})
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A stored run in parts: its measures for the tasks of each level, category or server.
+
+Groups = Callable[[Task], Sequence[str]]
+NO_GROUP = ""
+
+BY: Mapping[str, Groups] = {
+    "level": lambda task: [task.level],
+    "category": lambda task: [task.category],
+    "server": lambda task: list(dict.fromkeys(tool.partition("::")[0] for tool in task.relevant)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The tasks of one group: `n` that something can do with their mean of a measure in [0, 1] and its 95 % interval by bootstrap
+    over tasks (NaN for none), and of the `impossible` ones how many were `refused`."""
+
+    group: str
+    n: int
+    mean: float
+    low: float
+    high: float
+    impossible: int
+    refused: int
+
+
+def parts(tasks: Sequence[Task], result: Mapping[str, Any], measure: str, by: str) -> tuple[Part, ...]:
+    """The groups of `BY[by]` in alphabetical order; a task of several servers counts for each.
+
+    `measure` is a name of ir_measures, `result` a run's entry in `wayfare bench --json`.
+    """
+    values = iter(task_values(tasks, result, measure))
+    worth = {task.id: float(next(values)) for task in tasks if task.relevant}
+    grouped: dict[str, list[Task]] = {}
+    for task in tasks:
+        for group in BY[by](task) or [NO_GROUP]:
+            grouped.setdefault(group, []).append(task)
+    return tuple(_part(group, grouped[group], worth, result) for group in sorted(grouped))
+
+
+def _part(group: str, tasks: Sequence[Task], worth: Mapping[str, float], result: Mapping[str, Any]) -> Part:
+    known = np.array([worth[task.id] for task in tasks if task.relevant])
+    impossible = [task for task in tasks if not task.relevant]
+    refused = sum(not result["tasks"][task.id]["candidates"] for task in impossible)
+    mean = float(known.mean()) if len(known) else float("nan")
+    return Part(group, len(known), mean, *interval(known), len(impossible), refused)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Why tasks failed in a stored run: the stage that dropped the right tool, in the groups that a person asks for.
+
+NOT_FIRST, NOT_REFUSED, UNKNOWN = "not_first", "not_refused", "unknown"
+
+
+class Why(StrEnum):
+    """Why a task failed."""
+
+    NOT_IN_INDEX = "not in the index"
+    WRONG_SERVER = "wrong server"
+    OUT_RANKED = "out-ranked"
+    PRICED_OUT = "priced out"
+    GATED = "gated"
+    REFUSED_WRONGLY = "refused wrongly"
+    NOT_REFUSED = "not refused"
+    UNKNOWN = "the run does not say"
+
+
+STAGES: Mapping[str, Why] = {
+    ABSENT: Why.NOT_IN_INDEX,
+    Drop.PRUNED: Why.NOT_IN_INDEX,
+    Drop.NOT_SHORTLISTED: Why.WRONG_SERVER,
+    Drop.OUTRANKED: Why.OUT_RANKED,
+    Drop.NOT_RETRIEVED: Why.OUT_RANKED,
+    NOT_FIRST: Why.OUT_RANKED,
+    Drop.REJECTED: Why.PRICED_OUT,
+    Drop.NOT_AFFORDABLE: Why.PRICED_OUT,
+    Drop.NOT_WORTH: Why.PRICED_OUT,
+    Drop.GATED: Why.GATED,
+    Drop.BELOW_THRESHOLD: Why.GATED,
+    Drop.REFUSED: Why.REFUSED_WRONGLY,
+    NOT_REFUSED: Why.NOT_REFUSED,
+    UNKNOWN: Why.UNKNOWN,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A failed task, and the stage that its group stands for."""
+
+    task: Task
+    stage: str
+
+
+def stage(task: Task, result: Result) -> str:
+    """Where a task failed: the stage that dropped its right tool, "absent" from the catalog, `NOT_FIRST` where a right tool is a
+    candidate behind another, `NOT_REFUSED` where nothing can do it; "" where it did not fail.
+
+    `UNKNOWN` where the run was stored without it.
+    """
+    entry = result["tasks"][task.id]
+    if not task.relevant:
+        return NOT_REFUSED if entry["candidates"] else ""
+    if entry["rank"] is not None:
+        return "" if entry["rank"] == 1 else NOT_FIRST
+    return str(entry.get("dropped_by") or UNKNOWN)
+
+
+def failures(tasks: Sequence[Task], result: Result) -> dict[Why, tuple[Failed, ...]]:
+    """The failed tasks by why, the largest group first."""
+    found: dict[Why, list[Failed]] = {}
+    for task in tasks:
+        if where := stage(task, result):
+            found.setdefault(STAGES.get(where, Why.UNKNOWN), []).append(Failed(task, where))
+    return {why: tuple(ones) for why, ones in sorted(found.items(), key=lambda item: -len(item[1]))}
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Several decisions on one sub-task beside each other: where each would have gone, and how far they agree.
+
+
+@dataclass(frozen=True, slots=True)
+class Placing:
+    """One tool in one decision: its rank among the candidates from 1, or None and the stage that dropped it."""
+
+    rank: int | None
+    dropped_by: Drop | None
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedTool:
+    """A tool that is a candidate somewhere, with its placing in each decision."""
+
+    tool: str
+    placings: tuple[Placing, ...]
+
+
+def agreement(decisions: Sequence[Decision]) -> NDArray[np.float64]:
+    """(R, R) overlap of candidates, Jaccard |A and B| / |A or B|; two decisions without any agree wholly."""
+    found = [_candidates(decision) for decision in decisions]
+    return np.array(
+        [[len(a & b) / len(a | b) if a | b else 1.0 for b in found] for a in found], dtype=np.float64
+    ).reshape(len(found), len(found))
+
+
+def compared_tools(decisions: Sequence[Decision]) -> tuple[ComparedTool, ...]:
+    """Every tool that is a candidate of some decision: those that most decisions keep first, then by best rank."""
+    names = dict.fromkeys(d.tools.ids[row] for d in decisions for row in d.candidates)
+    found = [ComparedTool(name, tuple(_placing(decision, name) for decision in decisions)) for name in names]
+    return tuple(sorted(found, key=_place))
+
+
+def winners(decisions: Sequence[Decision]) -> dict[str, int]:
+    """How many decisions each winner has, most first; "" stands for no candidate."""
+    counts: dict[str, int] = {}
+    for decision in decisions:
+        name = decision.winner.tool if decision.winner else ""
+        counts[name] = counts.get(name, 0) + 1
+    return dict(sorted(counts.items(), key=lambda item: -item[1]))
+
+
+def _candidates(decision: Decision) -> set[str]:
+    return {decision.tools.ids[row] for row in decision.candidates}
+
+
+def _placing(decision: Decision, tool: str) -> Placing:
+    if tool not in decision.tools.ids:
+        return Placing(None, None, float("nan"))
+    row = decision.tools.ids.index(tool)
+    found = decision.tool_at(row)
+    rank = decision.candidates.index(row) + 1 if row in decision.candidates else None
+    return Placing(rank, found.dropped_by, found.utility)
+
+
+def _place(compared: ComparedTool) -> tuple[int, int, str]:
+    ranks = [placing.rank for placing in compared.placings if placing.rank is not None]
+    return -len(ranks), min(ranks), compared.tool

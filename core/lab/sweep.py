@@ -6,20 +6,194 @@ points at once (`core.routers.ehrr_batch`). What a list of candidates is worth f
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.task import Task
-from core.lab.benchmark import REJECTION, grades
-from core.lab.expected_outcome import expected_outcome
-from core.lab.measures import JUDGED, MEASURES, measured
+from core.domain.params import Knob, Parameters, Value
+from core.domain.tasks import Task
+from core.lab.benchmark import JUDGED, MEASURES, REJECTION, grades, measured
+from core.lab.execution import ROUNDS
 from core.routers.context import RoutingContext
-from core.shared.errors import WayfareError
+from core.shared.errors import ParameterError, WayfareError
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The axes of a sweep, as `alpha_t=0:1:0.05` writes them, and the points of a grid or of a random search over them.
+#
+# >>> from core.routers.ehrr import EhrrParameters
+# >>> axes = [read_axis("alpha_t=0:1:0.5", EhrrParameters), read_axis("auction=on,off", EhrrParameters)]
+# >>> [point["alpha_t"] for point in grid(axes)]
+# [0.0, 0.0, 0.5, 0.5, 1.0, 1.0]
+
+Point = dict[str, Value]
+
+MOST_VALUES, MOST_POINTS = 10_000, 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One parameter and its `values`; a range without a step has none, and `low` and `high` in their place."""
+
+    name: str
+    text: str
+    values: tuple[Value, ...]
+    low: float = math.nan
+    high: float = math.nan
+
+    @property
+    def continuous(self) -> bool:
+        """Whether any number between `low` and `high` may be tried."""
+        return not self.values
+
+
+def read_axis(text: str, parameters: type[Parameters]) -> Axis:
+    """An axis from `NAME=LOW:HIGH:STEP`, `NAME=LOW:HIGH` or `NAME=VALUE,VALUE`. Raises ParameterError that says what is wrong."""
+    name, sign, written = (part.strip() for part in text.partition("="))
+    if not sign or not name or not written:
+        raise ParameterError(
+            f"--axis {text[:60]!r} is not NAME=LOW:HIGH:STEP or NAME=VALUE,VALUE; write alpha_t=0:1:0.05."
+        )
+    knob = next((knob for knob in parameters.knobs() if knob.name == name), None)
+    if knob is None:
+        raise ParameterError(f"There is no parameter {name[:60]!r}; `wayfare parameters` lists those there are.")
+    if ":" in written and knob.kind in (int, float):
+        return _range(knob, text, written)
+    values = tuple(dict.fromkeys(knob.parse(part) for part in written.split(",")))
+    return Axis(name, text, values)
+
+
+def evenly(knob: Knob, low: float, high: float, count: int) -> Axis:
+    """An axis of `count` values from `low` to `high`, both included; of a choice or a switch: all that it can be.
+
+    Raises ParameterError for a number out of the parameter's range.
+
+    >>> from core.routers.ehrr import EhrrParameters
+    >>> known = {knob.name: knob for knob in EhrrParameters.knobs()}
+    >>> evenly(known["alpha_t"], 0, 1, 3).text, evenly(known["k"], 1, 3, 9).text, evenly(known["auction"], 0, 0, 0).text
+    ('alpha_t=0,0.5,1', 'k=1,2,3', 'auction=False,True')
+    """
+    if knob.kind in (int, float):
+        numbers = (low + (high - low) * at / max(1, count - 1) for at in range(count))
+        values = tuple(dict.fromkeys(knob.parse(round(one, 0 if knob.kind is int else 12)) for one in numbers))
+        return Axis(knob.name, f"{knob.name}={','.join(f'{value:g}' for value in values)}", values)
+    values = knob.choices or (False, True)
+    return Axis(knob.name, f"{knob.name}={','.join(map(str, values))}", values)
+
+
+def grid(axes: Sequence[Axis]) -> list[Point]:
+    """Every combination, the last axis fastest. Raises ParameterError for a range without a step, and for too many points."""
+    for axis in axes:
+        if axis.continuous:
+            raise ParameterError(
+                f"--axis {axis.text} has no step; write {axis.text}:STEP, or search with --random or --optuna."
+            )
+    size = math.prod(len(axis.values) for axis in axes)
+    if size > MOST_POINTS:
+        raise ParameterError(f"The grid has {size:,} points; take at most {MOST_POINTS:,}, or draw some with --random.")
+    names = [axis.name for axis in axes]
+    return [dict(zip(names, values, strict=True)) for values in itertools.product(*(axis.values for axis in axes))]
+
+
+def drawn(axes: Sequence[Axis], count: int, *, seed: int) -> list[Point]:
+    """`count` points, each value uniform over its axis."""
+    rng = np.random.default_rng(seed)
+    return [{axis.name: _drawn(axis, rng) for axis in axes} for _ in range(count)]
+
+
+def _drawn(axis: Axis, rng: np.random.Generator) -> Value:
+    if axis.continuous:
+        return float(rng.uniform(axis.low, axis.high))
+    return axis.values[int(rng.integers(len(axis.values)))]
+
+
+def _range(knob: Knob, text: str, written: str) -> Axis:
+    parts = written.split(":")
+    try:
+        numbers = [float(part) for part in parts]
+    except ValueError:
+        raise ParameterError(
+            f"--axis {text[:60]!r} holds something that is not a number; write alpha_t=0:1:0.05."
+        ) from None
+    if len(numbers) not in (2, 3) or not all(map(math.isfinite, numbers)):
+        raise ParameterError(f"--axis {text[:60]!r} is not LOW:HIGH or LOW:HIGH:STEP; write alpha_t=0:1:0.05.")
+    for number in numbers[:2]:
+        knob.parse(number)
+    if numbers[0] > numbers[1]:
+        raise ParameterError(f"--axis {text[:60]!r} begins above its end; write the lower number first.")
+    if len(numbers) == 2:
+        if knob.kind is int:
+            return Axis(knob.name, text, tuple(range(int(numbers[0]), int(numbers[1]) + 1)))
+        return Axis(knob.name, text, (), *numbers)
+    step = numbers[2]
+    if step <= 0 or (numbers[1] - numbers[0]) / step > MOST_VALUES:
+        raise ParameterError(
+            f"The step of --axis {text[:60]!r} is not above 0 or too small; give at most {MOST_VALUES:,} values."
+        )
+    count = math.floor((numbers[1] - numbers[0]) / step + 1e-9) + 1
+    values = (knob.parse(round(numbers[0] + step * at, 12)) for at in range(count))
+    return Axis(knob.name, text, tuple(values))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What playing a sub-task comes to on average: the outcome of `core.lab.execution` without its draws.
+#
+# Candidates are tried in their order, at most three; a right one succeeds by its declared reliability r_ij (1 - pfail_i):
+#
+#     solved = 1 - prod (1 - P_j)        usd = sum reached_j * price_j        s = sum reached_j * (l_j + L_conn where new)
+#
+# with reached_j = prod of the earlier (1 - P), and P_j = 0 for a wrong tool. An unpriced tool adds nothing to usd.
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedOutcome:
+    """Of one sub-task: the chance that it is solved, and the USD and seconds that this is expected to take."""
+
+    solved: float
+    usd: float
+    s: float
+
+
+def expected_outcome(task: Task, candidates: Sequence[int], context: RoutingContext) -> ExpectedOutcome:
+    """`candidates` are rows of tools, best first; `context` holds the figures that outcomes follow."""
+    servers, tools = context.statistics.servers, context.statistics.tools
+    reached, usd, seconds = 1.0, 0.0, 0.0
+    connected: set[int] = set()
+    for row in candidates[:ROUNDS]:
+        server = int(context.tool_server[row])
+        usd += reached * float(np.nan_to_num(tools.price_usd[row]))
+        seconds += reached * (
+            float(tools.latency_s[row]) + (0.0 if server in connected else float(servers.conn_s[server]))
+        )
+        connected.add(server)
+        if context.tool_ids[row] in task.relevant:
+            reached *= 1.0 - float(tools.success[row]) * (1.0 - float(servers.post_accept_failure[server]))
+    return ExpectedOutcome(1.0 - reached, usd, seconds)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The frontier of success against what it takes: of routers that played the same tasks, those that no other beats in both.
+#
+# >>> unbeaten([(0.9, 0.008), (0.8, 0.005), (0.7, 0.006), (0.0, float("nan"))])
+# (True, True, False, False)
+
+
+def unbeaten(points: Sequence[tuple[float, float]]) -> tuple[bool, ...]:
+    """Which points of (success rate, money, seconds or tokens per solved sub-task) are on the Pareto front: no other has at least the
+    success for at most the cost, and more of one. A router that solved nothing has no cost per solution and is never on it."""
+    return tuple(
+        math.isfinite(usd) and not any(_beats(other, (success, usd)) for other in points) for success, usd in points
+    )
+
+
+def _beats(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    return one[0] >= other[0] and one[1] <= other[1] and one != other
+
 
 SOLVED, USD, SECONDS = "success_rate", "usd_per_task", "s_per_task"
 OBJECTIVES: dict[str, Literal["minimize", "maximize"]] = {SOLVED: "maximize", USD: "minimize", SECONDS: "minimize"}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from core.domain.catalog import Catalog, Server, tool_id
-from core.domain.task import Step, Task
+from core.domain.tasks import Step, Task
 from core.virtual.multiply import Recipe, copies
 
 

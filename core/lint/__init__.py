@@ -1,7 +1,7 @@
 """Lint for catalogs: poor descriptions, colliding names, broken schemas, and text that tries to instruct a model.
 
 A rule is a class (`base.py`), a few related ones are a file, and `RULES` lists them; `lint` runs them over a catalog. The room
-imports `core.domain`, `core.index` (for vectors) and `core.shared`. A new rule is a class and its name in `RULES`; a new phrase
+imports `core.domain`, `core.relevance` (for vectors) and `core.shared`. A new rule is a class and its name in `RULES`; a new phrase
 by which text instructs a model is an entry of `wording/<rule>.toml` with an example.
 """
 
@@ -12,18 +12,20 @@ from collections.abc import Iterable
 from core.domain.catalog import Catalog
 from core.domain.lint import LintReport
 from core.lint.base import Context, Rule
-from core.lint.collisions import LookalikeName, NameTwice, SharedName, SimilarServers
+from core.lint.collisions import LookalikeName, NameTwice, NearDuplicates, SharedName, SimilarServers, SimilarSiblings
 from core.lint.descriptions import (
+    ContradictoryHints,
+    DoubtfulHints,
+    EmptyName,
     LongDescription,
     MissingDescription,
+    MissingHints,
     MissingServerDescription,
     RepeatsName,
+    UnmarkedDestruction,
     VagueDescription,
 )
-from core.lint.duplicates import NearDuplicates, SimilarSiblings
-from core.lint.encoded import EncodedText
-from core.lint.hidden import BuriedText, HiddenCharacters, StrayCharacters
-from core.lint.hints import ContradictoryHints, DoubtfulHints, MissingHints, UnmarkedDestruction
+from core.lint.hidden import BuriedText, EncodedText, HiddenCharacters, StrayCharacters
 from core.lint.injection import (
     AsksForContext,
     ChangesOtherTools,
@@ -36,10 +38,18 @@ from core.lint.injection import (
     SkipsConsent,
     SteersModel,
 )
-from core.lint.missing_numbers import MissingFigures, Unpriced
-from core.lint.names import EmptyName
-from core.lint.schemas import BrokenSchema, MissingSchema, UndescribedParameters, UnknownRequired, UntypedParameters
-from core.lint.sizes import LargeCatalog, LargeServer, LargeTool
+from core.lint.schemas import (
+    BrokenSchema,
+    LargeCatalog,
+    LargeServer,
+    LargeTool,
+    MissingFigures,
+    MissingSchema,
+    UndescribedParameters,
+    UnknownRequired,
+    Unpriced,
+    UntypedParameters,
+)
 
 __all__ = ["RULES", "Context", "Rule", "lint"]
 

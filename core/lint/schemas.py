@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
-from core.domain.catalog import Json, Tool
-from core.domain.lint import Severity
-from core.lint.base import ToolRule, listed
+from core.domain.catalog import Catalog, Json, Server, Tool
+from core.domain.lint import Finding, Severity
+from core.lint.base import Context, Rule, ServerRule, ToolRule, listed
 from core.shared.json_schema import referenced, schema_fault
 
 _TYPED = ("type", "anyOf", "oneOf", "allOf", "enum", "const", "$ref", "not", "properties", "items")
@@ -139,3 +139,107 @@ def _described(details: Mapping[str, Any]) -> bool:
 def _composed(schema: Json | None) -> bool:
     """Whether parameters may be declared elsewhere than under `properties`."""
     return any(keyword in (schema or {}) for keyword in ("allOf", "anyOf", "oneOf", "$ref", "patternProperties"))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Rules about the tokens that definitions take in every prompt.
+
+TOOL_TOKENS = 1000  # about seven usual tools: the median of two catalogs of real servers is 100 and 145, one in twenty has 500 to 800
+SERVER_TOKENS = 10_000  # of one server: as much as a long document, before the first question
+CATALOG_TOKENS = 32_000  # a quarter of a context of 128,000: more than what may be left for the work itself
+
+
+class LargeTool(Rule):
+    """One tool with a very long definition."""
+
+    id = "large_tool"
+    title = "Large definition"
+    severity = Severity.WARNING
+    why = f"A definition of more than {TOOL_TOKENS:,} tokens displaces about seven usual tools in every prompt."
+    advice = "Shorten the description and the schema: fold rare parameters, drop examples, or split the tool."
+
+    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
+        for tool, tokens in zip(catalog.tools, context.tokens.tolist(), strict=True):
+            if tokens > TOOL_TOKENS:
+                yield self.finding(f"The definition takes {tokens:,} tokens.", server=tool.server, tool=tool.name)
+
+
+class LargeServer(ServerRule):
+    """A server whose tools together fill a prompt."""
+
+    id = "large_server"
+    title = "Large server"
+    severity = Severity.NOTE
+    why = f"A client that loads this server alone spends more than {SERVER_TOKENS:,} tokens on every request."
+    advice = "Route to it instead of loading it whole, or switch off the tools that you do not need."
+
+    def look(self, server: Server, rows: slice, context: Context) -> str:
+        total = int(context.tokens[rows].sum())
+        return (
+            f"The definitions of its {len(server.tools)} tools take {total:,} tokens." if total > SERVER_TOKENS else ""
+        )
+
+
+class LargeCatalog(Rule):
+    """A catalog that no model should be given whole."""
+
+    id = "large_catalog"
+    title = "Large catalog"
+    severity = Severity.NOTE
+    why = f"More than {CATALOG_TOKENS:,} tokens of definitions are a quarter of a usual context, and models choose worse among so many."
+    advice = "Do not load it whole: let the router hand over a few candidates for each sub-task."
+
+    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
+        total = int(context.tokens.sum())
+        if total > CATALOG_TOKENS:
+            yield self.finding(f"The definitions of all {len(catalog.tools):,} tools take {total:,} tokens.")
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Prices, times and success rates that nobody declared: without them the router decides on assumptions.
+
+
+class Unpriced(ServerRule):
+    """Tools without a price: one finding for the catalog where none has any, else one a server."""
+
+    id = "unpriced"
+    title = "No price"
+    severity = Severity.NOTE
+    why = "An unpriced tool is not free: nothing is known, and the auction cannot compare it."
+    advice = "Import prices, or set them on the Catalog page."
+
+    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
+        if catalog.tools and not context.priced.any():
+            yield self.finding(f"None of the {len(catalog.tools):,} tools has a price.")
+        else:
+            yield from super().check(catalog, context)
+
+    def look(self, server: Server, rows: slice, context: Context) -> str:
+        missing = int((~context.priced[rows]).sum())
+        return f"{missing} of its {len(server.tools)} tools have no price." if missing else ""
+
+
+class MissingFigures(ServerRule):
+    """Servers that declare neither times nor success: one finding for the catalog where none does, else one each."""
+
+    id = "missing_figures"
+    title = "No times and success rates"
+    severity = Severity.NOTE
+    why = "Without declared figures every server starts from the same assumption, and only real calls tell them apart."
+    advice = "Declare conn_s, call_s and success in the catalog, or let calls measure them."
+
+    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
+        if catalog.servers and not any(map(_declares, catalog.servers)):
+            yield self.finding(f"None of the {len(catalog.servers):,} servers declares times or success rates.")
+        else:
+            yield from super().check(catalog, context)
+
+    def look(self, server: Server, rows: slice, context: Context) -> str:  # noqa: ARG002 - the server says all
+        return "" if _declares(server) else "The server declares no times and no success rate."
+
+
+def _declares(server: Server) -> bool:
+    own = (server.conn_s, server.call_s, server.success)
+    return any(number is not None for number in own) or any(
+        tool.latency_s is not None or tool.success is not None for tool in server.tools
+    )

@@ -21,9 +21,9 @@ from mcp.shared.dispatcher import ProgressFnT
 from mcp_types import LOG_LEVEL_META_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from core.domain.execution import ClientSide, Waiting
 from core.domain.outcome import ToolCall
-from core.execution.client_side import ClientSide, Waiting
-from core.mcp_bridge.masking import Redact, without_secrets
+from core.mcp_bridge.codec import Redact, without_secrets
 
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 LATE_S = 1.0

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Any
 
 import mcp_types
 from mcp import MCPError
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 
 from core.domain.catalog import Connection, Tool
+from core.domain.execution import CLIENT_SIDE, NOBODY, ClientSide, Progress
 from core.domain.outcome import SIMULATED_MARK, CallMode, ContentBlock, Outcome, OutcomeKind, ToolCall
-from core.execution.base import Progress
-from core.execution.client_side import CLIENT_SIDE, NOBODY, ClientSide
 from core.mcp_bridge.asking_back import called
-from core.mcp_bridge.codec import MAX_RESULT_BYTES, decode_blocks, decode_structured
-from core.mcp_bridge.error_kinds import classify_error_result, classify_protocol_error, not_json
+from core.mcp_bridge.codec import MAX_RESULT_BYTES, Redact, decode_blocks, decode_structured, without_secrets
 from core.mcp_bridge.errors import (
     CallTimeoutError,
     CancelledCallError,
@@ -25,10 +26,52 @@ from core.mcp_bridge.errors import (
     InvalidResponseError,
     NotConnectedError,
 )
-from core.mcp_bridge.masking import Redact, without_secrets
 from core.mcp_bridge.pool import SessionPool
 from core.mcp_bridge.session import Lease
-from core.mcp_bridge.thread_inbox import ThreadInbox
+from core.mcp_bridge.threads import ThreadInbox
+from core.mcp_bridge.transports import HTTP_REFUSED
+from core.shared.json_schema import arguments_fit
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Which kind of failure an error response is.
+
+
+def not_json(arguments: Mapping[str, Any]) -> str:
+    """Why the arguments cannot be sent as JSON; empty if they can.
+
+    >>> not_json({"n": float("inf")})
+    'The arguments are not JSON: Out of range float values are not JSON compliant'
+    """
+    try:
+        json.dumps(dict(arguments), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        return f"The arguments are not JSON: {error}"
+    return ""
+
+
+def classify_error_result(
+    call: ToolCall, tool: Tool | None, listed: Mapping[str, mcp_types.Tool] | None
+) -> OutcomeKind:
+    """The kind of a result that is marked as an error: bad arguments, an unknown tool, or the tool's own error.
+
+    Arguments are checked against the schema that the server listed, or the catalog's where the server lists nothing.
+    """
+    if listed is not None and call.tool not in listed:
+        return OutcomeKind.INVALID_ARGUMENTS
+    schema = listed[call.tool].input_schema if listed is not None else tool.input_schema if tool is not None else None
+    if schema is not None and arguments_fit(schema, call.arguments) is False:
+        return OutcomeKind.INVALID_ARGUMENTS
+    return OutcomeKind.TOOL_ERROR
+
+
+def classify_protocol_error(error: MCPError) -> OutcomeKind:
+    """The kind of a protocol error: -32602 is about the arguments; an HTTP error page means that the tool was not reached."""
+    if error.code == INVALID_PARAMS:
+        return OutcomeKind.INVALID_ARGUMENTS
+    if error.code == INTERNAL_ERROR and error.message.startswith(HTTP_REFUSED):
+        return OutcomeKind.CRASH
+    return OutcomeKind.TOOL_ERROR
+
 
 MAX_ERROR_CHARS = 20_000
 

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from types import TracebackType
+from typing import Any, Self
 
 import mcp_types
+from mcp import Client, MCPError
+from mcp.client import Transport
+from mcp.client.session import ClientSession
+from mcp.shared.dispatcher import ProgressFnT
 
-from core.domain.catalog import Connection, Server, ServerId, Tool
-from core.domain.imports import Discovery
-from core.mcp_bridge.codec import decode_tool
+from core.domain.catalog import Connection, Discovery, Server, ServerId, Tool
+from core.domain.execution import CLIENT_SIDE, ITEMS, NOBODY, PROMPTS, RESOURCES, TEMPLATES, TOOLS, ClientSide
+from core.domain.outcome import ToolCall
+from core.mcp_bridge.asking_back import AskingBack, called
+from core.mcp_bridge.codec import decode_tool, without_secrets
 from core.mcp_bridge.pool import SessionPool
-from core.mcp_bridge.sdk_client import all_tools
-from core.mcp_bridge.session import Lease
+from core.mcp_bridge.session import MAX_PAGES, Lease, all_tools
 from core.shared.errors import WayfareError
 
 PARALLEL = 8
@@ -105,3 +112,147 @@ def _with_declared(tool: Tool, declared: Tool | None) -> Tool:
         tier_reason=declared.tier_reason,
         preconditions=declared.preconditions,
     )
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What a server has beside its tools: lists of resources, templates and prompts, and single requests of them.
+
+
+async def sent(session: ClientSession, method: str, params: Any) -> Any:
+    """The answer to one request, which may be the server's questions in its place. Raises MCPError."""
+    asked_before = {name: getattr(params, name, None) for name in ("input_responses", "request_state")}
+    match params:
+        case mcp_types.ReadResourceRequestParams():
+            return await session.read_resource(params.uri, **asked_before, allow_input_required=True)
+        case mcp_types.GetPromptRequestParams():
+            return await session.get_prompt(params.name, params.arguments, **asked_before, allow_input_required=True)
+        case mcp_types.CompleteRequestParams():
+            given = None if params.context is None else params.context.arguments
+            return await session.complete(params.ref, params.argument.model_dump(), given)
+        case _:
+            lists = {RESOURCES: session.list_resources, TEMPLATES: session.list_resource_templates}
+            return await {**lists, PROMPTS: session.list_prompts, TOOLS: session.list_tools}[method](params=params)
+
+
+async def answered(client: Client, side: ClientSide | None, method: str, params: Any) -> Any:
+    """The answer to one request. Questions go to a client that can be asked meanwhile, or are the answer. Raises MCPError."""
+    if side is None or not side.asked_between:
+        if isinstance(params, mcp_types.GetPromptRequestParams):
+            return await client.get_prompt(params.name, params.arguments)
+        if isinstance(params, mcp_types.ReadResourceRequestParams):
+            return await client.read_resource(params.uri)
+    return await sent(client.session, method, params)
+
+
+def list_of(pool: SessionPool, server: ServerId, connection: Connection, method: str, *, limit_s: float) -> list[Any]:
+    """Every page of a list, without secrets; empty where the server has no such list. Raises MCPError, WayfareError."""
+
+    async def work(lease: Lease) -> list[Any]:
+        if not _declares(lease.client, method):
+            return []
+        found: list[Any] = []
+        cursor: str | None = None
+        for _ in range(MAX_PAGES):
+            params = mcp_types.PaginatedRequestParams(cursor=cursor)
+            page = await sent(lease.client.session, method, params)
+            found += getattr(page, ITEMS[method])
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        return found
+
+    return [without_secrets(one, pool.vault.redact) for one in _used(pool, server, connection, work, limit_s)]
+
+
+def answer_of(
+    pool: SessionPool, server: ServerId, connection: Connection, method: str, params: Any, *, limit_s: float
+) -> Any:
+    """The server's answer to a request. Raises MCPError without secrets, WayfareError where it cannot be reached in time."""
+
+    side = CLIENT_SIDE.get()
+
+    async def work(lease: Lease) -> Any:
+        with lease.session.asking.under_way(side, pool.vault.redact):
+            return await answered(lease.client, side, method, params)
+
+    return _used(pool, server, connection, work, limit_s, NOBODY if side is None else side.abilities)
+
+
+def _used(
+    pool: SessionPool,
+    server: ServerId,
+    connection: Connection,
+    work: Any,
+    limit_s: float,
+    abilities: frozenset[str] = NOBODY,
+) -> Any:
+    try:
+        return pool.use(server, connection, work, limit_s=limit_s, abilities=abilities)
+    except MCPError as error:
+        raise MCPError.from_error_data(without_secrets(error.error, pool.vault.redact)) from None
+
+
+def _declares(client: Client, method: str) -> bool:
+    has = client.server_capabilities
+    return {TOOLS: has.tools, PROMPTS: has.prompts}.get(method, has.resources) is not None
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Reading a resource of a server, under an address that one of its results linked to.
+
+Contents = mcp_types.TextResourceContents | mcp_types.BlobResourceContents
+
+
+def read_resource(
+    pool: SessionPool, server: ServerId, connection: Connection, uri: str, *, limit_s: float
+) -> tuple[Contents, ...]:
+    """What the server gives under the address. Raises WayfareError where it gives nothing, or cannot be reached in time."""
+
+    async def work(lease: Lease) -> tuple[Contents, ...]:
+        return tuple((await lease.client.read_resource(uri)).contents)
+
+    try:
+        return pool.use(server, connection, work, limit_s=limit_s)
+    except MCPError as error:
+        raise WayfareError(f"{server.server} does not give {uri}: {pool.vault.redact(str(error))}") from None
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A session with one server outside the pool: what the server says meanwhile goes to the client whose request it works on.
+
+
+class OwnSession:
+    """Declares that it can be asked for `abilities`, which are those of the clients whose requests it makes. An async context."""
+
+    def __init__(self, target: Transport, client_info: mcp_types.Implementation, abilities: frozenset[str]) -> None:
+        self._asking = AskingBack(abilities)
+        self._client = Client(target, client_info=client_info, cache=None, **self._asking.callbacks())
+
+    async def __aenter__(self) -> Self:
+        """Connect. Raises whatever the transport does."""
+        await self._client.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave."""
+        await self._client.__aexit__(kind, error, trace)
+
+    async def tools(self) -> list[mcp_types.Tool]:
+        """What the server lists. Raises MCPError."""
+        return (await self._client.list_tools()).tools
+
+    async def call(
+        self, tool: str, arguments: Mapping[str, Any], limit_s: float, progress: ProgressFnT | None
+    ) -> mcp_types.CallToolResult:
+        """One tools/call. Raises MCPError."""
+        side = CLIENT_SIDE.get()
+        with self._asking.under_way(side, str):
+            return await called(self._client, ToolCall("", tool, arguments, timeout_s=limit_s), side, progress)
+
+    async def answer(self, method: str, params: Any) -> Any:
+        """The answer to a request that is no call of a tool. Raises MCPError."""
+        side = CLIENT_SIDE.get()
+        with self._asking.under_way(side, str):
+            return await answered(self._client, side, method, params)

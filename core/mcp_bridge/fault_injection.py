@@ -20,9 +20,8 @@ from mcp.shared.message import SessionMessage
 
 from core.mcp_bridge.errors import NotConnectedError
 from core.mcp_bridge.secrets import Launch
-from core.mcp_bridge.stderr_log import StderrLog
-from core.mcp_bridge.transports import OpenTarget
-from core.network.injection import Fault, FaultKind, Injection
+from core.mcp_bridge.transports import OpenTarget, StderrLog
+from core.network.traces import Fault, FaultKind, Injection
 
 
 def injected(open_target: OpenTarget, injection: Injection, server: str) -> OpenTarget:

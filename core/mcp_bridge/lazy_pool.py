@@ -6,11 +6,11 @@ import threading
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from core.execution.base import ToolCaller
+from core.domain.execution import ToolCaller
 from core.mcp_bridge.secrets import SecretVault
 
 if TYPE_CHECKING:
-    from core.domain.connection_state import ConnectionState
+    from core.domain.catalog import ConnectionState
     from core.mcp_bridge.pool import SessionPool
 
 _loading = threading.Lock()

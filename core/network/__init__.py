@@ -4,12 +4,7 @@ Latencies are in ms inside this room, as in NetMCP; traces and what others get a
 `core.shared`. A new state is a file with a `State` and its name in `STATES`; a new profile is a JSON file in `shipped/`.
 """
 
-from core.network.base import State
-from core.network.fluctuating import Fluctuating
-from core.network.gaussian import HighJitter, HighLatency, Ideal
-from core.network.outage import Outage
-from core.network.packet_loss import PacketLoss
-from core.network.slow_start import SlowStart
+from core.network.states import Fluctuating, HighJitter, HighLatency, Ideal, Outage, PacketLoss, SlowStart, State
 
 STATES: dict[str, type[State]] = {
     state.id: state for state in (Ideal, HighLatency, HighJitter, Fluctuating, Outage, PacketLoss, SlowStart)

@@ -3,7 +3,7 @@
 The names are not stored: they are made when a profile is opened. A kind of state is named by its title; a second one
 with other parameters, or named a second time in one list, gets a number.
 
->>> from core.network.gaussian import Ideal
+>>> from core.network.states import Ideal
 >>> draft = Draft.of(Profile("p", random=((Ideal(),), (Ideal(base_ms=30), Ideal()))))
 >>> draft.random, draft.states["Ideal 2"].base_ms
 (('Ideal', 'Ideal 2 + Ideal'), 30.0)
@@ -19,8 +19,8 @@ from itertools import count
 
 from core.domain.catalog import Server
 from core.network import STATES
-from core.network.base import State
 from core.network.profiles import Entry, Profile, Rule
+from core.network.states import State
 from core.shared.errors import CatalogError
 
 WITH = " + "

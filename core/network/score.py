@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from core.network.base import OUTAGE_MS, Array
+from core.network.states import OUTAGE_MS, Array
 
 IDEAL_MS = 50.0  # up to here latency costs nothing
 SMOOTH_MS = 200.0

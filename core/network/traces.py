@@ -5,13 +5,14 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.network.base import OUTAGE_MS, STEP_S, Array, State, latencies_ms
+from core.network.states import OUTAGE_MS, STEP_S, Array, State, latencies_ms
 
 OUTAGE_S = OUTAGE_MS / 1e3
 
@@ -36,7 +37,7 @@ class Traces:
     def of(cls, states: Mapping[str, Sequence[State]], steps: int, *, seed: int = 0, step_s: float = STEP_S) -> Traces:
         """Generate traces. A server's trace depends on the seed, its name and its states, and not on the other servers.
 
-        >>> from core.network.gaussian import Ideal
+        >>> from core.network.states import Ideal
         >>> one = Traces.of({"a": [Ideal()]}, 5)
         >>> bool((Traces.of({"b": [Ideal()], "a": [Ideal()]}, 9).latency_s[1, :5] == one.latency_s[0]).all())
         True
@@ -109,3 +110,71 @@ class CallHistory:
             if server in seen:
                 seen[server].append(latency_s)
         return seen
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Faults from a latency trace: what happens to a message to a server at a step, for calls that are really made.
+#
+#     latency < 1000 ms    it arrives that much later
+#     an outage            it gets lost and nobody says so (silent), or the connection breaks (dropped)
+#
+# Which of the two follows from the seed, the server's name and the step.
+
+
+class FaultKind(StrEnum):
+    """What happens to a message."""
+
+    DELAYED = "delayed"
+    SILENT = "silent"
+    DROPPED = "dropped"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What happens to a message. `delay_s` counts where it is delayed.
+
+    >>> str(Fault(FaultKind.DELAYED, 0.16)), str(Fault(FaultKind.SILENT)), str(Fault(FaultKind.DROPPED))
+    ('delayed by 160 ms', 'no answer', 'connection dropped')
+    """
+
+    kind: FaultKind
+    delay_s: float = 0.0
+
+    def __str__(self) -> str:
+        if self.kind is FaultKind.DELAYED:
+            return f"delayed by {self.delay_s * 1e3:.0f} ms"
+        return "no answer" if self.kind is FaultKind.SILENT else "connection dropped"
+
+
+class Injection:
+    """The faults of a network at the step `at`, which may be moved on; there are none while it is None.
+
+    `give_up_s` is how long connecting to a silent server is tried.
+
+    >>> from core.network.states import Ideal
+    >>> injection = Injection(Traces.of({"a": [Ideal(base_ms=20, spread_ms=0)]}, 1))
+    >>> injection.at = 0
+    >>> str(injection.fault("a")), injection.fault("unknown")
+    ('delayed by 20 ms', None)
+    """
+
+    def __init__(
+        self, traces: Traces, *, seed: int = 0, dropped_share: float = 0.5, give_up_s: float = OUTAGE_S
+    ) -> None:
+        self.at: int | None = None
+        self.give_up_s = give_up_s
+        self._traces = traces
+        self._row = {name: row for row, name in enumerate(traces.servers)}
+        self._seed = seed
+        self._dropped_share = dropped_share
+
+    def fault(self, server: str) -> Fault | None:
+        """What happens to a message to the server now; None for a server that is not in the network."""
+        row = self._row.get(server)
+        if row is None or self.at is None:
+            return None
+        latency_s = float(self._traces.latency_s[row, self.at])
+        if latency_s < OUTAGE_S:
+            return Fault(FaultKind.DELAYED, latency_s)
+        draws = np.random.default_rng([self._seed, zlib.crc32(server.encode()), self.at])
+        return Fault(FaultKind.DROPPED if draws.random() < self._dropped_share else FaultKind.SILENT)

@@ -2,12 +2,125 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol
 
-from core.planning.turns import Action, Turn
-from core.planning.usage import Usage
+from core.domain.catalog import Tool
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Usage of a model so far: calls, tokens, money, cache hits, and names that it made up.
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Totals of one model since the start. `calls` were answered; `failed` gave no reply that can be used. `cost_usd` is
+    None as soon as one call has no known price: what is unpriced is not free. `invented` counts names that were not offered."""
+
+    model: str = ""
+    calls: int = 0
+    failed: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = 0.0
+    cache_hits: int = 0
+    invented: int = 0
+
+
+class Meter:
+    """Adds up. Safe for several threads.
+
+    >>> meter = Meter("small")
+    >>> meter.answered(100, 20, 0.5)
+    >>> meter.answered(100, 20, None)
+    >>> meter.usage.calls, meter.usage.cost_usd
+    (2, None)
+    """
+
+    def __init__(self, model: str) -> None:
+        self._usage = Usage(model)
+        self._lock = threading.Lock()
+
+    @property
+    def usage(self) -> Usage:
+        """The totals as they stand."""
+        return self._usage
+
+    def answered(self, input_tokens: int, output_tokens: int, cost_usd: float | None) -> None:
+        """One call that was answered; None: its price is not known."""
+        with self._lock:
+            u = self._usage
+            self._usage = replace(
+                u,
+                calls=u.calls + 1,
+                input_tokens=u.input_tokens + input_tokens,
+                output_tokens=u.output_tokens + output_tokens,
+                cost_usd=None if u.cost_usd is None or cost_usd is None else u.cost_usd + cost_usd,
+            )
+
+    def failed(self) -> None:
+        """One question without a reply that can be used."""
+        with self._lock:
+            self._usage = replace(self._usage, failed=self._usage.failed + 1)
+
+    def cache_hit(self) -> None:
+        """One reply from the cache."""
+        with self._lock:
+            self._usage = replace(self._usage, cache_hits=self._usage.cache_hits + 1)
+
+    def invented(self, count: int) -> None:
+        """Names that were not offered."""
+        with self._lock:
+            self._usage = replace(self._usage, invented=self._usage.invented + count)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A turn of the agent loop, EHRR Algorithm 1: the context C_e that a planner reads, and its decision d_e.
+
+MAY_WRITE = "may_write"
+"""The error of a call that was held back because its tool may write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A call that was tried in this sub-task and what came back, verbatim; `error` is its kind, "" where it ended well."""
+
+    tool: str
+    said: str
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """C_e: the question, the sub-task and its candidates, best first (`reason` says why there are none), what was tried so far, and
+    what earlier sub-tasks brought, by their texts. `summaries` are phase 1 of Tool Attention, empty for other routers."""
+
+    question: str
+    subtask: str
+    offered: tuple[Tool, ...]
+    reason: str = ""
+    attempts: tuple[Attempt, ...] = ()
+    earlier: tuple[tuple[str, str], ...] = ()
+    summaries: tuple[str, ...] = ()
+    rounds_left: int = 1
+    last: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """d_e: ROUTE other words (`subtask`), EXECUTE a tool with arguments (None: they cannot be read), or STOP.
+
+    `words` are the planner's own, apart from what any tool said. `approved_by` is the origin of a person who acts in the planner's
+    place and lets the call be made as it is.
+    """
+
+    kind: Literal["route", "execute", "stop"]
+    words: str = ""
+    tool: str = ""
+    arguments: Mapping[str, Any] | None = None
+    subtask: str = ""
+    approved_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,15 +10,134 @@ not resolved: that was tried, and finds no more tools (docs/decisions/0006-plann
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
-from core.planning.base import SubQuery
-from core.planning.literals import masked
-from core.planning.requests import Request, requests
-from core.planning.stems import content
-from core.planning.word_classes import BACK_REFERENCES, PREPOSITIONS, STOP_WORDS
+from core.planning.base import Complexity, SubQuery
+from core.planning.words import (
+    ADVERBS,
+    AUXILIARIES,
+    BACK_REFERENCES,
+    DETERMINERS,
+    INTERROGATIVES,
+    PREPOSITIONS,
+    PRONOUNS,
+    RELATIVE_PRONOUNS,
+    STOP_WORDS,
+    VERBS,
+    WISH_SUBJECTS,
+    WISH_VERBS,
+    Token,
+    content,
+    masked,
+    sentences,
+    tokens_of,
+)
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The requests in a question: sentences, cut where behind a joint (a comma, "and", "then", a colon) a new one opens.
+#
+# One opens with a verb of command ("find", or any word with an object right behind it), a question ("what is", "does it") or a
+# wish ("I need"); and only where the one before has an object of its own, so that "bread and butter" and "check and correct the
+# text" stay whole. A sentence that asks for nothing is left out.
+#
+# >>> [request.text for request in requests("The fair is near. Find the report, boil it down and mail it to Bo, ok?")]
+# ['Find the report', 'boil it down', 'mail it to Bo, ok?']
+# >>> requests("On git-forge: make a branch")[0].preface
+# 'On git-forge'
+
+_JOINTS = frozenset({",", ";", ":", "and", "then", "&", "plus", "-", "–", "—"})
+_NO_OBJECT = frozenset({",", ".", ")", "-", "of", "is", "are", "and", "or"})
+_NO_VERB = re.compile(r"(?:ly|ing|ed|[^s]s)$")
+_OBJECTS = (DETERMINERS | PRONOUNS) - {"i", "we", "they", "he", "she"}
+_ASKS_ANYWAY = re.compile(r"\?[\s\"')]*$|\b(?:please|pls)\b", re.IGNORECASE)
+_JOINT_AT_END = re.compile(r"(?:[\s,;:–—-]{1,9}(?:and|then|also|plus|&)){0,3}[\s,;:.–—-]{0,9}$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One thing that is asked for. `preface` is what stood before it in its sentence, `joint` what joined it to the last."""
+
+    text: str
+    preface: str
+    joint: str
+
+
+def requests(question: str) -> tuple[Request, ...]:
+    """The requests of a question, in order; none where no known form of a request is found."""
+    wording = masked(question)
+    found: list[Request] = []
+    for start, end in sentences(wording):
+        tokens = tokens_of(wording[start:end], start)
+        opened = _openings(tokens) or ([0] if tokens and _ASKS_ANYWAY.search(wording[start:end]) else [])
+        found += _cut(question, tokens, opened, start, end)
+    return tuple(found)
+
+
+def _cut(question: str, tokens: Sequence[Token], opened: Sequence[int], start: int, end: int) -> Iterator[Request]:
+    for number, at in enumerate(opened):
+        until = tokens[opened[number + 1]].start if number + 1 < len(opened) else end
+        before = question[start : tokens[at].start] if number == 0 else ""
+        text = _JOINT_AT_END.sub("", question[tokens[at].start : until])
+        joint = tokens[at - 1].word if at else ""
+        if text:
+            yield Request(text, before.strip(" ,:;"), joint)
+
+
+def _openings(tokens: Sequence[Token]) -> list[int]:
+    """The tokens at which requests open; what lies before the first is a preface."""
+    opened: list[int] = []
+    at, joint = _first(tokens, 0), ""
+    while at < len(tokens):
+        whole = not opened or _has_object(tokens[opened[-1] + 1 : at])
+        if whole and _opens(tokens, at, joint):
+            opened.append(at)
+        at = next((later for later in range(at + 1, len(tokens)) if tokens[later].word in _JOINTS), len(tokens))
+        joint = tokens[at].word if at < len(tokens) else ""
+        at = _first(tokens, at)
+    return opened
+
+
+def _first(tokens: Sequence[Token], at: int) -> int:
+    """The first token from `at` that is no joint and no adverb."""
+    while at < len(tokens) and (tokens[at].word in _JOINTS or tokens[at].word in ADVERBS):
+        at += 1
+    return at
+
+
+def _has_object(tokens: Sequence[Token]) -> bool:
+    return any(
+        token.literal or token.word in PRONOUNS or (token.raw[0].isalnum() and token.word not in STOP_WORDS)
+        for token in tokens
+    )
+
+
+def _opens(tokens: Sequence[Token], at: int, joint: str) -> bool:
+    """Whether a request opens at a token; `joint` is what stands before it, empty at the start of a sentence."""
+    if at + 1 == len(tokens):
+        return False
+    token, following = tokens[at], tokens[at + 1]
+    asked = token.word.partition("'")[0]
+    if asked in INTERROGATIVES:
+        return following.raw[0].isalnum() and not (joint == "," and asked in RELATIVE_PRONOUNS)
+    if token.word in AUXILIARIES:
+        return not joint or following.word in _OBJECTS | PRONOUNS | {"there"}
+    if token.word in WISH_SUBJECTS:
+        return not WISH_VERBS.isdisjoint(later.word for later in tokens[at + 1 : at + 4])
+    if token.word in VERBS:
+        return following.word not in _NO_OBJECT
+    return _commands(token, following, joint)
+
+
+def _commands(token: Token, following: Token, joint: str) -> bool:
+    """A word that no list has, with an object right behind it: "crawl the site", "boil it down", "stamp 'DRAFT'"."""
+    written = token.raw.isalpha() and (token.raw.islower() or not joint) and not token.literal
+    verb = len(token.word) > 2 and token.word not in STOP_WORDS and not _NO_VERB.search(token.word)
+    return written and verb and (following.literal or following.word in _OBJECTS)
+
 
 PLACE_WORDS = 5
 _PLACING = PREPOSITIONS | {"use", "using"}
@@ -71,3 +190,53 @@ def _place(preface: str) -> str:
     placed = len(words) in {1, 2} or (0 < len(words) <= PLACE_WORDS and words[0].lower() in _PLACING)
     named = any(word.lower() not in STOP_WORDS for word in words)
     return " ".join(words) if placed and named else ""
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Simple or complex: whether one pass over the catalog can do (PA-RAG, section 4.4, by rules instead of a model).
+#
+#     score = sigmoid(-3.5 + 1.5 (requests - 1) + 0.5 (servers - 1) + 1.5 words / 30)          complex from one half on
+#
+# Counted are the requests in the question, the servers that retrieval found and that one of them fits best, and words; each up to
+# a limit, so that a long question that asks for one thing stays simple. The weights are round figures near a logistic fit on
+# labelled questions (`tests/benchmarks/planning.py`, docs/decisions/0006-planner.md).
+
+BIAS, REQUEST, SERVER, LENGTH = -3.5, 1.5, 0.5, 1.5
+QUESTION_WORDS = 30  # the length that counts as one
+MOST_REQUESTS, MOST_SERVERS, MOST_LENGTH = 6, 4, 2.0
+
+
+def complexity(question: str, servers: Sequence[str]) -> Complexity:
+    """Simple or complex, with the evidence. `servers` are the texts of the servers that retrieval found.
+
+    >>> complexity("what is the weather in Oslo", ["weather", "mail"]).evidence
+    ('1 request', 'it fits 1 of 2 servers best', '6 words')
+    >>> complexity("find the report, translate it, then mail it to Bo and note the date", ["reports", "mail"]).label
+    'complex'
+    """
+    parts = decompose(question)
+    fitted = len(_fitted([part.text for part in parts], servers))
+    words = len(question.split())
+    total = math.fsum((
+        BIAS,
+        REQUEST * (min(len(parts), MOST_REQUESTS) - 1),
+        SERVER * (min(max(fitted, 1), MOST_SERVERS) - 1),
+        LENGTH * min(words / QUESTION_WORDS, MOST_LENGTH),
+    ))  # fmt: skip
+    score = 1 / (1 + math.exp(-total))
+    several = len(parts) > 1
+    evidence = [f"{len(parts)} request{'s' * several}"]
+    if servers:
+        evidence.append(f"{'they fit' if several else 'it fits'} {fitted} of {len(servers)} servers best")
+    return Complexity("complex" if score >= 0.5 else "simple", score, (*evidence, f"{words} words"))
+
+
+def _fitted(parts: Sequence[str], servers: Sequence[str]) -> set[int]:
+    """The servers that have more of the words of some part than any other, by position; the first of equals."""
+    offered = [set(content(server)) for server in servers]
+    fitted: set[int] = set()
+    for part in parts:
+        shared = [len(words.intersection(content(part))) for words in offered]
+        if most := max(shared, default=0):
+            fitted.add(shared.index(most))
+    return fitted

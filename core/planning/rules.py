@@ -2,13 +2,172 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from core.planning import acting, complexity, decomposition, selection
-from core.planning import rewriting as wording
-from core.planning.base import Card, Complexity, Selection, SubQuery, ToolRequest
-from core.planning.turns import Action, Turn
-from core.planning.usage import Usage
+from core.governance.refusals import APPROVAL_DENIED, APPROVAL_NEEDED
+from core.planning import decomposition
+from core.planning import decomposition as complexity
+from core.planning.arguments import filled
+from core.planning.base import MAY_WRITE, Action, Card, Complexity, Selection, SubQuery, ToolRequest, Turn, Usage
+from core.planning.words import MASK, content, kind_of, masked, plain
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The agent loop by rules: the candidates in their order, until one call ends well or none is left.
+
+A_PERSONS = {MAY_WRITE, APPROVAL_NEEDED, APPROVAL_DENIED}
+"""Errors of calls that are for a person to decide: another candidate is no way around it."""
+
+
+def act(turn: Turn) -> Action:
+    """The next action; STOP where a call ended well, where nothing is left to try, and where a person has to say more.
+
+    >>> act(Turn("q", "dance", offered=(), reason="Nothing fits.")).words
+    'Nothing fits.'
+    """
+    newest = turn.attempts[-1] if turn.attempts else None
+    if newest is not None and (not newest.error or newest.error in A_PERSONS):
+        return Action("stop")
+    tried = {attempt.tool for attempt in turn.attempts}
+    tool = next((tool for tool in turn.offered if tool.id not in tried), None)
+    if tool is None:
+        return Action("stop", "No candidate is left." if turn.offered else turn.reason)
+    arguments, missing = filled(tool.input_schema, turn.subtask)
+    if missing:
+        return Action(
+            "stop",
+            f"{tool.id} needs {', '.join(missing)}, and the sub-task does not say it: write it there (texts in quotes), "
+            "or have a model decide (--planner llm).",
+        )
+    return Action("execute", tool=tool.id, arguments=arguments)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A question in other words: without courtesy, with its literals as kinds, as the kind of tool that would answer it.
+#
+# >>> rewrite("Hi there! Could you please find me a good dentist in Utrecht? Thanks")
+# 'find me a good dentist in Utrecht?'
+# >>> predict_tool("Please translate notes.md into Dutch")
+# 'translation: translate md file into Dutch'
+
+_COURTESY = re.compile(
+    r"^\s*(?:hi|hello|hey|dear|good (?:morning|afternoon|evening|day))\b[^.!,:\n]{0,30}[.!,:\n]\s*"
+    r"|\b(?:can|could|would|will) you (?:please |kindly |maybe |perhaps |just |also |quickly )*(?:help me (?:to )?)?(?=[a-z])"
+    r"|\b(?:i(?:'d| would) like|i (?:need|want)) you to |\b(?:please|kindly)\b,? ?"
+    r"|[\s,.!-]{0,9}\b(?:many thanks|thanks|thank you)\b(?: in advance| a lot| so much| very much)*[\s,.!)]*$",
+    re.IGNORECASE,
+)
+
+
+def rewrite(question: str) -> str:
+    """The question without greetings, politeness, thanks and control characters; literals stay."""
+    text = "".join(letter if letter.isprintable() or letter.isspace() else " " for letter in question)
+    wording = masked(text)
+    kept, at = "", 0
+    for found in _COURTESY.finditer(wording):
+        if MASK not in found[0]:
+            kept, at = kept + text[at : found.start()], found.end()
+    found = re.sub(r"[ \t]{2,}", " ", kept + text[at:]).strip(",; \t\r\n")
+    return found if found.strip() else question.strip()
+
+
+def predict_tool(question: str) -> str:
+    """What the tool would do: the kind of server where the words point to one, and the question with its literals as kinds."""
+    kind = kind_of(question)
+    return f"{kind}: {_plain(question)}" if kind else _plain(question)
+
+
+def expand(question: str, count: int = 3) -> tuple[str, ...]:
+    """At most `count` other ways to ask the same: rewritten, with literals as kinds, with the kind of server.
+
+    >>> expand("Please translate notes.md into Dutch")
+    ('translate notes.md into Dutch', 'translate md file into Dutch', 'translation: translate md file into Dutch')
+    """
+    ways = dict.fromkeys((rewrite(question), _plain(question), predict_tool(question)))
+    return tuple(way for way in ways if way != question.strip())[: max(0, count)]
+
+
+def request(question: str) -> ToolRequest:
+    """Which kind of server and which kind of tool would do (MCP-Zero's "server: / tool:").
+
+    >>> request("Do I need an umbrella in Oslo?")
+    ToolRequest(server='weather: Do I need an umbrella in Oslo?', tool='Do I need an umbrella in Oslo?')
+    """
+    return ToolRequest(predict_tool(question), _plain(question))
+
+
+def _plain(question: str) -> str:
+    return plain(rewrite(question)) or question.strip()
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Whether anything that was found can do it at all, from how well it was found (ETOM, level 5).
+#
+#     fit = 9 * cos_best + 4 * coverage          refused where fit < 2.7
+#
+# `cos_best` is the best cosine of the question with a tool's name and description (MiniLM), `coverage` the share of the
+# question's words that the three best tools' texts have. Both are absolute: the margin over the rest says less than either.
+# The weights are round figures near a logistic fit on labelled questions; the limit turns down few that something can do
+# (`tests/benchmarks/refusing.py`, docs/decisions/0006-planner.md). What only hands, senses or a body can do is told by no
+# score where it uses the words of a tool.
+
+COSINE, COVERAGE, LIMIT = 9.0, 4.0, 2.7
+TEXTS_READ = 3
+
+
+def objection(question: str, best: float, texts: Sequence[str]) -> str:
+    """Why nothing that was found can do it, in one sentence; empty where something may. `best` is the best cosine in
+    [0, 1], `texts` are those of the best tools, best first.
+
+    >>> objection("Send an e-mail to Bo", 0.55, ["send an e-mail message"])
+    ''
+    >>> print(objection("Taste the soup on my stove", 0.12, ["search recipes for soups"]))
+    Nothing offered fits: the best is 0.12 similar, and 33 % of the words are met.
+    """
+    if not texts:
+        return "Nothing was offered."
+    met = coverage(question, texts)
+    if fit(best, met) >= LIMIT:
+        return ""
+    return f"Nothing offered fits: the best is {best:.2f} similar, and {100 * met:.0f} % of the words are met."
+
+
+def fit(best: float, met: float) -> float:
+    """How well the best cosine and the coverage, both in [0, 1], speak for what was found."""
+    return COSINE * best + COVERAGE * met
+
+
+def coverage(question: str, texts: Sequence[str]) -> float:
+    """The share of the question's words, in [0, 1], that the first few texts have.
+
+    >>> coverage("list the files", ["shows files", "list of users"])
+    1.0
+    """
+    asked = set(content(question))
+    offered = {word for text in texts[:TEXTS_READ] for word in content(text)}
+    return len(asked & offered) / len(asked) if asked else 0.0
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Which of the tools that were found are taken: the best by score, as long as they come near the best one.
+
+NEAR = 0.8  # of the best score
+
+
+def select(question: str, cards: Sequence[Card], count: int) -> Selection:
+    """At most `count` cards, best first, ties in the order that they came; none where nothing offered fits.
+
+    >>> cards = [Card("a::x", "send an e-mail", 0.5), Card("b::y", "send a letter", 0.45), Card("c::z", "list files", 0.2)]
+    >>> select("send an e-mail to Bo", cards, 3).ids
+    ('a::x', 'b::y')
+    """
+    ranked = sorted(cards, key=lambda card: -card.score)
+    best = ranked[0].score if ranked else 0.0
+    if reason := objection(question, best, [card.text for card in ranked]):
+        return Selection((), reason)
+    near = [card for card in ranked if card.score >= NEAR * best][: max(0, count)]
+    others = f", {len(near) - 1} more near it" if len(near) > 1 else ""
+    return Selection(tuple(card.id for card in near), f"Best score {best:.2f}{others}.")
 
 
 class RulesPlanner:
@@ -19,7 +178,7 @@ class RulesPlanner:
 
     def predict_tool(self, question: str) -> str:
         """See `Planner.predict_tool`."""
-        return wording.predict_tool(question)
+        return predict_tool(question)
 
     def complexity(self, question: str, servers: Sequence[str]) -> Complexity:
         """See `Planner.complexity`."""
@@ -31,15 +190,15 @@ class RulesPlanner:
 
     def rewrite(self, question: str) -> str:
         """See `Planner.rewrite`."""
-        return wording.rewrite(question)
+        return rewrite(question)
 
     def expand(self, question: str, count: int = 3) -> tuple[str, ...]:
         """See `Planner.expand`."""
-        return wording.expand(question, count)
+        return expand(question, count)
 
     def request(self, question: str) -> ToolRequest:
         """See `Planner.request`."""
-        return wording.request(question)
+        return request(question)
 
     def summarise(self, server: str) -> str:
         """See `Planner.summarise`."""
@@ -47,8 +206,8 @@ class RulesPlanner:
 
     def select(self, question: str, cards: Sequence[Card], count: int) -> Selection:
         """See `Planner.select`."""
-        return selection.select(question, cards, count)
+        return select(question, cards, count)
 
     def act(self, turn: Turn) -> Action:
         """See `Planner.act`."""
-        return acting.act(turn)
+        return act(turn)

@@ -22,8 +22,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from core.relevance.feedback import BOUND, FLOOR, HALF, Memory, Shift, Vectors
-from core.relevance.query_map import QueryMap
+from core.relevance.feedback import BOUND, FLOOR, HALF, Memory, QueryMap, Shift, Vectors
 from core.shared.errors import CatalogError
 
 MOST_SOLVED = 20_000

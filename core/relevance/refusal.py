@@ -20,7 +20,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from core.domain.refusal import RefusalCurve, RefusalPoint
+from core.domain.feedback import RefusalCurve, RefusalPoint
 
 NEVER = 1.0
 """The limit of no refusal: no probability reaches it."""

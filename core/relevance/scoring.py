@@ -2,15 +2,81 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.fit import Fit
-from core.embedding.base import Vectors
-from core.relevance.index import RelevanceIndex
-from core.relevance.model import DAMPED, RelevanceModel
+from core.domain.decision import Fit
+from core.domain.feedback import LabelledQuery
+from core.relevance.encoder import CachedEncoder, Vectors
+from core.relevance.labelled import DENSE, QuerySignals
+from core.relevance.learnt import NOTHING_LEARNT, Learnt
+from core.relevance.relevance_index import DAMPED, RelevanceIndex, RelevanceModel, asked_text
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Whether probabilities of fit mean what they say, and the line that makes their logits do so (Platt scaling, shrunk to none).
+#
+#     logit' = a logit + b          minimise  sum of -ln p(what happened) + SHRINK ((a - 1)^2 + b^2)
+#     ECE    = sum over ten bins of  share of the bin * | mean p - share that fits |
+#
+# Rows are sub-tasks, columns the K tools that were likeliest for each. NumPy only.
+
+SHRINK = 1.0
+NEWTON_STEPS = 30
+BINS = 10
+Floats = NDArray[np.float64]
+
+
+def sigmoid(logits: Floats) -> Floats:
+    """Logits to probabilities, any shape."""
+    return 1.0 / (1.0 + np.exp(-np.clip(logits, -60.0, 60.0)))
+
+
+def fit_line(logits: Floats, fits: NDArray[np.bool_], *, shrink: float = SHRINK) -> tuple[float, float]:
+    """Slope in [0.1, 10] and offset in [-10, 10] for pairs of a logit and whether the tool fits; (1, 0) for no pairs.
+
+    >>> overrated = np.array([2.0] * 50 + [-2.0] * 50)
+    >>> slope, offset = fit_line(overrated, np.array([True, False] * 25 + [False] * 50))
+    >>> bool(slope < 2 and offset < -1)
+    True
+    """
+    x, y = logits.ravel(), fits.ravel().astype(np.float64)
+    design, line = np.stack([x, np.ones_like(x)], axis=1), np.array([1.0, 0.0])
+    for _ in range(NEWTON_STEPS):
+        chance = sigmoid(design @ line)
+        gradient = design.T @ (chance - y) + 2 * shrink * (line - [1.0, 0.0])
+        curvature = (design * (chance * (1 - chance))[:, None]).T @ design + 2 * shrink * np.eye(2)
+        step = np.clip(np.linalg.solve(curvature, gradient), -1.0, 1.0)
+        line = line - step
+        if np.abs(step).max() < 1e-6:
+            break
+    return float(np.clip(line[0], 0.1, 10.0)), float(np.clip(line[1], -10.0, 10.0))
+
+
+def log_losses(logits: Floats, fits: NDArray[np.bool_]) -> Floats:
+    """(Q,) the mean over each sub-task's pairs of -ln p(what happened).
+
+    >>> log_losses(np.array([[0.0, 0.0]]), np.array([[True, False]])).round(3).tolist()
+    [0.693]
+    """
+    return np.logaddexp(0.0, np.where(fits, -logits, logits)).mean(axis=1)
+
+
+def calibration_error(logits: Floats, fits: NDArray[np.bool_], times: Floats | None = None) -> float:
+    """ECE over all pairs; `times` (Q,) is how often each sub-task counts.
+
+    >>> calibration_error(np.array([[0.0, 0.0]]), np.array([[True, False]]))
+    0.0
+    """
+    chance = sigmoid(logits)
+    weight = np.broadcast_to((np.ones(len(chance)) if times is None else times)[:, None], chance.shape).ravel()
+    place = np.minimum((chance.ravel() * BINS).astype(np.int64), BINS - 1)
+    gap = np.bincount(place, weights=weight * (chance - fits).ravel(), minlength=BINS)
+    return float(np.abs(gap).sum() / max(float(weight.sum()), 1e-12))
+
 
 PEAK, DAMPING = 6.0, 0.7
 N0 = 30.0  # tools of a large catalog that every catalog is taken to have besides its own: one of a single tool has a scale too
@@ -19,7 +85,6 @@ SAME_LOW, SAME_HIGH = 0.3, 0.7  # cosines of own texts: two tools do different t
 TWIN, GHOST, LEAD_LIMIT = 1.5, 2.0, 3.0
 SPREAD_TEMPERATURE = 0.4
 LEAST = 1e-6
-Floats = NDArray[np.float64]
 
 
 def z_scores(x: Vectors, prior: tuple[float, float]) -> Vectors:
@@ -137,3 +202,90 @@ def _doubt(best: Floats, signals: Mapping[str, Vectors], model: RelevanceModel) 
 
 def _sigmoid(logits: Floats) -> Floats:
     return 1.0 / (1.0 + np.exp(-np.clip(logits, -60.0, 60.0)))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# One query against one catalog: the text embedded, its signals, and the probabilities of fit, in one call.
+
+
+@dataclass(frozen=True, slots=True)
+class FitMatcher:
+    """A catalog's relevance index with the encoder that it was built with, the model, and what labels have taught."""
+
+    index: RelevanceIndex
+    encoder: CachedEncoder
+    model: RelevanceModel
+    learnt: Learnt = NOTHING_LEARNT
+
+    def fit(self, text: str, hint: str) -> tuple[Fit, float]:
+        """The fit of every tool, and the ms that embedding took. A hint joins the text for every signal."""
+        asked = asked_text(text, hint)
+        started = time.perf_counter()
+        vector = self.encoder.encode_query(asked)
+        # labels are of sub-tasks: one that was asked with a hint is met by one that is asked without
+        alone = self.encoder.encode_query(text) if hint and self.learnt.memory is not None else vector
+        embed_ms = (time.perf_counter() - started) * 1e3
+        learnt, values = self.learnt, self.learnt.values
+        signals = self.index.signals(asked, vector, learnt.moved(vector))
+        model = (
+            self.model if not values.weights else replace(self.model, weights={**self.model.weights, **values.weights})
+        )
+        return fit_of(self.index, signals, model, learnt.shift(alone), (values.slope, values.offset)), embed_ms
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The shipped relevance model as a fit sees it: `Scorer` over a catalog's relevance index.
+
+
+@dataclass(frozen=True, slots=True)
+class IndexScorer:
+    """`core.relevance.labelled.Scorer` over an index, the encoder that it was built with, and the shipped model."""
+
+    index: RelevanceIndex
+    encoder: CachedEncoder
+    model: RelevanceModel
+
+    @property
+    def weights(self) -> Mapping[str, float]:
+        """The model's."""
+        return self.model.weights
+
+    @property
+    def rows(self) -> Vectors:
+        """The index's mixed views."""
+        return self.index.rows
+
+    def dense(self, vector: Vectors, moved: Vectors) -> Vectors:
+        """The index's, of a query that was moved."""
+        return self.index.dense(vector, moved)
+
+    @property
+    def slope(self) -> float:
+        """Logits for one unit of score, of a tool behind another."""
+        return self.model.fit["behind"]
+
+    def found(self, query: LabelledQuery) -> QuerySignals:
+        """The signals of a sub-task with its hint."""
+        text = asked_text(query.subtask, query.server_hint)
+        vector = self.encoder.encode_query(text)
+        signals = self.index.signals(text, vector)
+        alone = self.encoder.encode_query(query.subtask) if query.server_hint else vector
+        return QuerySignals(vector, alone, signals)
+
+    def normalised(self, name: str, raw: Vectors) -> Vectors:
+        """As in `core.relevance.scoring`."""
+        scores = z_scores(raw, self.model.prior[name])
+        return damped(scores) if name in DAMPED else scores
+
+    def logits(
+        self,
+        found: QuerySignals,
+        weights: Mapping[str, float],
+        vector: Vectors,
+        shift: NDArray[np.float64] | None,
+    ) -> NDArray[np.float64]:
+        """Of the probabilities that `fit_of` gives."""
+        signals = found.raw if vector is found.vector else {**found.raw, DENSE: self.dense(found.vector, vector)}
+        chance = fit_of(self.index, signals, replace(self.model, weights=weights), shift).tools
+        chance = np.clip(chance, 1e-12, 1 - 1e-12)
+        return np.log(chance) - np.log1p(-chance)

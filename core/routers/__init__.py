@@ -5,27 +5,15 @@ console, the command line, the benchmark and the contract suite then have it too
 `two_stage.py` (NetMCP), `orchestrator.py` (ETOM), `retrieval.py` (PA-RAG).
 """
 
-from core.routers.adaptive_rag import AdaptiveRag
-from core.routers.agentic_rag import AgenticRag
 from core.routers.base import AnyRouter
-from core.routers.cli_lazy import CliLazy
-from core.routers.ehrr import Ehrr
+from core.routers.ehrr import Ehrr, RagMcp
+from core.routers.etom import Hybrid, McpZero, React, Toolshed
 from core.routers.expected_value import ExpectedValue
-from core.routers.full_catalog import FullCatalog
-from core.routers.hybrid import Hybrid
-from core.routers.mcp_zero import McpZero
-from core.routers.naive_rag import NaiveRag
 from core.routers.pa_rag import PaRag
-from core.routers.prag import Prag
-from core.routers.rag_bm25 import RagBm25
-from core.routers.rag_mcp import RagMcp
-from core.routers.react import React
-from core.routers.rerank_rag import RerankRag
-from core.routers.simple_retrieval import SimpleRetrieval
-from core.routers.sonar import Sonar
-from core.routers.static_pruning import StaticPruning
+from core.routers.rag_baselines import AdaptiveRag, AgenticRag, NaiveRag
+from core.routers.sonar import Prag, RagBm25, RerankRag, Sonar
 from core.routers.tool_attention import ToolAttention
-from core.routers.toolshed import Toolshed
+from core.routers.tool_attention_baselines import CliLazy, FullCatalog, SimpleRetrieval, StaticPruning
 
 ROUTERS: dict[str, type[AnyRouter]] = {
     router.id: router

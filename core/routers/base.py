@@ -13,17 +13,53 @@ from typing import Any, ClassVar, Generic, TypeVar, cast, get_args
 
 import numpy as np
 
-from core.domain.decision import Decision, Explored, Exposure, Stage, SubDecision
-from core.domain.params import Parameters
+from core.domain.decision import Decision, Explored, Exposure, Stage, SubDecision, TryPlan
+from core.domain.params import Parameters, Range, knob
 from core.domain.trace import DROPS, KEPT, Drop, ServerTrace, ToolTrace
-from core.domain.tries import TryPlan
 from core.planning.base import Planner
-from core.planning.environment import chosen_planner
+from core.planning.model import chosen_planner
 from core.planning.rules import RulesPlanner
+from core.relevance.refusal import limit_of
 from core.routers.context import Query, RoutingContext
-from core.routers.parameters import PlanningParameters
-from core.routers.refusing import refusal
+from core.routers.parameters import SIMILARITY, PlanningParameters
 from core.shared.errors import WayfareError
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The papers that routers are made after, by title, as the router's `paper` names them.
+
+EHRR = "Clearing MCP Navigation Fog with Economics-Aware Hierarchical Tool Routing"
+ETOM = "ETOM: A Five-Level Benchmark for Evaluating Tool Orchestration within the MCP Ecosystem"
+NETMCP = "NetMCP: Network-Aware Model Context Protocol Platform for LLM Capability Extension"
+PA_RAG = "PA-RAG: Protocol-Aware Retrieval-Augmented Generation for Tool Discovery in MCP Ecosystems"
+TOOL_ATTENTION = "Tool Attention Is All You Need"
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Refusal (ours): a sub-task that nothing seems to fit gets no candidate. For every router whose parameters have the knob.
+#
+# refused where P(nothing fits) >= limit(wrong refusals at most)                          `core.relevance.refusal`
+
+
+@dataclass(frozen=True)
+class RefusingParameters(Parameters):
+    """Whether a sub-task that nothing seems to fit is turned down."""
+
+    wrong_refusals: float = knob(0.0, Range(0.0, 50.0, 1.0, "%"), group=SIMILARITY, symbol="wrong refusals", label="Wrong refusals at most",
+        help="Of sub-tasks that something can do, the share that may be turned down so that those that nothing fits are; 0: none is.")  # fmt: skip
+
+
+def refusal(query: Query, parameters: Parameters) -> str:
+    """Why the sub-task is turned down, in one sentence; empty where it is not."""
+    if not isinstance(parameters, RefusingParameters) or parameters.wrong_refusals <= 0:
+        return ""
+    chance, limit = query.fit().nothing, limit_of(parameters.wrong_refusals)
+    if chance < limit:
+        return ""
+    return (
+        f"Refused: nothing seems to fit. P(nothing fits) is {chance:.2f}; from {limit:.2f} on, sub-tasks are turned down where "
+        f"{parameters.wrong_refusals:g} % wrong refusals are admitted."
+    )
+
 
 SUBTASK_LIMIT_CHARS = 20_000
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar
 
 import numpy as np
+from cachetools import LRUCache, cached
 from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog
-from core.domain.fit import Fit
+from core.domain.decision import Fit
 from core.domain.statistics import Statistics
-from core.embedding.base import Vectors
 from core.network.traces import NetworkView
 from core.planning.base import Planner
+from core.relevance.encoder import Vectors
 from core.routers.parameters import FIT, MatchingParameters
 
 Layer = Literal["tools", "servers"]
@@ -50,7 +52,7 @@ class Matcher(Protocol):
         ...
 
     def cosines(self, layer: Layer, view: str, vector: Vectors) -> NDArray[np.float64]:
-        """(T,) or (S,) cosines in [-1, 1] of a vector with one view of the tools or servers (`core.index.text_views`)."""
+        """(T,) or (S,) cosines in [-1, 1] of a vector with one view of the tools or servers (`core.relevance.text_views`)."""
         ...
 
     def cosines_of(self, texts: tuple[str, ...], vector: Vectors) -> NDArray[np.float64]:
@@ -199,3 +201,43 @@ def _order(names: tuple[str, ...]) -> NDArray[np.int64]:
     order = np.empty(len(names), dtype=np.int64)
     order[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
     return order
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What a router computes once for each catalog: catalogs are immutable, and every outcome makes a new routing context.
+
+T = TypeVar("T")
+Rest = ParamSpec("Rest")
+CATALOGS_KEPT = 8
+
+
+class _SameCatalog:
+    """A cache key that is equal for the same object alone: comparing catalogs by value would compare all their tools."""
+
+    __slots__ = ("catalog",)
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog  # kept alive, so that no other catalog gets its id
+
+    def __hash__(self) -> int:
+        return id(self.catalog)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _SameCatalog) and other.catalog is self.catalog
+
+
+def per_catalog(work: Callable[Concatenate[Catalog, Rest], T]) -> Callable[Concatenate[Catalog, Rest], T]:
+    """A function of a catalog whose last few results are cached. Safe for several threads.
+
+    >>> @per_catalog
+    ... def servers_of(catalog: Catalog, unit: int) -> int:
+    ...     return len(catalog.servers) // unit
+    >>> servers_of(Catalog("empty"), 1)
+    0
+    """
+
+    def key(catalog: Catalog, *rest: Any) -> tuple[object, ...]:
+        return (_SameCatalog(catalog), *rest)
+
+    cache: LRUCache[tuple[object, ...], T] = LRUCache(CATALOGS_KEPT)
+    return cached(cache, key=key, lock=threading.Lock())(work)

@@ -1,26 +1,85 @@
 """EHRR: economics-aware hierarchical retrieval and routing (Algorithm 2 of the paper).
 
 Servers by utility (3) -> top-k -> posted-price auction (4), (5) -> affordable tools of accepted servers by utility (7)
--> top-n (9). Its three ablations are parameters, and so is exploration (ours, `core.routers.exploration`).
+-> top-n (9). Its three ablations are parameters, and so is exploration (ours, `core.routers.estimates`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from core.domain.decision import Decision, Explored, Stage
+from core.domain.params import CUBE_ROOT, Range, knob
 from core.domain.trace import DROPS, KEPT, Array, Drop, ServerEstimates, ServerTrace, ToolTrace, columns
 from core.economics import auction, utility
-from core.routers.base import Router, RoutingResult
+from core.routers.base import EHRR, RefusingParameters, Router, RoutingResult
 from core.routers.context import Query, RoutingContext
-from core.routers.ehrr_parameters import EhrrParameters
-from core.routers.estimates import estimate_servers, estimate_tools, ranks
-from core.routers.exploration import Beliefs, beliefs, exploration_note
-from core.routers.papers import EHRR
-from core.routers.ranked_result import NO_TOOLS, winning_reason
+from core.routers.estimates import (
+    Beliefs,
+    ExplorationParameters,
+    beliefs,
+    estimate_servers,
+    estimate_tools,
+    exploration_note,
+    ranks,
+)
+from core.routers.parameters import (
+    ABLATION,
+    AUCTION,
+    BUDGET,
+    FIT,
+    SIMILARITY,
+    TIME,
+    LearningParameters,
+    MatchingParameters,
+    similarity_knob,
+)
+from core.routers.ranked_result import NO_TOOLS, Scored, ranked_result, top, winning_reason
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The parameters of EHRR: Table V of the paper, the switches of its ablation study, and exploration.
+
+
+@dataclass(frozen=True)
+class EhrrParameters(RefusingParameters, ExplorationParameters, LearningParameters, MatchingParameters):
+    """EHRR's knobs, the switches of its ablation study, and exploration. Table V is the preset `paper`."""
+
+    similarity: str = similarity_knob(FIT)
+    k: int = knob(5, Range(1, 100, scale=CUBE_ROOT), group=SIMILARITY, symbol="k", label="Servers on the short-list",
+        help="Servers on the short-list, top-k by (3).")  # fmt: skip
+    alpha_s: float = knob(0.01, Range(0.0, 2.0, 0.01, "1/s", CUBE_ROOT), group=TIME, symbol="αs", label="Server time matters",
+        help="Similarity given up per second of a server's expected time to success, EHRR (3).")  # fmt: skip
+    alpha_t: float = knob(0.02, Range(0.0, 2.0, 0.01, "1/s", CUBE_ROOT), group=TIME, symbol="αt", label="Time matters",
+        help="Similarity given up per second of a tool's expected cost, EHRR (7).")  # fmt: skip
+    l_route_s: float = knob(0.0, Range(0.0, 5.0, 0.01, "s", CUBE_ROOT), group=TIME, symbol="Lroute", label="Routing overhead", advanced=True,
+        help="Routing overhead before every call; G = Lroute + Lconn.")  # fmt: skip
+    eps: float = knob(1e-3, Range(1e-3, 0.5, 1e-3, scale=CUBE_ROOT), group=TIME, symbol="ε", label="Least success", advanced=True,
+        help="Floor of every success probability in (2), (6).")  # fmt: skip
+    p_bs: float = knob(0.1, Range(0.0, 1.0, 0.0005, "$", CUBE_ROOT), group=AUCTION, symbol="p_bs", label="Base price",
+        help="Base price: offered per unit of similarity, EHRR (4).")  # fmt: skip
+    p_ofs: float = knob(0.0225, Range(0.0, 0.2, 0.0005, "$", CUBE_ROOT), group=AUCTION, symbol="p_ofs", label="Offset price",
+        help="Offset price: offered per unit of ln(1 + C / L0), EHRR (4).")  # fmt: skip
+    l0_s: float = knob(1.0, Range(0.1, 60.0, 0.1, "s", CUBE_ROOT), group=AUCTION, symbol="L0", label="Reference time", advanced=True,
+        help="Reference time of the posted price, EHRR (4).")  # fmt: skip
+    kappa: float = knob(100.0, Range(0.0, 1000.0, 0.5, "s/$", CUBE_ROOT), group=BUDGET, symbol="κ", label="Money matters",
+        help="Seconds that one dollar is worth, EHRR (6).")  # fmt: skip
+    budget_usd: float | None = knob(None, Range(0.0, 1.0, 0.001, "$", CUBE_ROOT), group=BUDGET, symbol="B", label="Price limit", kind=float,
+        help="Cap of every posted price, Proposition 3; off where empty.")  # fmt: skip
+    billing: str = knob("per_call", group=BUDGET, label="What a retry costs", advanced=True, choices=("per_call", "per_attempt"),
+        help="per_call: the price counts once. per_attempt: it counts for each expected attempt (variant of (6)).")  # fmt: skip
+    worthwhile: bool = knob(True, group=TIME, symbol="U > 0", label="Only tools worth a call",
+        help="Only tools of positive utility: a try that is expected to cost more than it brings is not made. Off: the paper's top-n.")  # fmt: skip
+    auction: bool = knob(True, group=ABLATION, label="Hold the auction", advanced=True,
+        help="Off: no posted price, no ask, no price limit (w/o Auction).")  # fmt: skip
+    execution_signals: bool = knob(True, group=ABLATION, label="Use time, reliability and price", advanced=True,
+        help="Off: similarity alone ranks servers and tools (w/o Execution).")  # fmt: skip
+    hierarchy: bool = knob(True, group=ABLATION, label="Rank servers before tools", advanced=True,
+        help="Off: all servers are on the short-list, tools are ranked flat (w/o Hierarchical).")  # fmt: skip
+
 
 NOT_SHORTLISTED, REJECTED, NOT_AFFORDABLE, OUTRANKED, NOT_WORTH = map(
     DROPS.index, (Drop.NOT_SHORTLISTED, Drop.REJECTED, Drop.NOT_AFFORDABLE, Drop.OUTRANKED, Drop.NOT_WORTH)
@@ -180,3 +239,48 @@ def _why_none(servers: ServerTrace, tools: ToolTrace) -> str:
     if servers.shortlisted.all():
         return f"The accepted servers have no tools, and those with tools rejected; {raise_prices}"
     return "The accepted servers have no tools; raise k."
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# RAG-MCP as EHRR's benchmark has it: similarity alone, inside the hierarchy, on the raw text of the task.
+#
+#     top-k servers by Sim(q, f_i), then top-n of their tools by Sim(q, f_ij)                EHRR, section VI, "RAG-MCP [3]"
+#
+# The benchmark enhances the published RAG-MCP (flat retrieval over all tools) by the two layers; `k` = 100 and more is flat.
+
+
+@dataclass(frozen=True)
+class RagMcpParameters(RefusingParameters, MatchingParameters):
+    """The size of the short-list; the rest is how texts are compared."""
+
+    similarity: str = similarity_knob(FIT)
+    k: int = knob(5, Range(1, 100), group=SIMILARITY, symbol="k", label="Servers on the short-list",
+        help="Servers on the short-list.")  # fmt: skip
+
+
+class RagMcp(Router[RagMcpParameters]):
+    """Similarity alone: the most similar servers, then the most similar of their tools."""
+
+    id = "rag_mcp"
+    title = "RAG-MCP"
+    paper = f"RAG-MCP, as the benchmark of: {EHRR}"
+    score = "similarity"
+
+    def decide(self, query: Query, context: RoutingContext, parameters: RagMcpParameters) -> RoutingResult:
+        """Two top-k by similarity."""
+        match = query.match(parameters)
+        listed = top(match.servers, match.servers, context.server_order, parameters.k)
+        within = int(listed[context.tool_server].sum())
+        return ranked_result(
+            context,
+            Scored(match.servers, match.servers),
+            Scored(match.tools, query.fit().relevance if parameters.similarity == FIT else match.tools),
+            n=parameters.n,
+            shortlisted=listed,
+            score=self.score,
+            stages=(
+                Stage("short-list", "servers", int(listed.sum()), len(listed), "Highest similarity."),
+                Stage("candidates", "tools", min(parameters.n, within), within, "Highest similarity."),
+            ),
+            no_candidate="The short-listed servers have no tools; raise k.",
+        )

@@ -16,7 +16,7 @@ from core.domain.params import Value
 from core.domain.trace import Array
 from core.economics import auction, utility
 from core.routers.context import Match, RoutingContext
-from core.routers.ehrr_parameters import EhrrParameters
+from core.routers.ehrr import EhrrParameters
 from core.routers.estimates import estimate_servers, estimate_tools
 
 Rows = NDArray[np.int64]

@@ -2,12 +2,83 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from core.domain.params import SHARE, Parameters, Range, knob
+from core.domain.statistics import Statistics
 from core.domain.trace import Array, ServerEstimates, ToolEstimates
-from core.economics import time_to_success, utility
+from core.economics import utility
+from core.economics import utility as time_to_success
+from core.economics.utility import effective_calls, optimistic, thompson
 from core.routers.context import RoutingContext
-from core.routers.exploration import Beliefs
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Exploration in EHRR, off by default: a server that failed once is tried again, because one failure says little.
+#
+# A draw (Thompson) or a bonus (optimism) replaces the success and post-accept failure of servers and the success of tools;
+# (2), (3), (4), (6) and (7) are computed with these values. It also replaces the standard deviation that the paper's r~ is
+# lowered by. Draws depend on the seed and on the version of the statistics alone.
+
+EXPLORATION = "exploration"
+
+
+@dataclass(frozen=True)
+class ExplorationParameters(Parameters):
+    """Whether and how a decision explores."""
+
+    exploration: str = knob("none", group=EXPLORATION, label="Try less-known servers", choices=("none", "thompson", "optimism"),
+        help="thompson: success is drawn from what is believed of it. optimism: it gets a bonus where little is known.")  # fmt: skip
+    explore_seed: int = knob(0, Range(0, 1_000_000), group=EXPLORATION, symbol="seed", label="Seed of the draws", advanced=True,
+        help="Seed of the draws: the same seed over the same statistics decides the same.")  # fmt: skip
+    explore_memory: int = knob(50, Range(1, 10_000, unit="outcomes"), group=EXPLORATION, symbol="memory", label="Outcomes until experience counts half", advanced=True,
+        help="Outcomes elsewhere after which what is known of a server or tool counts half.")  # fmt: skip
+    optimism: float = knob(0.3, SHARE, group=EXPLORATION, symbol="c", label="Bonus for the unknown", advanced=True,
+        help="Weight of the bonus c · √(ln(1 + N) / n) for n calls of N; from about 0.5 on every server looks perfect.")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Beliefs:
+    """Probabilities that a decision uses instead of the estimates: success and post-accept failure of servers (S,), success of
+    tools (T,)."""
+
+    server_success: Array
+    post_accept_failure: Array
+    tool_success: Array
+
+
+def beliefs(statistics: Statistics, p: ExplorationParameters, *, rate: float) -> Beliefs | None:
+    """Drawn or optimistic probabilities; None where nothing is explored. `rate` is the coefficient of success in (8)."""
+    if p.exploration == "none":
+        return None
+    servers, tools = statistics.servers, statistics.tools
+    calls = [
+        effective_calls(layer.calls, statistics.version - layer.seen_version, rate=rate, memory=p.explore_memory)
+        for layer in (servers, servers, tools)
+    ]
+    estimates = servers.success, 1.0 - servers.post_accept_failure, tools.success
+    if p.exploration == "thompson":
+        rng = np.random.default_rng([p.explore_seed, statistics.version])
+        drawn = [thompson(estimate, count, rng) for estimate, count in zip(estimates, calls, strict=True)]
+    else:
+        drawn = [
+            optimistic(estimate, count, total=statistics.version, weight=p.optimism)
+            for estimate, count in zip(estimates, calls, strict=True)
+        ]
+    return Beliefs(drawn[0], 1.0 - drawn[1], drawn[2])
+
+
+def exploration_note(p: ExplorationParameters) -> str:
+    """A sentence that says how the decision explored; empty where nothing is explored.
+
+    >>> exploration_note(ExplorationParameters(exploration="thompson", explore_seed=3))
+    ' Success was drawn (Thompson, seed 3).'
+    """
+    if p.exploration == "thompson":
+        return f" Success was drawn (Thompson, seed {p.explore_seed})."
+    return f" Success was taken with a bonus (optimism, c {p.optimism:g})." if p.exploration == "optimism" else ""
+
 
 EPS = 1e-3  # EHRR, Table V
 

@@ -13,17 +13,15 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.decision import Stage
+from core.domain.decision import PlannedTry, Stage, TryPlan
 from core.domain.params import CUBE_ROOT, Range, knob
 from core.domain.trace import DROPS, KEPT, Array, Drop
-from core.domain.tries import PlannedTry, TryPlan
 from core.economics.order_of_tries import POOL, Order, Tries, best_order, worth_of_next
-from core.routers.base import Router, RoutingResult
+from core.routers.base import RefusingParameters, Router, RoutingResult
 from core.routers.context import Query, RoutingContext
 from core.routers.estimates import estimate_servers, estimate_tools
 from core.routers.parameters import SIMILARITY, CandidateParameters, LearningParameters
 from core.routers.ranked_result import NO_TOOLS, Scored, best_tool, ranked_result
-from core.routers.refusing import RefusingParameters
 from core.shared import units
 
 VALUE = "value"

@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.fit import Fit
+from core.domain.decision import Fit
 from core.economics.utility import calibrated
-from core.embedding.base import Vectors
-from core.embedding.cached import CachedEncoder
-from core.index.catalog_index import CatalogIndex
-from core.index.layer import ViewLayer
-from core.relevance.matcher import FitMatcher
+from core.relevance.catalog_index import CatalogIndex, ViewLayer
+from core.relevance.encoder import CachedEncoder, Vectors
+from core.relevance.scoring import FitMatcher
 from core.routers.context import Layer, Match
 from core.routers.parameters import MatchingParameters
 

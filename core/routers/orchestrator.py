@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from core.domain.decision import Exposure, Stage, SubDecision
 from core.domain.params import knob
 from core.domain.trace import DROPS, KEPT, Drop
-from core.index.text_views import full
 from core.planning.base import Card, SubQuery
+from core.relevance.text_views import full
 from core.routers.base import RoutingResult
 from core.routers.context import Match, Query, RoutingContext
 from core.routers.parameters import PLANNING, CandidateParameters, MatchingParameters, PlanningParameters

@@ -11,17 +11,139 @@ traces, or those of real calls. Ours: a server without any history gets a neutra
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.domain.decision import Stage
 from core.domain.params import SHARE, Range, knob
+from core.domain.trace import DROPS, KEPT, Drop
 from core.network.score import NEUTRAL, Weights, network_score
-from core.routers.context import Query, RoutingContext
-from core.routers.papers import NETMCP
-from core.routers.ranked_result import Floats, Mask
-from core.routers.two_stage import Retrieval, StageScores, TwoStageParameters, TwoStageRouter, predicted
+from core.routers.base import NETMCP, Router, RoutingResult
+from core.routers.context import Match, Query, RoutingContext
+from core.routers.parameters import SIMILARITY, CandidateParameters, MatchingParameters, PlanningParameters
+from core.routers.ranked_result import Floats, Mask, Scored, ranked_result, top
+from core.routers.reranking import NONE, RerankingParameters, rerank_share_knob, reranked, reranker_knob
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What NetMCP's routers share: BM25 over servers, then BM25 over the tools of the best (its section IV-B).
+#
+#     S_c = the top-s servers by BM25(q, d_s)                                       NetMCP (1), (2)
+#     T_c = the top-t tools of S_c by BM25(q, d_t)                                  NetMCP (3), (4)
+#
+# Ours: a tie goes to the higher similarity of meaning, which is also what is shown beside the scores. Where a query has
+# no word in common with any text, that decides, and not the order of the catalog.
+
+NO_TOOLS = "The servers that came up have no tools; raise s."
+SHOWN_SIMILARITY = MatchingParameters()  # of the similarity that is shown beside the scores
+
+
+@dataclass(frozen=True)
+class TwoStageParameters(PlanningParameters, CandidateParameters):
+    """The settings of NetMCP's experiments are s3t6, s4t8, s5t10 and s6t12."""
+
+    s: int = knob(3, Range(1, 100), group=SIMILARITY, symbol="s", label="Servers kept",
+        help="Servers kept, NetMCP (2).")  # fmt: skip
+    t: int = knob(6, Range(1, 200), group=SIMILARITY, symbol="t", label="Tools kept",
+        help="Tools kept of those servers, NetMCP (4).")  # fmt: skip
+
+
+T = TypeVar("T", bound=TwoStageParameters)
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """The text that was looked up, BM25 scores of servers (S,) and tools (T,), what was kept of both, and the similarities of
+    the query."""
+
+    text: str
+    match: Match
+    servers: Floats
+    tools: Floats
+    listed: Mask
+    kept: Mask
+    stages: tuple[Stage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StageScores:
+    """What ranks the kept tools: scores (T,), what they are in a sentence, and the stages that made them."""
+
+    tools: Floats
+    note: str
+    stages: tuple[Stage, ...] = ()
+
+
+Lookup = Callable[[Query, TwoStageParameters], tuple[str, tuple[Stage, ...]]]
+
+
+class TwoStageRouter(Router[T]):
+    """Both stages for a text that is made of the query, and the n best of the tools that they keep."""
+
+    lookup: ClassVar[Lookup]
+    """Makes the text that both stages look up, and the stage that says so: `translated` or `predicted`."""
+    score = "BM25 score"
+
+    def scored(self, query: Query, context: RoutingContext, found: Retrieval, parameters: T) -> StageScores:  # noqa: ARG002
+        """What ranks the kept tools: the scores of the second stage where a subclass has nothing better."""
+        return StageScores(found.tools, "Highest BM25 score.")
+
+    def decide(self, query: Query, context: RoutingContext, parameters: T) -> RoutingResult:
+        """A text, two stages, scores, best first."""
+        text, before = type(self).lookup(query, parameters)
+        found = retrieve(query, context, text, parameters)
+        scores = self.scored(query, context, found, parameters)
+        kept = int(found.kept.sum())
+        last = Stage("candidates", "tools", min(parameters.n, kept), kept, scores.note)
+        return ranked_result(
+            context,
+            Scored(found.match.servers, found.servers),
+            Scored(found.match.tools, scores.tools),
+            n=parameters.n,
+            shortlisted=found.listed,
+            dropped=_dropped(context, found),
+            stages=(*before, *found.stages, *scores.stages, last),
+            score=self.score,
+            no_candidate=NO_TOOLS,
+        )
+
+
+def translated(query: Query, parameters: TwoStageParameters) -> tuple[str, tuple[Stage, ...]]:
+    """The query in words that tools are described with: a model's rewriting, or the query as it is where rules plan."""
+    if parameters.planner == "rules":
+        return query.text, ()
+    text = query.planner.rewrite(query.text)
+    return text, (Stage("translation", "queries", 1, 1, f"Looked up: {text}", by=query.planner.name),)
+
+
+def predicted(query: Query, _: TwoStageParameters) -> tuple[str, tuple[Stage, ...]]:
+    """The description of the tool that the query wants, as the planner predicts it."""
+    text = query.planner.predict_tool(query.text)
+    return text, (Stage("tool prediction", "queries", 1, 1, f"Looked up: {text}", by=query.planner.name),)
+
+
+def retrieve(query: Query, context: RoutingContext, text: str, parameters: TwoStageParameters) -> Retrieval:
+    """The two stages for a text: the query itself, or what a planner made of it."""
+    match = query.match(SHOWN_SIMILARITY)
+    servers, tools = query.bm25("servers", text), query.bm25("tools", text)
+    listed = top(servers, match.servers, context.server_order, parameters.s)
+    within = np.flatnonzero(listed[context.tool_server])
+    kept = np.zeros(len(tools), dtype=np.bool_)
+    kept[within] = top(tools[within], match.tools[within], context.tool_order[within], parameters.t)
+    stages = (
+        Stage("server filter", "servers", int(listed.sum()), len(listed), "Highest BM25 score, NetMCP (1), (2)."),
+        Stage("tool filter", "tools", int(kept.sum()), len(within), "Highest BM25 score, NetMCP (3), (4)."),
+    )
+    return Retrieval(text, match, servers, tools, listed, kept, stages)
+
+
+def _dropped(context: RoutingContext, found: Retrieval) -> NDArray[np.int8]:
+    missed = found.listed[context.tool_server] & ~found.kept
+    return np.where(missed, DROPS.index(Drop.NOT_RETRIEVED), KEPT).astype(np.int8)
+
 
 MODES = {"quality": 0.7, "balanced": 0.5, "latency": 0.3}
 NETWORK = "network"
@@ -114,3 +236,78 @@ def _network_note(known: Mask, parameters: SonarParameters) -> str:
     if not unknown:
         return lead
     return f"{lead} No latency is known for {unknown} of {len(known)} tools: N is neutral there ({parameters.n_unknown:g})."
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# RAG, the plainest baseline of NetMCP: the query in English, BM25 in two stages, the best tool wins.
+#
+#     q' = translate(q);   top-s servers by BM25(q', d_s);   top-t of their tools by BM25(q', d_t);   the best wins
+#
+# The settings s3t6 to s6t12 are the paper's. Ours: "translate" is left out with rules, which know no language but the
+# query's own, and a rewriting by the model otherwise; ties go to the higher similarity (`core.routers.sonar`).
+
+
+class RagBm25(TwoStageRouter[TwoStageParameters]):
+    """Words in common (BM25): a few servers, a few of their tools, the best of those."""
+
+    id = "rag_bm25"
+    title = "RAG (BM25)"
+    paper = NETMCP
+    lookup = staticmethod(translated)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# PRAG, prediction-enhanced RAG of NetMCP: the question becomes the description of a tool, then BM25 in two stages.
+#
+#     q' = predict_tool(q);   top-s servers by BM25(q', d_s);   top-t of their tools by BM25(q', d_t);   the best wins
+#
+# The prediction (section IV-A) takes away what a question says besides: "Who founded the first luxury goods company?" asks
+# for a web search, and shares its words with tools about companies. SONAR is this with the network's state in the score.
+
+
+class Prag(TwoStageRouter[TwoStageParameters]):
+    """Predicts the kind of tool that is wanted, then looks its words up: a few servers, a few tools, the best."""
+
+    id = "prag"
+    title = "PRAG"
+    paper = NETMCP
+    lookup = staticmethod(predicted)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# RerankRAG of NetMCP: RAG, and a second look at the tools that it kept.
+#
+#     T_c as RAG (BM25 in two stages);   score(t) = (1 - w) C(t) + w rerank(q, t) over T_c;   the best wins
+#     C(t) = BM25(t) / max over T_c of BM25                                                  in [0, 1]
+#
+# A language model reranks in the paper, and decides alone: w = 1. Ours: an offline reranker of `core.routers.reranking`.
+
+
+@dataclass(frozen=True)
+class RerankRagParameters(RerankingParameters, TwoStageParameters):
+    """RAG's settings and the reranker: one that looks at meaning, since words were counted already, and decides alone."""
+
+    reranker: str = reranker_knob("fusion", none="RAG as it is")
+    rerank_share: float = rerank_share_knob(1.0, "BM25. 1: the reranker decides alone, as in the paper.")
+
+
+class RerankRag(TwoStageRouter[RerankRagParameters]):
+    """Words in common (BM25) keep a few tools of a few servers; a reranker decides among those."""
+
+    id = "rerank_rag"
+    title = "RerankRAG"
+    paper = NETMCP
+    score = "reranked score"
+    lookup = staticmethod(translated)
+
+    def scored(
+        self, query: Query, context: RoutingContext, found: Retrieval, parameters: RerankRagParameters
+    ) -> StageScores:
+        """BM25 as a share of the best, and the reranker's score of the kept tools."""
+        rows = np.flatnonzero(found.kept)
+        scores = found.tools / max(1.0, found.tools[rows].max(initial=0.0))
+        scores[rows] = reranked(query, context, found.text, rows, scores[rows], found.match, parameters)
+        note = f"The {len(rows)} that were kept, looked at again."
+        stage = Stage("reranking", "tools", len(rows), len(rows), note, by=parameters.reranker)
+        stages = () if parameters.reranker == NONE else (stage,)
+        return StageScores(scores, "Highest score after reranking.", stages)

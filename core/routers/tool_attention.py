@@ -6,7 +6,7 @@
 
 Two phases of what a model sees: phase 1, the summaries of all tools, the same at every turn and so in the prefix that a
 provider caches; phase 2, the full definitions of the active tools alone, newly put before the model. A call of any other
-tool is refused after the model has replied (`core.attention.gate`). Preconditions are declared in the catalog and checked
+tool is refused after the model has replied (`core.routers.attention`). Preconditions are declared in the catalog and checked
 against a state that the caller gives; they look at no text, so no wording gets around them.
 
 The paper's: the equations, theta 0.28, k 10, the phases, the predicates. Ours: summaries are extractive; the state holds
@@ -24,18 +24,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.attention.events import turn_event
-from core.attention.summaries import MAX_TOKENS, Pool, pool
 from core.domain.catalog import Catalog
 from core.domain.decision import Decision, Exposure, Stage
 from core.domain.params import FINE_SHARE, Range, knob
 from core.domain.preconditions import EVERYTHING, AgentState
 from core.domain.trace import DROPS, KEPT, Drop
-from core.routers.base import Router, RoutingResult
-from core.routers.context import Query, RoutingContext
-from core.routers.papers import TOOL_ATTENTION
+from core.routers.attention import MAX_TOKENS, Pool, pool, turn_event
+from core.routers.base import TOOL_ATTENTION, Router, RoutingResult
+from core.routers.context import Query, RoutingContext, per_catalog
 from core.routers.parameters import ABLATION, SIMILARITY, CandidateParameters
-from core.routers.per_catalog import per_catalog
 from core.routers.ranked_result import NO_TOOLS, Floats, Mask, cosine_layers, ranked_result, servers_of
 
 STATE = "agent state"

@@ -14,8 +14,7 @@ from core.domain.catalog import Catalog, Server, Tool
 from core.domain.events import OutcomeEvent, Override
 from core.domain.outcome import OutcomeKind
 from core.domain.statistics import ServerStatistics, Source, Statistics, ToolStatistics
-from core.stats.ema import Rates, Running
-from core.stats.running_table import RunningTable
+from core.stats.ema import Rates, Running, RunningTable
 
 LARGEST_FIGURE = 1e9
 T = TypeVar("T", ServerStatistics, ToolStatistics)

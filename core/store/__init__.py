@@ -5,9 +5,9 @@ time. The room imports `core.domain` and `core.shared`. A change of the schema i
 is a frozen dataclass in `core.domain.events`, a table of the same columns, and an entry of `log.TABLES`.
 """
 
-from core.domain.activity_filter import ActivityFilter
+from core.domain.events import ActivityFilter
 from core.store.catalogs import CatalogRow
-from core.store.scenario_runs import ScenarioRuns
+from core.store.lab_runs import ScenarioRuns
 from core.store.store import Store
 
 __all__ = ["ActivityFilter", "CatalogRow", "ScenarioRuns", "Store"]

@@ -4,18 +4,32 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from io import BytesIO
 from pathlib import Path
 from threading import Condition, RLock
-from typing import Any
+from typing import Any, Literal, TypeAlias
 from uuid import uuid4
 
 import duckdb
+import pyarrow  # pyright: ignore[reportMissingTypeStubs]
+from pyarrow import compute, csv, parquet  # pyright: ignore[reportMissingTypeStubs]
 
 from core.shared.errors import StoreBusyError, StoreError
-from core.store.arrow import Table, pa
 from core.store.migrations import Migration, all_migrations, migrate
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The only import of pyarrow, which has no type hints: here its modules and classes become `Any`, so that nothing is unknown.
+
+Table: TypeAlias = Any
+Array: TypeAlias = Any
+Schema: TypeAlias = Any
+
+pa: Any = pyarrow
+pa_compute: Any = compute
+pa_csv: Any = csv
+pa_parquet: Any = parquet
 
 MEMORY = ":memory:"
 MEMORY_LIMIT = (
@@ -180,3 +194,62 @@ def _unreadable(where: str, error: Exception) -> str:
 def _first_line(error: BaseException) -> str:
     """The database's own words, one line, without the full stop."""
     return next(iter(str(error).strip().splitlines()), type(error).__name__).rstrip(".! ")
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A store as plain tables, and a store in memory made of them: what another machine needs to decide as this one does.
+
+_NAMES = "SELECT table_name FROM duckdb_tables() WHERE NOT internal ORDER BY table_oid"
+
+
+def all_tables(database: Database) -> dict[str, Table]:
+    """Every table by name, in the order in which they were made. Raises StoreError."""
+    names = [str(row.as_py()) for row in database.read(_NAMES)[0]]
+    return {name: database.read(f'SELECT * FROM "{name}"') for name in names}  # noqa: S608 - names of our own tables
+
+
+def fill(database: Database, tables: Mapping[str, Table]) -> None:
+    """Give a new database these rows in place of its own. Raises StoreError."""
+    with database.transaction() as connection:
+        for name in reversed(list(tables)):
+            connection.execute(f'DELETE FROM "{name}"')  # noqa: S608
+        for name, rows in tables.items():
+            insert_arrow(connection, f'INSERT INTO "{name}" BY NAME SELECT * FROM incoming', rows)  # noqa: S608
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Tables as files: Parquet for programs, CSV for spreadsheets.
+
+Format = Literal["csv", "parquet"]
+FORMULA = r"^([=+\-@\t\r\n])"
+
+
+def encode(table: Table, format_: Format) -> bytes:
+    r"""A table as the bytes of a CSV (UTF-8, header, missing values as empty fields) or Parquet file.
+
+    Texts come from strangers, and a spreadsheet runs a cell that begins with = + - @, a tab or a line break as a
+    formula: in CSV such a text gets a leading apostrophe. Numbers keep their sign. Parquet is exact.
+
+    Raises StoreError for another format.
+
+    >>> encode(pa.table({"text": ["=1+1", "plain", "", None], "value": [-1.5, None, 2.0, 0.0]}), "csv").decode()
+    '"text","value"\n"\'=1+1",-1.5\n"plain",\n"",2\n,0\n'
+    """
+    buffer = BytesIO()
+    if format_ == "parquet":
+        pa_parquet.write_table(table, buffer)
+    elif format_ == "csv":
+        pa_csv.write_csv(_disarmed(table), buffer)
+    else:
+        raise StoreError(f"There is no export format {format_!r}; choose csv or parquet.")
+    return buffer.getvalue()
+
+
+def _disarmed(table: Table) -> Table:
+    columns = [
+        pa_compute.replace_substring_regex(column, pattern=FORMULA, replacement=r"'\1")
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+        else column
+        for column in table.columns
+    ]
+    return pa.table(columns, names=table.column_names)

@@ -12,7 +12,7 @@ from datetime import UTC
 from core.domain.governance_events import ApprovalChange, ClientChange, DefinitionChange, PolicyChange, Spent
 from core.shared.errors import StoreError
 from core.store.connection import Database
-from core.store.gathering import BackgroundWriter
+from core.store.events import BackgroundWriter
 from core.store.log import Log, entry
 
 Change = ClientChange | PolicyChange | DefinitionChange | ApprovalChange

@@ -11,22 +11,13 @@ from typing import Any, Self
 
 from core.shared.errors import StoreError
 from core.store.activity import Activity
-from core.store.arrow import Table
-from core.store.calibrations import Calibrations
-from core.store.catalogs import Catalogs
-from core.store.connection import Database
-from core.store.copying import all_tables, fill
-from core.store.equal_sets import EqualJudgments
+from core.store.catalogs import Catalogs, Vectors
+from core.store.connection import Database, Table, all_tables, fill
 from core.store.events import Events
 from core.store.governance import Governance
-from core.store.history import History
-from core.store.judgments import Judgments
-from core.store.lab_runs import LabRuns
-from core.store.labels import Labels
+from core.store.lab_runs import LabRuns, ScenarioRuns, Snapshots
 from core.store.log import Log
-from core.store.scenario_runs import ScenarioRuns
-from core.store.snapshots import Snapshots
-from core.store.vectors import Vectors
+from core.store.records import Calibrations, EqualJudgments, History, Judgments, Labels
 
 
 class Store:

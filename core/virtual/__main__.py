@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from core.domain.catalog import Server
 from core.importers import read_files
 from core.shared.errors import UnknownNameError, WayfareError
-from core.virtual.profiles import DEFAULT_PROFILE, PROFILES
-from core.virtual.serving import Behaviour, serve_http, serve_stdio
+from core.virtual.launch import DEFAULT_PROFILE, PROFILES
+from core.virtual.server import Behaviour, serve_http, serve_stdio
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -4,14 +4,177 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
+import random
 import tempfile
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
+from typing import Any, Literal
 
-from core.domain.catalog import Connection, Server
+from core.domain.catalog import Connection, Server, Tool, ToolHints
 from core.shared.errors import WayfareError
-from core.virtual.document import plain_server
-from core.virtual.profiles import DEFAULT_PROFILE
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A server as the plain catalog format writes it: what `core.importers` reads back, without its connection.
+
+HINTS = {
+    "read_only": "readOnlyHint",
+    "destructive": "destructiveHint",
+    "idempotent": "idempotentHint",
+    "open_world": "openWorldHint",
+}
+SERVER_FIELDS = (
+    "title", "category", "ask_usd", "conn_s", "call_s", "success", "success_variance", "post_accept_failure", "virtual",
+)  # fmt: skip
+TOOL_FIELDS = ("title", "price_usd", "latency_s", "success", "tier", "tier_reason")
+
+
+def plain_server(server: Server) -> dict[str, Any]:
+    """One entry of `servers`; unknown values are left out.
+
+    >>> plain_server(Server("a", tools=(Tool("a", "t", hints=ToolHints(read_only=True)),)))
+    {'name': 'a', 'description': '', 'tools': [{'name': 't', 'description': '', 'annotations': {'readOnlyHint': True}}]}
+    """
+    return {
+        "name": server.name,
+        "description": server.description,
+        **_known(server, SERVER_FIELDS),
+        "tools": [_tool(tool) for tool in server.tools],
+    }
+
+
+def hint_names(hints: ToolHints) -> dict[str, bool]:
+    """The hints under the names that MCP gives them; only those that the server gives."""
+    said = {name: getattr(hints, field) for field, name in HINTS.items()}
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def _tool(tool: Tool) -> dict[str, Any]:
+    schemas = {"inputSchema": tool.input_schema, "outputSchema": tool.output_schema}
+    hints = hint_names(tool.hints)
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        **{key: dict(schema) for key, schema in schemas.items() if schema is not None},
+        **({"annotations": hints} if hints else {}),
+        **_known(tool, TOOL_FIELDS),
+        **({"preconditions": list(tool.preconditions)} if tool.preconditions else {}),
+    }
+
+
+def _known(record: Server | Tool, fields: tuple[str, ...]) -> dict[str, Any]:
+    values = {name: getattr(record, name) for name in fields}
+    return {name: value for name, value in values.items() if value not in (None, "", False)}
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# How a virtual server behaves: one table of profiles, each a few chances and factors.
+
+DEFAULT_PROFILE = "declared"
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Chances are per call, in [0, 1]; None means what the catalog declares.
+
+    `time_factor` scales the declared call times, `start_s` is the time until the server responds at all. An outage begins
+    with the chance `outage_start` and lasts `outage_calls` calls on average; its calls hang or lose their connection.
+    """
+
+    help: str
+    time_factor: float = 1.0
+    start_s: float = 0.0
+    error: float | None = None
+    crash: float | None = None
+    outage_start: float = 0.0
+    outage_calls: float = 1.0
+    outage: Literal["hang", "drop"] = "hang"
+
+
+PROFILES = {
+    "declared": Profile("Times, tool errors and crashes as the catalog declares them."),
+    "steady": Profile("Answers at once and never fails.", time_factor=0.0, error=0.0, crash=0.0),
+    "flaky": Profile("Three calls in ten end with a tool error.", error=0.3),
+    "crashing": Profile("One call in four is accepted, then its connection is lost.", crash=0.25),
+    "outages": Profile("Now and then about five calls in a row hang.", outage_start=0.1, outage_calls=5.0),
+    "drops": Profile(
+        "Now and then about five calls in a row lose their connection.",
+        outage_start=0.1,
+        outage_calls=5.0,
+        outage="drop",
+    ),
+    "slow": Profile("Every call takes five times the declared time.", time_factor=5.0),
+    "slow-start": Profile("Takes five seconds to start, then behaves as declared.", start_s=5.0),
+}
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The failure model of a virtual server: how long each call takes, and how it ends.
+
+SPREAD = 0.35  # standard deviation of the logarithm of a call's time
+UNDECLARED_S = 0.3
+
+
+class Ending(StrEnum):
+    """How a call ends."""
+
+    RESULT = "result"
+    ERROR = "error"  # a result that says that the tool failed
+    DROP = "drop"  # accepted, then the connection is lost
+    HANG = "hang"  # accepted, and no response
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCall:
+    """How one call will go: after `wait_s` it ends."""
+
+    wait_s: float
+    ending: Ending
+
+
+class FailureModel:
+    """Plans the calls of one process, one after the other; the n-th is the same for the same generator and calls.
+
+    >>> from core.virtual.launch import PROFILES
+    >>> flaky = FailureModel(Server("a"), PROFILES["flaky"], rng=random.Random(1), speed=0.0)
+    >>> [flaky.next(Tool("a", "t")).ending.value for _ in range(5)]
+    ['error', 'result', 'error', 'result', 'result']
+    """
+
+    def __init__(self, server: Server, profile: Profile, *, rng: random.Random, speed: float = 1.0) -> None:
+        self._server = server
+        self._profile = profile
+        self._rng = rng
+        self._speed = speed
+        self._outage_left = 0
+
+    def next(self, tool: Tool) -> PlannedCall:
+        """How the next call goes, which is one of this tool."""
+        profile, chance = self._profile, self._rng.random
+        noise, crash, error, outage = self._rng.gauss(0.0, SPREAD), chance(), chance(), chance()
+        length = 1 + int(math.log(1 - chance()) / math.log1p(-1 / max(profile.outage_calls, 1 + 1e-9)))
+        wait_s = self._speed * profile.time_factor * self._call_s(tool) * math.exp(noise - SPREAD**2 / 2)
+        if self._outage_left == 0 and outage < profile.outage_start:
+            self._outage_left = length
+        if self._outage_left > 0:
+            self._outage_left -= 1
+            return PlannedCall(wait_s, Ending(profile.outage))
+        if crash < _or(profile.crash, _or(self._server.post_accept_failure, 0.0)):
+            return PlannedCall(wait_s, Ending.DROP)
+        failing = error < _or(profile.error, 1.0 - self._success(tool))
+        return PlannedCall(wait_s, Ending.ERROR if failing else Ending.RESULT)
+
+    def _call_s(self, tool: Tool) -> float:
+        return _or(tool.latency_s, _or(self._server.call_s, UNDECLARED_S))
+
+    def _success(self, tool: Tool) -> float:
+        return _or(tool.success, _or(self._server.success, 1.0))
+
+
+def _or(value: float | None, default: float) -> float:
+    return default if value is None else value
 
 
 def virtual_connection(

@@ -4,16 +4,200 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from core.domain.catalog import Catalog, Server, Tool
+from core.shared.english import COMMON_VERBS, third_person
 from core.shared.errors import CatalogError, UnknownNameError
-from core.virtual.paraphrase import wordings
 from core.virtual.schema_inference import schema_part
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Synonyms for words in tool descriptions, and beginnings of descriptions.
+
+ANYWHERE = """
+find: locate | finds: locates | finding: locating | fetch: retrieve, get | fetches: retrieves, gets | retrieve: fetch |
+retrieves: fetches | delete: erase, remove | deletes: erases, removes | compute: calculate | computes: calculates |
+calculate: compute | calculates: computes | choose: select, pick | chooses: selects, picks | suggest: propose |
+suggests: proposes | propose: suggest | proposes: suggests | condense: shorten | condenses: shortens | purchase: buy |
+generate: produce | generates: produces | modify: change | modifies: changes | examine: inspect | inspect: examine |
+returning: giving back | contains: holds | gets: obtains | picture: image | pictures: images | image: picture | images:
+pictures | location: place | locations: places | website: site | websites: sites | web page: page | latest: most recent
+| most recent: latest | newest first: latest first, the newest ones first | sorted by: ordered by, in order of | ordered
+by: sorted by | such as: for example, like | for instance: for example | for example: for instance | e.g.: for example,
+for instance | together with: along with | along with: together with | immediately: at once, right away | because: since
+| whether: if | several: a number of, a few | multiple: several | various: different | entire: whole | additional:
+further | specific: particular | specified: given | usually: normally | normally: usually | often: frequently |
+frequently: often | large: big | big: large | cheap: inexpensive | quickly: fast | currently: at present | optionally:
+if wanted | matching: fitting | by itself: on its own | on its own: by itself | in full: completely | nearby: close by |
+close to: near | keywords: search terms | snippet: excerpt | snippets: excerpts | excerpt: snippet | excerpts: snippets
+| ranked: ordered | quick: fast | fast: quick | precise: exact | exact: precise | accurate: precise | brief: short |
+instead of: rather than | rather than: instead of | depending on: according to | afterwards: later | at the same time:
+simultaneously | one by one: one after the other | word for word: verbatim | step by step: one step at a time | in one
+place: in a single place
+"""
+BEGINNING = """
+search: look through, scan | show: display, present | get: obtain, fetch | list: enumerate, list out | create: make, set
+up | give: provide, offer | check: verify, test | return: give back, hand back | send: dispatch, send out | start:
+begin, launch | make: produce, create | change: alter, modify | count: tally, count up | sort: order, arrange | remove:
+take away, delete | run: execute, carry out | turn: convert, transform | join: combine, put together | keep: retain,
+hold on to | reserve: book, set aside | download: fetch, pull down | replace: exchange, substitute | move: shift,
+transfer | build: assemble, put together | end: finish, terminate | stop: halt, end | collect: gather, bring together |
+convert: transform | estimate: work out roughly, gauge | tell: report, say | summarise: sum up, condense | extract: pull
+out, draw out | compare: contrast | draw: sketch, plot | open: bring up, open up | write: compose | look: take a look |
+cancel: call off, revoke | rank: order, grade | publish: release, put out | rename: give a new name to, relabel
+"""
+RETURNS = ("gives back", "answers with", "hands back", "comes back with")
+IMPERATIVE = (
+    "Use this to {}", "Lets you {}", "Call this to {}", "With this you can {}", "Made to {}", "A way to {}",
+    "Helps you {}", "Meant to {}",
+)  # fmt: skip
+THIRD = (
+    "This tool {}", "A tool that {}", "This call {}", "An operation that {}", "A function that {}", "Something that {}",
+    "A service that {}", "The tool that {}",
+)  # fmt: skip
+HEADS = (
+    "In short", "In brief", "Put simply", "Briefly", "In a word", "In plain words", "In a nutshell", "Summed up",
+    "What it does", "Its purpose", "Its job", "Its task", "Its use", "In essence", "At its core", "To the point",
+    "Said shortly", "In one line",
+)  # fmt: skip
+PLAIN = tuple(f"{head}{mark}{{}}" for mark in (": ", " – ", " · ") for head in HEADS)
+
+_VERBS = """
+accept adjust answer apply arm ask assemble boil break browse charge classify clear complete compose condense correct
+decide define deliver derive detect determine disarm dispatch display end erase execute forecast format freeze grep
+guess hand have hold hunt inspect issue judge label land lay leave lend let locate lookup mute name paint parse pass pin
+play predict project propose queue rate rebuild receive reduce refund repeat replace request rescue resolve respond
+restore restrict reverse revert roll shift shrink sign stream subscribe sweep tally throw transfer type undo unlock view
+weigh work wrap
+"""
+_NOUNS = """
+answer block book call cash change charge check copy count cut draft end estimate export file filter forecast format fix
+group hold hunt import issue join label land list load log look mark match measure move name order paint pass pay pin place
+plan play print project pull push query queue rank rate read record report request return roll run scan schedule search
+set shift show sign sort split start stop store stream sum switch table take tally test title track transfer turn type
+update upload view watch work wrap
+"""
+_LEADERS = """
+a an the one two your all every several each this these that any some its their up out in on off by over through whether
+what which who how where when for from to with it them everything something anyone back new another both many more values
+"""
+VERBS = COMMON_VERBS | frozenset(_VERBS.split())
+NOUNS = frozenset(_NOUNS.split())  # verbs that are as often nouns: what follows decides
+LEADERS = frozenset(_LEADERS.split())  # what follows a verb, hardly ever a noun
+
+
+def _table(text: str) -> dict[str, tuple[str, ...]]:
+    rows = (row.split(":") for row in " ".join(text.split()).split("|") if row.strip())
+    return {word.strip(): tuple(other.strip() for other in others.split(",")) for word, others in rows}
+
+
+SYNONYMS = _table(ANYWHERE)
+VERB_SYNONYMS = _table(BEGINNING)  # of the verb that a description begins with
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Paraphrases of a tool description by rules: another beginning, another verb, synonyms from a small table.
+
+Mood = Literal["imperative", "third", ""]
+MOST_WORDINGS = len(PLAIN)  # even a text of one word that no rule knows has as many
+SHARE = 0.75  # of the words that have a synonym
+_QUOTED = r"`[^`]*`|\"[^\"]*\"|“[^”]*”"
+_KNOWN = "|".join(sorted(map(re.escape, SYNONYMS), key=len, reverse=True))
+_WORD = re.compile(rf"{_QUOTED}|(?<![\w-])(?:(?P<article>[Aa]n?) )?(?P<word>{_KNOWN})(?![\w-]| out\b)", re.IGNORECASE)
+_RETURNS = re.compile(r"(?<=[.;,] )(R|r)eturns (?=(?:the|a|an|its|their|each|every|all|one|only|your)\b)")
+
+
+def wordings(text: str, rng: random.Random, *, kept: Collection[str] = ()) -> Iterator[str]:
+    """Paraphrases of a text, at least MOST_WORDINGS, all different and none the text itself; words in `kept` do not change.
+
+    A blank text has no wording.
+
+    >>> next(wordings("Find a large place near the city.", random.Random(2), kept=["large"]))
+    'Meant to locate a large place near the city.'
+    """
+    if text.strip():
+        mood = _mood(text)
+        for opening in _openings(mood, rng):  # no two begin alike, so no two are alike
+            yield _opened(_reworded(text, mood, rng, kept), opening)
+
+
+def _openings(mood: Mood, rng: random.Random) -> list[str]:
+    """What a text can begin with, the natural ones first."""
+    natural = {"imperative": IMPERATIVE, "third": THIRD, "": ()}[mood]
+    plain = [rng.sample(PLAIN[start : start + len(HEADS)], len(HEADS)) for start in range(0, len(PLAIN), len(HEADS))]
+    return [*rng.sample(natural, len(natural)), *(opening for group in plain for opening in group)]
+
+
+def _mood(text: str) -> Mood:
+    """Whether the text begins with a verb, and in which form; "" where that is not certain.
+
+    >>> [_mood(text) for text in ("Search the web.", "Searches the web.", "Search engine.", "Levels of a river.")]
+    ['imperative', 'third', '', '']
+    """
+    first, _, rest = text.strip().partition(" ")
+    word, after = first.lower(), re.split(r"\W", rest, maxsplit=1)[0].lower()
+    verb = word if word in VERBS else _known_verb(word)
+    if not verb or (verb in NOUNS and after not in LEADERS):
+        return ""
+    return "imperative" if verb == word else "third"
+
+
+def _known_verb(word: str) -> str:
+    """The verb of a third person, "" where it is not a known one.
+
+    >>> _known_verb("searches"), _known_verb("applies"), _known_verb("has"), _known_verb("levels")
+    ('search', 'apply', 'have', '')
+    """
+    forms = (word[:-1], word[:-2], f"{word[:-3]}y") if word.endswith("s") else ()
+    return "have" if word == "has" else next((form for form in forms if form in VERBS), "")
+
+
+def _opened(text: str, opening: str) -> str:
+    body = text.strip()
+    return opening.format(body if opening in PLAIN else body[0].lower() + body[1:])
+
+
+def _reworded(text: str, mood: Mood, rng: random.Random, kept: Collection[str]) -> str:
+    """The text with most of its known words replaced, articles adjusted; quotations and words in `kept` do not change."""
+    untouched = {word.lower() for word in kept}
+
+    def other(found: re.Match[str]) -> str:
+        word, article = found["word"], found["article"]
+        if word is None or word.lower() in untouched or rng.random() > SHARE:
+            return found[0]
+        new = rng.choice(SYNONYMS[word.lower()])
+        if article is None:
+            return _like(word, new)
+        return f"{_like(article, 'an' if new[0] in 'aeiou' else 'a')} {new}"
+
+    said = _WORD.sub(other, _with_other_verb(text, mood, rng))
+    return _RETURNS.sub(lambda found: f"{_like(found[1], rng.choice(RETURNS))} ", said)
+
+
+def _with_other_verb(text: str, mood: Mood, rng: random.Random) -> str:
+    """The text with a synonym of the verb that it begins with. A verb with a particle or a second verb after it is not replaced."""
+    first, space, rest = text.strip().partition(" ")
+    verb = _known_verb(first.lower()) if mood == "third" else first.lower()
+    if (
+        not mood
+        or verb not in VERB_SYNONYMS
+        or rest.startswith(("and ", "or ", "up ", "out ", "in ", "off ", "at ", "for "))
+    ):
+        return text
+    new = rng.choice((verb, *VERB_SYNONYMS[verb]))
+    new = third_person(new) if mood == "third" else new
+    return f"{_like(first, new)}{space}{rest}"
+
+
+def _like(model: str, text: str) -> str:
+    """The text with a capital where the model has one."""
+    return text[0].upper() + text[1:] if model[0].isupper() else text
+
 
 MOST_COPIES = 50  # there are more wordings of any text, `wording.MOST_WORDINGS`
 HIGHEST_SPREAD = 100.0

@@ -2,16 +2,143 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from core.shared.json_schema import admitted_by
-from core.virtual.field_names import LIMITS, plain_name
-from core.virtual.sample_values import Plausible, topic_of
-from core.virtual.schema_flattening import Flattener, Schema
-from core.virtual.schema_numbers import number
-from core.virtual.schema_texts import text, whole
+from core.virtual.sample_values import LIMITS, Plausible, matching_text, number_named, plain_name, text_named, topic_of
+from core.virtual.schema_inference import Flattener, Schema
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A number within the bounds of a schema.
+
+SPAN = 100.0  # beyond a bound that stands alone
+
+
+def number(schema: Schema, name: str, plausible: Plausible, *, whole: bool = False) -> float | int:
+    """A number that fits the schema's bounds and steps; one that the name suggests where that is within them.
+
+    >>> import random
+    >>> number({"minimum": 3, "exclusiveMaximum": 5, "multipleOf": 2}, "n", Plausible(random.Random(1)), whole=True)
+    4
+    """
+    made = _number(schema, name, plausible, whole=whole)
+    return int(made) if whole or float(made).is_integer() else made
+
+
+def _number(schema: Schema, name: str, plausible: Plausible, *, whole: bool) -> float | int:
+    low, high = _bounds(schema, whole=whole)
+    suggested = number_named(name, plausible)
+    if suggested is None or not (low is None or suggested >= low) or not (high is None or suggested <= high):
+        suggested = _drawn(low, high, plausible)
+    step = schema.get("multipleOf", 1 if whole else None)
+    if step is None:
+        rounded = round(suggested, 2)
+        return rounded if (low is None or rounded >= low) and (high is None or rounded <= high) else suggested
+    return _stepped(suggested, step, low, high, whole=whole)
+
+
+def _bounds(schema: Schema, *, whole: bool) -> tuple[float | None, float | None]:
+    """The least and the largest value, inclusive."""
+    low, high = schema.get("minimum"), schema.get("maximum")
+    above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
+    nudge = 1 if whole else 1e-6
+    if isinstance(above, int | float) and not isinstance(above, bool):
+        low = max(above + nudge, above if low is None else low)
+    if isinstance(below, int | float) and not isinstance(below, bool):
+        high = min(below - nudge, below if high is None else high)
+    return low, high
+
+
+def _drawn(low: float | None, high: float | None, plausible: Plausible) -> float:
+    if low is None and high is None:
+        return plausible.rng.randrange(1, int(SPAN))
+    start = low if low is not None else (high or 0) - SPAN
+    return plausible.rng.uniform(start, high if high is not None else start + SPAN)
+
+
+def _stepped(value: float, step: Any, low: float | None, high: float | None, *, whole: bool) -> float | int:
+    """The nearest multiple of the step that is within the bounds, if there is one."""
+    if whole and isinstance(step, float) and not step.is_integer():
+        step = 1
+    nearest = round(value / step)
+    if low is not None:
+        nearest = max(nearest, math.ceil(low / step))
+    if high is not None:
+        nearest = min(nearest, math.floor(high / step))
+    return nearest * step
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A text within the limits of a schema: its format or pattern first, then what the field's name suggests.
+
+LONGEST = 100_000
+FORMATS: dict[str, Callable[[Plausible], str]] = {
+    "date-time": lambda p: p.time().isoformat().replace("+00:00", "Z"),
+    "date": lambda p: p.time().date().isoformat(),
+    "time": lambda p: f"{p.time():%H:%M:%S}Z",
+    "duration": lambda p: f"PT{p.rng.randrange(1, 12)}H{p.rng.randrange(60)}M",
+    "email": lambda p: f"{p.fake.user_name()}@example.com",
+    "idn-email": lambda p: f"{p.fake.user_name()}@example.com",
+    "uri": lambda p: p.link(),
+    "iri": lambda p: p.link(),
+    "url": lambda p: p.link(),
+    "uri-reference": lambda p: f"/{p.identifier()}",
+    "iri-reference": lambda p: f"/{p.identifier()}",
+    "uri-template": lambda _: "/items/{id}",
+    "hostname": lambda p: f"{p.fake.user_name()}.example.org",
+    "idn-hostname": lambda p: f"{p.fake.user_name()}.example.org",
+    "ipv4": lambda p: f"192.0.2.{p.rng.randrange(1, 255)}",
+    "ipv6": lambda p: f"2001:db8::{p.rng.randrange(1, 0xFFFF):x}",
+    "uuid": lambda p: _uuid(f"{p.rng.getrandbits(128):032x}"),
+    "json-pointer": lambda p: f"/{p.identifier()}/0",
+    "relative-json-pointer": lambda _: "0/id",
+    "regex": lambda _: "^[a-z]+$",
+    "byte": lambda p: text_named("base64", p) or "",
+}
+
+
+def text(schema: Schema, name: str, plausible: Plausible) -> str:
+    """A text that fits.
+
+    >>> import random
+    >>> text({"format": "date"}, "", Plausible(random.Random(1)))
+    '2026-02-19'
+    >>> len(text({"minLength": 50, "maxLength": 60}, "title", Plausible(random.Random(1)))) in range(50, 61)
+    True
+    """
+    made = _formed(schema, plausible)
+    if made is not None:
+        return made
+    suggested = text_named(name, plausible)
+    made = plausible.title() if suggested is None else suggested
+    least, most = whole(schema, "minLength", 0), whole(schema, "maxLength", LONGEST)
+    while len(made) < least:
+        made = f"{made} {plausible.sentences()}"
+    if len(made) > most:
+        made = made[:most].rstrip() if len(made[:most].rstrip()) >= least else made[:most]
+    return made
+
+
+def whole(schema: Schema, key: str, otherwise: int) -> int:
+    """A count that the schema gives, at most a hundred thousand: a stranger's schema must not fill the memory."""
+    return min(int(schema.get(key, otherwise)), LONGEST)
+
+
+def _formed(schema: Schema, plausible: Plausible) -> str | None:
+    if schema.get("contentEncoding") == "base64":
+        return FORMATS["byte"](plausible)
+    if isinstance(pattern := schema.get("pattern"), str):
+        return matching_text(pattern, plausible.rng)
+    made = FORMATS.get(str(schema.get("format", "")))
+    return None if made is None else made(plausible)
+
+
+def _uuid(digits: str) -> str:
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
+
 
 TRIES = 30
 DEEP, ENDLESS = 5, 60  # objects within objects; from DEEP on only what is required

@@ -3,22 +3,123 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+import os
+import random
+import signal
+import socket
+import sys
+import time
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
 import mcp_types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server as McpServer
+from mcp.server.stdio import stdio_server
 from mcp_types import methods
 from pydantic import ValidationError
 
 from core.domain.catalog import Server, Tool
 from core.domain.outcome import SIMULATED_MARK
+from core.shared.errors import WayfareError
+from core.shared.json_schema import argument_problems
 from core.virtual import SENTENCE
-from core.virtual.document import hint_names
-from core.virtual.failure_model import Ending, FailureModel
-from core.virtual.responses import SimulatedResult, failure, simulated_result
+from core.virtual.launch import DEFAULT_PROFILE, PROFILES, Ending, FailureModel, hint_names
+from core.virtual.schema_inference import inferred_schema
+from core.virtual.schema_values import NoValueError, value_for
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The result of a simulated call: a document that fits the tool's schema, name and description.
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedResult:
+    """What a call returns: a sentence that says that it is simulated and, where the call succeeded, a JSON value.
+
+    `structured` says whether the tool promised the value by an output schema. `failed` marks a tool error.
+    """
+
+    sentence: str
+    value: Any = None
+    structured: bool = False
+    failed: bool = False
+
+
+def simulated_result(tool: Tool, arguments: Mapping[str, Any], *, seed: int) -> SimulatedResult:
+    """The result of a call, the same for the same seed, tool and arguments.
+
+    >>> search = Tool("shop", "find_books", "Finds books.", input_schema={"required": ["topic"]})
+    >>> simulated_result(search, {"topic": "tides"}, seed=1).value["topic"]
+    'tides'
+    >>> simulated_result(search, {}, seed=1).sentence
+    'Simulated error of shop::find_books: topic is required.'
+    """
+    if problems := argument_problems(tool.input_schema, arguments):
+        said = "; ".join(f"{field or 'arguments'} {text}" for field, text in problems.items())
+        return failure(tool, f"{said}.")
+    promised = tool.output_schema is not None
+    schema = tool.output_schema if tool.output_schema is not None else inferred_schema(tool, arguments)
+    try:
+        value = value_for(schema, _generator(tool, arguments, seed), arguments)
+    except NoValueError as error:
+        return failure(tool, f"its output schema cannot be met, {error}.")
+    return SimulatedResult(
+        f"Simulated result of {tool.id}: nothing was looked up and nothing was done.", value, promised
+    )
+
+
+def failure(tool: Tool, reason: str) -> SimulatedResult:
+    """A tool error."""
+    return SimulatedResult(f"Simulated error of {tool.id}: {reason}", failed=True)
+
+
+def _generator(tool: Tool, arguments: Mapping[str, Any], seed: int) -> random.Random:
+    text = json.dumps([seed, tool.id, dict(arguments)], sort_keys=True, default=str)
+    return random.Random(text)  # noqa: S311 - a simulation, not a secret
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Losing the connection of one HTTP request, as a server does that dies after it accepted a call.
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Scope]]
+Send = Callable[[Scope], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+DROP = "wayfare.drop"
+STARTED = {"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")]}
+
+
+def dropping(app: App) -> App:
+    """The app with an event `DROP` in each request's scope; where it is set, the connection ends without a response."""
+
+    async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await app(scope, receive, send)
+        drop = scope[DROP] = anyio.Event()
+        started = False
+
+        async def watched(message: Scope) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        async with anyio.create_task_group() as tasks:
+
+            async def simulated_result() -> None:
+                await app(scope, receive, watched)
+                tasks.cancel_scope.cancel()
+
+            tasks.start_soon(simulated_result)
+            await drop.wait()
+            tasks.cancel_scope.cancel()
+        if drop.is_set() and not started:
+            await send(STARTED)  # a response that never ends: the web server closes the connection
+        return None
+
+    return wrapped
+
 
 VERSION = "virtual"
 Context = ServerRequestContext[Any, Any]
@@ -115,3 +216,80 @@ def _result(made: SimulatedResult, *, promised: bool) -> mcp_types.CallToolResul
         is_error=made.failed,
         _meta={SIMULATED_MARK: True},
     )
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Serving a virtual server until the client disconnects (stdio) or the process is stopped (HTTP).
+
+CRASHED = 70  # the exit code of a simulated crash
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """How a virtual server behaves. `speed` is a factor on every wait: 1 is real time, 0 never waits.
+
+    A seed makes results and failures repeatable. Without one the results are those of seed 0, and each start fails elsewhere.
+    """
+
+    profile: str = DEFAULT_PROFILE
+    seed: int | None = None
+    speed: float = 1.0
+
+
+def virtual_server(server: Server, behaviour: Behaviour, drop: Drop) -> VirtualServer:
+    """The server as it will behave. Raises WayfareError for a profile that is not there."""
+    if behaviour.profile not in PROFILES:
+        raise WayfareError(f"There is no profile {behaviour.profile!r}; choose one of: {', '.join(PROFILES)}.")
+    rng = random.Random(behaviour.seed)  # noqa: S311 - a simulation, not a secret
+    failures = FailureModel(server, PROFILES[behaviour.profile], rng=rng, speed=behaviour.speed)
+    return VirtualServer(server, failures, drop=drop, seed=behaviour.seed or 0)
+
+
+def serve_stdio(server: Server, behaviour: Behaviour, *, sleep: Callable[[float], None] = time.sleep) -> None:
+    """Speak MCP on standard input and output until the input ends. A simulated crash ends the process."""
+    served = virtual_server(server, behaviour, _crash).mcp
+    signal.signal(signal.SIGINT, _leave)  # a thread blocks on the input: the process would not end otherwise
+    sleep(PROFILES[behaviour.profile].start_s * behaviour.speed)
+
+    async def run() -> None:
+        async with stdio_server() as (reader, writer):
+            await served.run(reader, writer, served.create_initialization_options())
+
+    anyio.run(run)
+
+
+def serve_http(server: Server, behaviour: Behaviour, port: int, *, sleep: Callable[[float], None] = time.sleep) -> None:
+    """Speak streamable HTTP on http://127.0.0.1:PORT/mcp (port 0: a free one) and print the URL on standard error.
+
+    A simulated crash drops the connection of its call. Raises WayfareError where the port is taken.
+    """
+    import uvicorn
+
+    served = virtual_server(server, behaviour, _drop).mcp
+    try:
+        listener = socket.create_server(("127.0.0.1", port))
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or "no port has this number"
+        raise WayfareError(f"Cannot listen on 127.0.0.1:{port} ({reason}); choose another --http port.") from None
+    signal.signal(signal.SIGINT, _leave)  # before the URL is printed: from then on it may be stopped
+    sleep(PROFILES[behaviour.profile].start_s * behaviour.speed)
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
+    print(f"Virtual server {server.name} ({behaviour.profile}) on {url}", file=sys.stderr, flush=True)
+    app = dropping(served.streamable_http_app())
+    # critical: uvicorn need not report a connection that was dropped on purpose
+    config = uvicorn.Config(app, log_level="critical", access_log=False, timeout_graceful_shutdown=1)
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+async def _crash(_: Context) -> None:
+    print("Simulated crash: the virtual server ends after it accepted a call.", file=sys.stderr, flush=True)
+    os._exit(CRASHED)
+
+
+async def _drop(context: Context) -> None:
+    request: Any = context.request
+    request.scope[DROP].set()
+
+
+def _leave(*_: object) -> None:
+    os._exit(130)

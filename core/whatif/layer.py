@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.fit import Fit
+from core.domain.decision import Fit
 from core.domain.trace import Array
-from core.embedding.base import Vectors
+from core.relevance.encoder import Vectors
 from core.routers.context import Layer, Match, Matcher, RoutingContext
 from core.routers.parameters import FIT as BY_FIT
 from core.routers.parameters import MatchingParameters

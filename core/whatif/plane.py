@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from core.domain.params import Knob
 from core.domain.trace import Array
 from core.whatif.case import NONE, Case, decide
-from core.whatif.value_case import ValueCase
+from core.whatif.expected_value import ValueCase
 
 ROWS_AT_ONCE = 8
 REACH = 5

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.domain.params import Knob
-from core.domain.task import Task
+from core.domain.tasks import Task
 from core.domain.trace import Array
 from core.routers.context import Match, RoutingContext
+from core.routers.ehrr import EhrrParameters
 from core.routers.ehrr_batch import candidates_of, family
-from core.routers.ehrr_parameters import EhrrParameters
 from core.whatif.case import Rows
 
 KNOBS = ("alpha_s", "alpha_t", "kappa", "p_bs", "p_ofs", "l0_s", "eps", "budget_usd", "k")

@@ -8,8 +8,8 @@ from pathlib import Path
 import streamlit as st
 
 import dashboard
-from core.governance.definitions import PartDifference, Piece
-from core.services.definitions import HeldDefinition
+from core.governance.approvals import PartDifference, Piece
+from core.services.govern.definitions import HeldDefinition
 from core.shared.untrusted_text import visible
 from dashboard.ui.text import escaped
 

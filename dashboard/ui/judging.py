@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.app import App
-from core.domain.judgment import (
+from core.domain.feedback import (
     FIRST_SET,
     GRADE_WORDS,
     GRADES,

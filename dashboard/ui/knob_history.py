@@ -114,7 +114,7 @@ def _now(infos: Sequence[Knob], prefix: str) -> Values:
 def _said(infos: Sequence[Knob], before: Values, after: Values) -> str:
     """What one step changed, from what to what.
 
-    >>> from core.routers.ehrr_parameters import EhrrParameters
+    >>> from core.routers.ehrr import EhrrParameters
     >>> infos = EhrrParameters.knobs()
     >>> _said(infos, EhrrParameters().values(), EhrrParameters(alpha_t=0.5, budget_usd=0.1).values())
     'αt 0.02 → 0.5 1/s, B off → 0.1 $'

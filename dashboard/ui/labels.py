@@ -14,7 +14,7 @@ import streamlit as st
 from core.app import App
 from core.domain.decision import Decision
 from core.domain.feedback import By, Label
-from core.services.feedback import MovedBy
+from core.services.learn.feedback import MovedBy
 from core.shared import units
 from core.shared.errors import WayfareError
 from core.whatif.layer import Supposed

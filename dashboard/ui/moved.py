@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from core.services.feedback import CALL, LABEL, MovedBy
+from core.services.learn.feedback import CALL, LABEL, MovedBy
 from dashboard.ui.text import escaped
 
 LISTED = 6

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.app import App
-from core.planning.usage import Usage
+from core.planning.base import Usage
 from core.shared import units
 from dashboard.ui.text import escaped
 

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from core.domain.params import Parameters
-from core.routers.preset_file import LONGEST_NAME, LONGEST_NOTE, PresetFile, from_toml, preset_text, to_toml
+from core.routers.presets import LONGEST_NAME, LONGEST_NOTE, PresetFile, from_toml, preset_text, to_toml
 from core.shared.errors import ParameterError
 from dashboard.ui.knobs import read_knobs
 from dashboard.ui.text import escaped, file_name

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.app import App
-from core.importers.read_shipped import starting_subtasks
+from core.importers.shipped_catalogs import starting_subtasks
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 

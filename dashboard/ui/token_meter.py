@@ -9,8 +9,7 @@ import streamlit as st
 
 from core.app import App
 from core.domain.decision import Decision
-from core.lab.model_prices import priced_models
-from core.lab.token_meter import Context, decision_meter, utilisation_lines
+from core.lab.token_meter import Context, decision_meter, priced_models, utilisation_lines
 from core.shared.errors import WayfareError
 from dashboard.ui.chart import chart
 from dashboard.ui.charts.token_utilisation import token_utilisation

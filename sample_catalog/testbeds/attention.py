@@ -8,8 +8,7 @@ The table adds up to 48,600 tokens; the paper counted 47,312 on its own tools.
 from random import Random
 from typing import Any
 
-from core.domain.catalog import Tool
-from core.domain.definitions import definition_tokens
+from core.domain.catalog import Tool, definition_tokens
 from sample_catalog.profiles import Document, written
 from sample_catalog.testbeds.sheet import (
     FIGURES,

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from core.attention.loader import LoaderCounts, SchemaLoader
-from core.domain.catalog import Catalog, Server, Tool
-from core.domain.definitions import definition_tokens
+from core.domain.catalog import Catalog, Server, Tool, definition_tokens
+from core.routers.attention import LoaderCounts, SchemaLoader
 from core.shared.errors import CatalogError, UnknownNameError
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from core.attention.state import state_view
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.preconditions import AgentState
+from core.routers.attention import state_view
 from core.routers.tool_attention import ToolAttention
 from tests.routers import worlds
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from core.attention.summaries import pool, shortened_description, summary_line
 from core.domain.catalog import Tool
-from core.importers.read_shipped import shipped
-from core.index.text_views import full
+from core.importers.shipped_catalogs import shipped
+from core.relevance.text_views import full
+from core.routers.attention import pool, shortened_description, summary_line
 from core.shared.tokens import count_tokens
 
 LONG = "Finds letters by sender. Looks into folders too! Does it match? Yes.\nAnd lists attachments, if there are any, with their size."

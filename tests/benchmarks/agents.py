@@ -20,14 +20,13 @@ import numpy as np
 from mcp import Client, StdioServerParameters
 
 from core.app import App
-from core.domain.task import Task
-from core.embedding.base import MemoryVectorStore
-from core.embedding.cached import CachedEncoder
-from core.embedding.onnx import onnx_source
+from core.domain.tasks import Task
 from core.endpoint.base import compact
 from core.importers.shipped_catalogs import SAMPLE
-from core.index.lexical import LexicalIndex
-from core.index.text_views import full
+from core.relevance.encoder import CachedEncoder, MemoryVectorStore
+from core.relevance.lexical import LexicalIndex
+from core.relevance.onnx_encoder import onnx_source
+from core.relevance.text_views import full
 from core.shared.settings import Settings
 from core.shared.tokens import count_tokens
 from tests.benchmarks.consoles import console

@@ -11,13 +11,12 @@ import numpy as np
 
 import sample_catalog
 from core.app import App, Settings, open_app
-from core.attention.summaries import MAX_TOKENS, shortened_description
 from core.domain.catalog import Catalog, words
 from core.domain.decision import Decision
-from core.domain.task import Task
+from core.domain.tasks import Task
 from core.importers.shipped_catalogs import SAMPLE
-from core.lab.papers.poisoned import active_alone, with_strangers
-from core.lab.papers.tool_attention import VARIANTS, reach
+from core.lab.papers.tool_attention import VARIANTS, active_alone, reach, with_strangers
+from core.routers.attention import MAX_TOKENS, shortened_description
 from sample_catalog.testbeds import ATTENTION_TASKS
 from tests.benchmarks.measuring import ROOT, report
 

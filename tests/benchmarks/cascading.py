@@ -16,11 +16,11 @@ import numpy as np
 import sample_catalog
 from core.app import App, build_app
 from core.domain.decision import Decision
-from core.domain.task import Task
+from core.domain.tasks import Task
 from core.importers.shipped_catalogs import SAMPLE
 from core.lab.levels import node_set_f1, node_set_precision, node_set_recall
 from core.lab.papers import pa_rag
-from core.lab.papers.pa_rag_published import PUBLISHED
+from core.lab.papers.pa_rag import PUBLISHED
 from core.planning.arguments import QuestionLiterals, missing_arguments
 from core.planning.base import SubQuery
 from core.planning.rules import RulesPlanner

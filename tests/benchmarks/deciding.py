@@ -10,14 +10,12 @@ import numpy as np
 import sample_catalog
 from core.app import open_app
 from core.domain.catalog import Catalog, Server, Tool
-from core.embedding.base import MemoryVectorStore, Vectors, unit_rows
-from core.embedding.cached import CachedEncoder, EncoderSource
-from core.embedding.onnx import onnx_source
 from core.importers.shipped_catalogs import SAMPLE
-from core.index.catalog_index import CatalogIndex
-from core.relevance.index import RelevanceIndex
-from core.relevance.matcher import FitMatcher
-from core.relevance.model import RelevanceModel
+from core.relevance.catalog_index import CatalogIndex
+from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore, Vectors, unit_rows
+from core.relevance.onnx_encoder import onnx_source
+from core.relevance.relevance_index import RelevanceIndex, RelevanceModel
+from core.relevance.scoring import FitMatcher
 from core.routers import ROUTERS
 from core.routers.context import RoutingContext
 from core.routers.matching import IndexMatcher

@@ -18,11 +18,11 @@ from scipy.optimize import minimize
 import sample_catalog
 from core.app import App
 from core.importers.shipped_catalogs import SAMPLE
-from core.index.text_views import full
-from core.planning.refusal import TEXTS_READ, coverage
-from core.planning.refusal import fit as rules_fit
-from core.relevance.model import RelevanceModel
+from core.planning.rules import TEXTS_READ, coverage
+from core.planning.rules import fit as rules_fit
+from core.relevance.relevance_index import RelevanceModel
 from core.relevance.scoring import SAME_HIGH, TOP, fit_of, nothing_fits
+from core.relevance.text_views import full
 from core.routers.context import RoutingContext
 from tests.benchmarks.attending import LIVE
 from tests.benchmarks.labelled import context

@@ -10,7 +10,7 @@ from pathlib import Path
 import sample_catalog
 from core.app import App, Settings, open_app
 from core.domain.catalog import Catalog
-from core.domain.task import Step, Task
+from core.domain.tasks import Step, Task
 from core.importers.shipped_catalogs import SAMPLE
 from core.routers.context import RoutingContext
 from tests.benchmarks.attending import LIVE

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 import sample_catalog
 from core.app import App, build_app
 from core.domain.decision import Decision
-from core.domain.task import Step, Task
+from core.domain.tasks import Step, Task
 from core.importers.shipped_catalogs import SAMPLE
 from core.lab.levels import LEVELS, LevelRun, run_levels
-from core.lab.papers.etom import BASELINE, ORCHESTRATORS
-from core.lab.papers.etom_published import BACKBONE, PUBLISHED
+from core.lab.papers.etom import BACKBONE, BASELINE, ORCHESTRATORS, PUBLISHED
 from core.routers import ROUTERS
 from core.store import Store
 from tests.benchmarks.attending import LIVE

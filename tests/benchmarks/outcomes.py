@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sample_catalog
 from core.importers.shipped_catalogs import SAMPLE
-from core.lab.frontier import unbeaten
+from core.lab.sweep import unbeaten
 from core.routers.presets import DEFAULT_PRESET
 from tests.benchmarks.labelled import opened_app
 

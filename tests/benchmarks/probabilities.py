@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from core.relevance.model import RelevanceModel
-from core.relevance.probability import BINS, calibration_error, sigmoid
+from core.relevance.relevance_index import RelevanceModel
+from core.relevance.scoring import BINS, calibration_error, sigmoid
 from tests.benchmarks.judging import (
     ANSWERABLE,
     NO_SERVER,

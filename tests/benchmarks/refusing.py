@@ -10,8 +10,8 @@ from sklearn.metrics import roc_auc_score
 
 from core.app import App
 from core.importers.shipped_catalogs import SAMPLE
-from core.index.text_views import full
-from core.planning.refusal import LIMIT, TEXTS_READ, coverage, fit
+from core.planning.rules import LIMIT, TEXTS_READ, coverage, fit
+from core.relevance.text_views import full
 from tests.benchmarks import labelled
 
 Signals = list[tuple[float, float]]  # (best cosine, coverage) of each question

@@ -10,7 +10,7 @@ from core.app import Settings, open_app
 from core.lab.papers.netmcp import FLUCTUATING, HYBRID
 from core.lab.scenarios.measures import SETTINGS, ScenarioRun, measured
 from core.lab.scenarios.simulation import walk
-from core.services.scenarios import planned
+from core.services.lab.scenarios import planned
 from tests.benchmarks.measuring import report
 
 PUBLISHED = {"hybrid": HYBRID, "fluctuating": FLUCTUATING}

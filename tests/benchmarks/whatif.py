@@ -8,9 +8,7 @@ import numpy as np
 
 from core.app import open_app
 from core.shared.settings import Settings
-from core.whatif.ehrr_strips import strip
-from core.whatif.events import SMOOTH
-from core.whatif.terms import Terms
+from core.whatif.ehrr_strips import SMOOTH, Terms, strip
 from tests.benchmarks.measuring import percentile, report, timed
 from tests.whatif import brute_force, instances
 

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Locator, expect
 
-from core.routers.ehrr_parameters import EhrrParameters
+from core.routers.ehrr import EhrrParameters
 from core.routers.presets import applied
 from tests.browser.visit import LIMIT_MS, Visit, plain
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Locator, expect
 
-from core.routers.ehrr_parameters import EhrrParameters
+from core.routers.ehrr import EhrrParameters
 from tests.browser.pages import Route
 from tests.browser.visit import LIMIT_MS, Visit
 

@@ -8,8 +8,7 @@ import pytest
 
 from core.app import Settings, open_app
 from core.domain.outcome import ToolCall
-from core.governance.base import NotAllowedError
-from core.governance.calls import Wanted
+from core.governance.calls import NotAllowedError, Wanted
 
 GIVEN = {"to": "a\x9b31m\u202eb", "two  gaps": "\n", "api_key": "hunter2hunter2", "body": "x" * 5_000}
 BEGINNING = '{"to": "a\x9b31m\u202eb", "two  gaps": "\\n", "api_key": "•••", "body": "'

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from core.network.gaussian import Ideal
 from core.network.profiles import Profile
+from core.network.states import Ideal
 from tests.cli.conftest import ROOT, Command, command, server, tool, wait_for
 
 

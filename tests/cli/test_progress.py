@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from core.cli.progress import EVERY_S, PATIENCE_S, TerminalProgress
+from core.cli.options import EVERY_S, PATIENCE_S, TerminalProgress
 from core.shared.progress import LatestStep, Step, reported
 
 

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from core.network.gaussian import Ideal
-from core.network.outage import Outage
-from core.network.profiles import Profile, load_profile
-from core.network.saved import NetworkProfiles
+from core.network.profiles import NetworkProfiles, Profile, load_profile
+from core.network.states import Ideal, Outage
 from core.store import Store
 from tests.cli.conftest import Command, server, tool
 from tests.cli.test_wrong_use import refused

@@ -11,12 +11,11 @@ import pytest
 
 from core.domain.catalog import Server
 from core.domain.decision import Decision
-from core.domain.plan import Plan
+from core.domain.plans import Plan
 from core.lab import curves
-from core.lab.comparison import agreement
+from core.lab.stored_runs import agreement
 from core.lab.token_meter import Counted, utilisation_lines
-from core.routers.ehrr import Ehrr
-from core.routers.ehrr_parameters import EhrrParameters
+from core.routers.ehrr import Ehrr, EhrrParameters
 from core.routers.presets import applied
 from dashboard.pages.compare.charts.agreement import agreement_map
 from dashboard.pages.route.charts.auction import auction

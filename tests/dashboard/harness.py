@@ -26,8 +26,8 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.app_test import TMP_DIR
 
 from core.app import App, Settings, build_app
-from core.embedding.cached import CachedEncoder, EncoderSource
-from core.execution.base import ToolCaller
+from core.domain.execution import ToolCaller
+from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.store import Store
 from dashboard import session
 from tests.embedding.toys import Letters

@@ -11,8 +11,7 @@ import pandas as pd
 import pytest
 
 from core.app import App
-from core.domain.activity_filter import ActivityFilter
-from core.domain.events import DecisionEvent, OutcomeEvent, ParameterEvent
+from core.domain.events import ActivityFilter, DecisionEvent, OutcomeEvent, ParameterEvent
 from core.store import Store
 from dashboard.pages.activity.calls import record_rows
 from dashboard.pages.activity.extras import EXPORTS, changes_frame

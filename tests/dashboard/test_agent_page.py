@@ -10,9 +10,9 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
-from core.domain.agent_run import Executed
+from core.domain.plans import Executed
 from core.governance.approvals import ApprovalRules
-from core.services.supervised_agent import SupervisedAgent
+from core.services.call.supervised_agent import SupervisedAgent
 from dashboard.pages.agent.view import EXAMPLES, RUN
 from tests.dashboard.harness import app_with, checked, markdown_of, open_page, press, text_of
 from tests.services.world import RAW

@@ -11,7 +11,7 @@ import pytest
 from core.domain.decision import Decision, Exposure
 from core.domain.outcome import Outcome, OutcomeKind, ToolCall
 from core.domain.trace import KEPT, ServerTrace, ToolTrace
-from core.services.calls import CallReport
+from core.services.call.calls import CallReport
 from core.stats.ema import Rates, Running
 from dashboard.pages.call.statistics_change import any_change, learning_rows, next_rows, next_sentence
 

@@ -9,11 +9,9 @@ from datetime import UTC, datetime
 import pytest
 
 from core.app import App
-from core.domain.catalog import ServerId
-from core.domain.connection_state import ConnectionState
-from core.domain.imports import Imported
+from core.domain.catalog import ConnectionState, Imported, ServerId
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
-from core.services.catalog_editor import ImportReport
+from core.services.decide.catalog_editor import ImportReport
 from core.shared.errors import CatalogError
 from dashboard.pages.catalog.connections.job import JOB, Job
 from dashboard.pages.catalog.connections.table import connection_frame

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.lab import curves
-from core.routers.ehrr_parameters import EhrrParameters
+from core.routers.ehrr import EhrrParameters
 from core.whatif.strips import Segment, Strip
 from dashboard.pages.route.winning_interval import winning_interval
 from tests.dashboard.decision_charts import CASES, chart, decision, marks, numbers, written

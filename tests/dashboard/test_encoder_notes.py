@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.app import App
-from core.embedding.cached import EncoderSource
+from core.relevance.encoder import EncoderSource
 from tests.dashboard.harness import LettersAndWords, app_with, open_page
 
 

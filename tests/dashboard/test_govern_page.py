@@ -14,10 +14,9 @@ from streamlit.testing.v1 import AppTest
 from core.app import App, Settings
 from core.domain.outcome import OutcomeKind, ToolCall
 from core.governance.approvals import ApprovalRules
-from core.governance.base import NotAllowedError
-from core.governance.breaker import BreakerRules
 from core.governance.budgets import Budget
-from core.governance.calls import Wanted
+from core.governance.calls import NotAllowedError, Wanted
+from core.governance.limits import BreakerRules
 from core.governance.scope import Scope
 from dashboard import session
 from tests.dashboard.harness import app_with, labelled, open_page, press, text_of, words_of

@@ -8,7 +8,7 @@ from functools import partial
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
-from core.domain.judgment import MOST_NOTE_CHARACTERS
+from core.domain.feedback import MOST_NOTE_CHARACTERS
 from dashboard.ui.judging import JUDGE, SET
 from tests.dashboard.harness import app_with, checked, markdown_of, open_page, press, text_of
 

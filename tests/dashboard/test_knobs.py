@@ -180,7 +180,7 @@ def test_a_knob_that_both_routers_have_stays_as_it_is_and_the_others_begin_anew(
 def turning() -> None:
     import streamlit as st
 
-    from core.routers.ehrr_parameters import EhrrParameters
+    from core.routers.ehrr import EhrrParameters
     from dashboard.ui.knobs import take_turned
 
     take_turned(st.session_state["said"], EhrrParameters.knobs(), "p")
@@ -216,7 +216,7 @@ def test_what_the_browser_says_is_taken_as_far_as_it_can_be(said, taken, sentenc
 def stepping() -> None:
     import streamlit as st
 
-    from core.routers.ehrr_parameters import EhrrParameters
+    from core.routers.ehrr import EhrrParameters
     from dashboard.ui.knob_history import history_buttons
     from dashboard.ui.knobs import take_turned
 

@@ -6,8 +6,8 @@ from contextlib import suppress
 from functools import partial
 
 from core.app import App
-from core.lab.axes import read_axis
-from core.services.sweeps import OPTUNA, SweepPlan
+from core.lab.sweep import read_axis
+from core.services.lab.sweeps import OPTUNA, SweepPlan
 from tests.dashboard.harness import app_with, charts, checked, open_page, press, text_of, titles
 from tests.dashboard.test_lab_page import CATALOG, TASKS, finished, given, table
 

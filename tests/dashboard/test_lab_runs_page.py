@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from core.app import App
-from core.domain.lab_run import LabRun
+from core.domain.lab_runs import LabRun
 from tests.dashboard.harness import app_with, charts, checked, open_page, press, text_of, titles
 from tests.dashboard.test_lab_page import CATALOG, TASKS, finished, given, stored, table
 

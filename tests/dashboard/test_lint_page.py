@@ -10,9 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 from core.app import App
 from core.domain.lint import Finding, Severity
-from core.embedding.base import EncoderError
-from core.embedding.cached import EncoderSource
-from core.services.lint_reports import findings_csv
+from core.relevance.encoder import EncoderError, EncoderSource
+from core.services.decide.catalog_editor import findings_csv
 from dashboard.pages.catalog.lint.finding import marked
 from dashboard.pages.catalog.lint.frames import finding_id
 from tests.dashboard.harness import app_with, open_page, opened

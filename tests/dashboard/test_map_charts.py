@@ -15,8 +15,7 @@ import pytest
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.decision import Decision
 from core.domain.map import CatalogMap, Placement
-from core.routers.ehrr import Ehrr
-from core.routers.ehrr_parameters import EhrrParameters
+from core.routers.ehrr import Ehrr, EhrrParameters
 from core.routers.presets import applied
 from dashboard.pages.map.charts.base import MapData
 from dashboard.pages.map.charts.labels import HEIGHT_PX, WIDTH_PX, Label, room_for

@@ -7,7 +7,7 @@ from functools import partial
 
 from core.app import App
 from core.planning.model import ModelPlanner
-from core.services.model_judge import ModelJudgeService
+from core.services.lab.judgments import ModelJudgeService
 from dashboard import session
 from tests.dashboard.harness import app_with, open_page, press, text_of
 from tests.dashboard.test_judging import CATALOG, stored

@@ -9,9 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from core.lab.scenarios.measures import ScenarioRun
-from core.lab.scenarios.rankings import NETWORK, RankingHistory
-from core.lab.scenarios.timeline import Change, Curve
+from core.lab.scenarios.measures import NETWORK, RankingHistory, ScenarioRun
+from core.lab.scenarios.records import Change, Curve
 from dashboard.pages.network.charts.base import FAINT, ROUTER_LOOKS, SERVER_COLOURS, server_look
 from dashboard.pages.network.charts.event_strip import NOWHERE, event_strip
 from dashboard.pages.network.charts.latency_curves import latency_curves

@@ -14,9 +14,8 @@ from streamlit.testing.v1 import AppTest
 from core.app import App
 from core.domain.catalog import Server
 from core.network.draft import Draft, DraftRule
-from core.network.gaussian import HighLatency, Ideal
-from core.network.profiles import Profile, load_profile
-from core.network.saved import NetworkProfiles
+from core.network.profiles import NetworkProfiles, Profile, load_profile
+from core.network.states import HighLatency, Ideal
 from dashboard.pages.network.editor.dialog import STEPS_SHOWN, preview_curves
 from dashboard.pages.network.editor.parts import rule_frame, rules_of, server_frame
 from dashboard.pages.network.editor.state import OPEN

@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from core.app import App
-from core.domain.scenario_run import LIVE, SIMULATED
+from core.domain.lab_runs import LIVE, SIMULATED
 from core.lab.scenarios.measures import ScenarioRun
 from dashboard.pages.network.cards import latency_text, outcome_text
 from dashboard.pages.network.charts.live_calls import LiveCall, calls_so_far

@@ -10,9 +10,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
-from core.domain.scenario_run import KeptRun
+from core.domain.lab_runs import KeptRun
 from core.lab.scenarios.measures import SETTINGS
-from core.services.scenarios import Cancelled, planned
+from core.services.lab.scenarios import Cancelled, planned
 from core.shared.errors import StoreError
 from dashboard.pages.network.charts.base import FAINT
 from dashboard.pages.network.job import JOB

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from core.app import App
 from core.lab.papers import PAPERS
 from core.lab.papers.report import Column, Kind, Link, Report, Row, Table
-from core.services.papers import PaperService
+from core.services.lab.papers import PaperService
 from dashboard import session
 from dashboard.pages.papers.links import address
 from dashboard.pages.papers.table import table_html

@@ -7,10 +7,10 @@ from dataclasses import replace
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
+from core.planning.base import Usage
 from core.planning.rules import RulesPlanner
-from core.planning.usage import Usage
-from core.services.decision_log import DecisionLog
-from core.services.routing import RoutingService
+from core.services.decide.decision_log import DecisionLog
+from core.services.decide.routing import RoutingService
 from dashboard import session
 from tests.dashboard.harness import app_with, checked, metrics_of, open_page
 

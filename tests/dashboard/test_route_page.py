@@ -12,7 +12,7 @@ from streamlit.testing.v1.element_tree import Selectbox
 from core.app import App
 from core.domain.decision import Decision
 from core.routers import ROUTERS
-from core.routers.refusing import RefusingParameters
+from core.routers.base import RefusingParameters
 from core.routers.why import why
 from core.shared import units
 from dashboard.ui.text import escaped

@@ -14,7 +14,7 @@ from starlette.websockets import WebSocketDisconnect
 
 from core.app import App
 from core.cli import main
-from core.cli.door import PATH as DOOR
+from core.cli.joining import PATH as DOOR
 from core.governance.scope import Scope
 from dashboard.app import app as whole
 from dashboard.app import pages as console

@@ -8,11 +8,11 @@ from functools import partial
 import pytest
 
 from core.app import App
-from core.services.whatif import Asked
+from core.services.decide.whatif import Asked
 from core.whatif import curves
 from core.whatif.counterfactuals import Change
+from core.whatif.curves import utilities
 from core.whatif.layer import Supposed
-from core.whatif.utility_curves import utilities
 from dashboard.pages.whatif import winners
 from dashboard.pages.whatif.charts.colours import winner_colours
 from dashboard.pages.whatif.charts.strips import strips_chart

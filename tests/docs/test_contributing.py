@@ -14,8 +14,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.domain.catalog import Server
-from core.importers.base import Importer
-from core.network.base import State, latencies_ms
+from core.importers.formats import Importer
+from core.network.states import State, latencies_ms
 from core.routers import ROUTERS
 from core.routers.base import Router
 from tests.dashboard.harness import opened
@@ -112,7 +112,7 @@ def test_the_measure_is_one_of_ir_measures() -> None:
         ("A router", "ROUTERS", "core/routers/__init__.py"),
         ("A catalog format", "IMPORTERS", "core/importers/__init__.py"),
         ("A network effect", "STATES", "core/network/__init__.py"),
-        ("A measure", "MEASURES", "core/lab/measures.py"),
+        ("A measure", "MEASURES", "core/lab/benchmark.py"),
     ],
 )
 def test_each_table_is_where_the_text_says(section: str, table: str, where: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.domain.plan import Plan
+from core.domain.plans import Plan
 
 
 def decision(time_s: float | None, price_usd: float | None = 0.001, exposed: int = 10) -> Any:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.economics.exploration import LEAST_CALLS, effective_calls, optimistic, thompson
+from core.economics.utility import LEAST_CALLS, effective_calls, optimistic, thompson
 
 promise = settings(deadline=None, derandomize=True, max_examples=80)
 probability = st.floats(0.0, 1.0)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.economics.headroom import headroom
+from core.economics.utility import headroom
 
 EPS = 1e-3
 promise = settings(deadline=None, derandomize=True, max_examples=150)

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from core.economics.auction import accepts, affordable, posted_price
-from core.economics.time_to_success import attempt_success, conservative_success, expected_time_to_success
-from core.economics.utility import money_cost, utility
+from core.economics.utility import attempt_success, conservative_success, expected_time_to_success, money_cost, utility
 
 PRICING = {"p_bs": 0.0025, "p_ofs": 0.0225, "l0_s": 1.0}
 SERVER_SIMILARITY = np.array([0.75, 0.85])

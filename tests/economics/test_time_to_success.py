@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.economics.time_to_success import attempt_success, conservative_success, expected_time_to_success
-from core.economics.utility import money_cost
+from core.economics.utility import attempt_success, conservative_success, expected_time_to_success, money_cost
 
 EPS = 1e-3
 promise = settings(deadline=None, derandomize=True, max_examples=80)

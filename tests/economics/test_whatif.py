@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from core.economics.whatif import smallest_winning_value, winning_interval
+from core.economics.auction import smallest_winning_value, winning_interval
 
 LOW, HIGH = 0.0, 4.0
 SAMPLES = [LOW + (HIGH - LOW) * i / 800 for i in range(801)]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from core.embedding.onnx import OnnxEncoder
-from core.embedding.sentence import SentenceEncoder
+from core.relevance.encoder_runtime import SentenceEncoder
+from core.relevance.onnx_encoder import OnnxEncoder
 
 
 @pytest.fixture(scope="session")

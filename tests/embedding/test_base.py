@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from core.embedding.base import MAX_CHARACTERS, MemoryVectorStore, cleaned, text_hash, unit_rows
+from core.relevance.encoder import MAX_CHARACTERS, MemoryVectorStore, cleaned, text_hash, unit_rows
 
 any_text = st.text(alphabet=st.characters(exclude_categories=()))
 

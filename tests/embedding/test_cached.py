@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.embedding.base import EncoderError, MemoryVectorStore, Vectors, text_hash
-from core.embedding.cached import CachedEncoder, EncoderSource
+from core.relevance.encoder import CachedEncoder, EncoderError, EncoderSource, MemoryVectorStore, Vectors, text_hash
 from tests.embedding.toys import WordEncoder
 
 

@@ -9,11 +9,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.embedding.base import EncoderError
-from core.embedding.difference import SHIPPED, Change, changes, load, low_rank, merged, save, tuned_folder
-from core.embedding.model import model_folder
-from core.embedding.onnx import OnnxEncoder, onnx_source
-from core.embedding.sentence import SentenceEncoder
+from core.relevance.encoder import EncoderError
+from core.relevance.encoder_model import (
+    SHIPPED,
+    Change,
+    changes,
+    load,
+    low_rank,
+    merged,
+    model_folder,
+    save,
+    tuned_folder,
+)
+from core.relevance.encoder_runtime import SentenceEncoder
+from core.relevance.onnx_encoder import OnnxEncoder, onnx_source
 
 TEXTS = (
     "read a file",

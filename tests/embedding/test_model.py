@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from core.embedding.base import EncoderError
-from core.embedding.model import model_folder
+from core.relevance.encoder import EncoderError
+from core.relevance.encoder_model import model_folder
 
 
 def folder(path: Path, *, weights: bytes = b"w" * 9000, pooling: dict[str, object] | None = None) -> Path:

@@ -8,12 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.embedding.base import EncoderError
-from core.embedding.export import PROBES, verify
-from core.embedding.model import ModelFolder
-from core.embedding.onnx import OnnxEncoder
-from core.embedding.runtime import MANIFEST, CacheError, Runtime
-from core.embedding.sentence import SentenceEncoder
+from core.relevance.encoder import EncoderError
+from core.relevance.encoder_model import ModelFolder
+from core.relevance.encoder_runtime import MANIFEST, CacheError, Runtime, SentenceEncoder
+from core.relevance.onnx_encoder import PROBES, OnnxEncoder, verify
 
 TEXTS = [
     "Search the web and return the ten best results.",
@@ -29,7 +27,7 @@ TEXTS = [
 ]
 WARM_START = """
 import sys
-from core.embedding.onnx import onnx_source
+from core.relevance.onnx_encoder import onnx_source
 from core.shared.settings import Settings
 encoder = onnx_source(Settings.from_environment().models_folder).open()
 vector = encoder.encode(["read a file"])

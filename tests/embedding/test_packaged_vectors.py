@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.embedding.base import MemoryVectorStore, text_hash
-from core.embedding.cached import CachedEncoder, EncoderSource
-from core.embedding.packaged_vectors import PackagedVectors, VectorFileError, read_vectors, vector_file, write_vectors
+from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore, text_hash
+from core.relevance.packaged_vectors import PackagedVectors, VectorFileError, read_vectors, vector_file, write_vectors
 from core.shared.progress import Step
 from tests.embedding.toys import WordEncoder
 

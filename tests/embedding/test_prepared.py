@@ -11,17 +11,26 @@ from pathlib import Path
 
 import pytest
 
-from core.embedding.export import export_model
-from core.embedding.model import ModelFolder, model_folder
-from core.embedding.onnx import ASSEMBLING, EXPORTING, OnnxEncoder, exporter
-from core.embedding.prepared import PREPARED, RECIPE, NotPreparedError, assemble, prepare
-from core.embedding.runtime import Manifest
+from core.relevance.encoder_model import ModelFolder, model_folder
+from core.relevance.encoder_runtime import Manifest
+from core.relevance.onnx_encoder import (
+    ASSEMBLING,
+    EXPORTING,
+    PREPARED,
+    RECIPE,
+    NotPreparedError,
+    OnnxEncoder,
+    assemble,
+    export_model,
+    exporter,
+    prepare,
+)
 from core.shared.progress import Step
 
 HEAVY = """
 import sys
 from pathlib import Path
-from core.embedding.onnx import onnx_source
+from core.relevance.onnx_encoder import onnx_source
 onnx_source(Path(sys.argv[1])).open().encode(["read a file"])
 print(sorted({"torch", "transformers", "sentence_transformers"} & set(sys.modules)))
 """

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from core.embedding.base import Vectors, cleaned, unit_rows
+from core.relevance.encoder import Vectors, cleaned, unit_rows
 
 
 class WordEncoder:

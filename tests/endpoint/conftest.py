@@ -26,10 +26,9 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
 from core.app import App
-from core.endpoint.base import Services
-from core.endpoint.door_server import served as served_over_http
+from core.endpoint.base import EndpointOptions, Services
 from core.endpoint.endpoint import Endpoint
-from core.endpoint.options import EndpointOptions
+from core.endpoint.joining import served as served_over_http
 from core.endpoint.server import mcp_server
 from tests.services.world import document, open_test_app
 

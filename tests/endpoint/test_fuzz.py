@@ -11,11 +11,10 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from core.app import App
-from core.cli.door import PATH as DOOR_PATH
-from core.cli.door import CommandDoor
-from core.endpoint.http_app import METADATA_PATH, PATH, EndpointApp
-from core.endpoint.http_status import status_routes
-from core.routers.ehrr_parameters import EhrrParameters
+from core.cli.joining import PATH as DOOR_PATH
+from core.cli.joining import CommandDoor
+from core.endpoint.http_app import METADATA_PATH, PATH, EndpointApp, status_routes
+from core.routers.ehrr import EhrrParameters
 from core.routers.presets import DEFAULT_PRESET, applied
 from dashboard.lane import PATH as LANE_PATH
 from dashboard.lane import FastLanes

@@ -11,7 +11,7 @@ from mcp import Client
 from core.app import App
 from core.governance.approvals import ApprovalRules
 from core.governance.budgets import Budget
-from core.services.governance_status import budgets
+from core.services.govern.status import budgets
 from tests.endpoint.conftest import ask, policy, refused, talk
 from tests.services.world import document
 

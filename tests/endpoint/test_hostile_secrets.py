@@ -15,11 +15,11 @@ import pytest
 from mcp import Client
 
 from core.app import App, Settings, build_app
-from core.embedding.cached import CachedEncoder, EncoderSource
-from core.endpoint.door_server import served
+from core.endpoint.joining import served
 from core.governance.approvals import ApprovalRules
 from core.governance.scope import Scope
-from core.services.metrics import Metrics
+from core.relevance.encoder import CachedEncoder, EncoderSource
+from core.services.govern.status import Metrics
 from core.store import Store
 from dashboard import session
 from tests.dashboard.harness import open_page, text_of

@@ -10,9 +10,9 @@ import anyio
 from mcp import Client
 
 from core.app import App
-from core.endpoint.door_server import served
+from core.endpoint.joining import served
 from core.governance.budgets import Budget
-from core.services.governance_status import budgets
+from core.services.govern.status import budgets
 from tests.benchmarks.broken_server import KINDS
 from tests.benchmarks.failing import MAY_BE, OUTCOMES, PRICE_USD, catalog
 from tests.endpoint.conftest import talk

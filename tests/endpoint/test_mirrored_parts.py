@@ -12,7 +12,7 @@ from mcp import Client, MCPError
 from mcp_types import PromptReference, ResourceTemplateReference
 
 from core.app import App
-from core.endpoint.door_server import served as served_over_http
+from core.endpoint.joining import served as served_over_http
 from core.governance.budgets import Budget, day_of
 from core.governance.scope import Scope
 from tests.benchmarks.measuring import free_port, running

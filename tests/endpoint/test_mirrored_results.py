@@ -14,8 +14,8 @@ from core.app import App
 from core.domain.catalog import ServerId
 from core.domain.outcome import Outcome, OutcomeKind
 from core.endpoint.base import Services
+from core.endpoint.endpoint import DEFINITIONS
 from core.endpoint.passing_on import given_tokens, passed_on, text_of
-from core.endpoint.tools import DEFINITIONS
 from core.shared.tokens import count_tokens
 from tests.endpoint.conformance_server import SCHEMAS, TEMPERATURE, conformance_server
 from tests.endpoint.conftest import ROOT, served, talk

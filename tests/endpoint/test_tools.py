@@ -9,9 +9,9 @@ import pytest
 from mcp import Client
 
 from core.app import App
-from core.domain.activity_filter import ActivityFilter
 from core.domain.decision import Decision
-from core.endpoint.tools import DEFINITIONS
+from core.domain.events import ActivityFilter
+from core.endpoint.endpoint import DEFINITIONS
 from core.shared.tokens import count_tokens
 from tests.endpoint.conftest import Script, ask, refused, served, talk
 from tests.services.world import RAW

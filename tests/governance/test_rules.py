@@ -12,12 +12,10 @@ from hypothesis import strategies as st
 
 from core.domain.catalog import Tool, ToolHints
 from core.domain.outcome import ToolCall
-from core.governance.approvals import ApprovalRules, Binding, binding
-from core.governance.breaker import Breaker, BreakerRules
+from core.governance.approvals import ApprovalRules, Binding, binding, definition_json, differences
 from core.governance.budgets import UNITS, Amount, Budget, Ledger, Reservation, Usage
-from core.governance.definitions import definition_json, differences
+from core.governance.limits import Breaker, BreakerRules, Bucket
 from core.governance.policy import Policy, from_toml, to_toml
-from core.governance.rates import Bucket
 from core.shared.errors import WayfareError
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from core.domain.catalog import Connection
-from core.domain.imports import Imported
+from core.domain.catalog import Connection, Imported
 from core.importers import read_document
 
 

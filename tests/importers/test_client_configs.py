@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.domain.imports import Prompt
+from core.domain.catalog import Prompt
 from tests.importers.documents import reached, read, remarks
 
 

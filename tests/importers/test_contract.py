@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.domain.imports import Imported
+from core.domain.catalog import Imported
 from core.importers import IMPORTERS, Importer, detect, read_document
 from core.shared.errors import CatalogError
 

@@ -8,11 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.judgment import GRADES, AskedQuery, Judgment
-from core.importers.checks import clean_text
-from core.importers.judgments import csv_text, json_lines_text, read_judgments
-from core.importers.reading import BrokenDocumentError
-from core.importers.trec import qrels_text
+from core.domain.feedback import GRADES, AskedQuery, Judgment
+from core.importers.judgments import csv_text, json_lines_text, qrels_text, read_judgments
+from core.importers.reading import BrokenDocumentError, clean_text
 
 visible = st.characters(
     codec="utf-8",

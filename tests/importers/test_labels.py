@@ -7,7 +7,7 @@ import json
 import pytest
 
 from core.domain.feedback import LabelledQuery
-from core.importers.labels import read_labels
+from core.importers.judgments import read_labels
 from core.shared.errors import CatalogError
 
 LINE = {"id": "1", "subtask": " read a file ", "relevant": ["files::read"]}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.imports import Imported
+from core.domain.catalog import Imported
 from core.importers import read_files, read_tasks
 
 DATA = Path(__file__).parents[3] / "shared" / "data"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.domain.imports import Imported
+from core.domain.catalog import Imported
 from core.importers import read_document
 from core.shared.errors import CatalogError
 

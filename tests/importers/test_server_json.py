@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.domain.catalog import Connection
-from core.domain.imports import Imported, Prompt
+from core.domain.catalog import Connection, Imported, Prompt
 from core.importers import read_document
 
 

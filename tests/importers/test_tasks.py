@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.domain.task import Step, Task
+from core.domain.tasks import Step, Task
 from core.importers import read_tasks
 from core.shared.errors import CatalogError
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.domain.catalog import Catalog, Server, Tool
-from core.embedding.base import MemoryVectorStore
-from core.embedding.cached import CachedEncoder, EncoderSource
+from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
 from tests.embedding.toys import WordEncoder
 
 

@@ -6,10 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.domain.catalog import Catalog, Server, Tool
-from core.embedding.base import MemoryVectorStore
-from core.embedding.cached import CachedEncoder, EncoderSource
-from core.index.catalog_index import SERVER_WEIGHTS, TOOL_WEIGHTS, CatalogIndex
-from core.index.text_views import SERVER_VIEWS, TOOL_VIEWS
+from core.relevance.catalog_index import SERVER_WEIGHTS, TOOL_WEIGHTS, CatalogIndex
+from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
+from core.relevance.text_views import SERVER_VIEWS, TOOL_VIEWS
 from core.shared.errors import ParameterError
 from tests.embedding.toys import WordEncoder
 from tests.index.conftest import catalog

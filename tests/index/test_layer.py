@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.embedding.base import unit_rows
-from core.index.layer import ViewLayer, shares
-from core.index.lexical import LexicalIndex
+from core.relevance.catalog_index import ViewLayer, shares
+from core.relevance.encoder import unit_rows
+from core.relevance.lexical import LexicalIndex
 from core.shared.errors import ParameterError
 
 NAMES = ["a", "b", "lexical"]

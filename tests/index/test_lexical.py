@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.index.lexical import K1, B, LexicalIndex, terms
+from core.relevance.lexical import K1, B, LexicalIndex, terms
 
 vocabulary = ["alpha", "beta", "gamma", "delta", "eps", "the", "搜索关键", "camelCase", "snake_case"]
 texts = st.lists(st.lists(st.sampled_from(vocabulary), max_size=12).map(" ".join), max_size=12)

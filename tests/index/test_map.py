@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.embedding.base import unit_rows
-from core.index.map_layout import coordinates, kept_share, placed
+from core.relevance.encoder import unit_rows
+from core.relevance.map_layout import coordinates, kept_share, placed
 
 DIMENSION = 32
 

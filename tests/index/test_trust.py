@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.index.layer import Trust, ViewLayer, name_trust
-from core.index.lexical import LexicalIndex
+from core.relevance.catalog_index import Trust, ViewLayer, name_trust
+from core.relevance.lexical import LexicalIndex
 
 X, Y, Z = np.eye(3, dtype=np.float32)
 ONLY_NAMES = {"names": 1.0, "description": 0.0, "lexical": 0.0}

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.domain.catalog import Server, Tool
-from core.index.text_views import (
+from core.relevance.text_views import (
     FULL_CHARACTERS,
     SERVER_VIEWS,
     SUMMARY_CHARACTERS,

@@ -9,7 +9,7 @@ import pytest
 from core.domain.decision import SubDecision
 from core.lab.scenarios.simulation import World
 from core.planning.rules import RulesPlanner
-from core.routers.simple_retrieval import SimpleRetrieval
+from core.routers.tool_attention_baselines import SimpleRetrieval
 from tests.lab import search_world as searching
 
 

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from core.domain.catalog import Catalog, Server, Tool
-from core.domain.fit import Fit
-from core.domain.task import Task
-from core.index.lexical import LexicalIndex
-from core.index.text_views import full, profile
+from core.domain.decision import Fit
+from core.domain.tasks import Task
+from core.relevance.lexical import LexicalIndex
+from core.relevance.text_views import full, profile
 from core.routers.context import Match, RoutingContext
 from core.stats.projection import StatisticsProjection
 

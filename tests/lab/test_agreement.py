@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from core.domain.judgment import AskedQuery, Judgment
+from core.domain.feedback import AskedQuery, Judgment
 from core.lab.agreement import Settled, agreement, judged_tasks, ordinal_alpha, settled
 from core.shared.errors import ParameterError
 

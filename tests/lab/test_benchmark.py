@@ -6,11 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from core.domain.task import Task
+from core.domain.tasks import Task
 from core.domain.trace import DROPS, KEPT
-from core.lab.benchmark import percentile, run_benchmark
-from core.lab.measures import JUDGED, MEASURES
-from core.lab.routed import ABSENT
+from core.lab.benchmark import JUDGED, MEASURES, percentile, run_benchmark
+from core.lab.execution import ABSENT
 
 IDS = ("s::a", "s::b", "s::c")
 

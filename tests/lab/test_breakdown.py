@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.domain.task import Task
-from core.lab.breakdown import parts
+from core.domain.tasks import Task
+from core.lab.stored_runs import parts
 
 TASKS = (
     Task("a", "a", relevant=("s::x",), level="L1", category="files"),

@@ -5,10 +5,9 @@ import pytest
 
 from core.domain.catalog import Catalog
 from core.domain.trace import Drop
-from core.lab.comparison import agreement, compared_tools, winners
-from core.routers.ehrr import Ehrr
-from core.routers.full_catalog import FullCatalog
-from core.routers.rag_mcp import RagMcp
+from core.lab.stored_runs import agreement, compared_tools, winners
+from core.routers.ehrr import Ehrr, RagMcp
+from core.routers.tool_attention_baselines import FullCatalog
 from tests.routers import worlds
 
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from core.domain.catalog import Catalog, Server
 from core.domain.decision import Decision
 from core.lab import curves
-from core.routers.ehrr import Ehrr
-from core.routers.ehrr_parameters import EhrrParameters
+from core.routers.ehrr import Ehrr, EhrrParameters
 from tests.routers import worlds
 
 SEEDS = st.integers(0, 10_000)

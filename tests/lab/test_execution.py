@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core.domain.catalog import Server
-from core.domain.task import Task
+from core.domain.tasks import Task
 from core.lab.execution import Interval, execute
 from tests.routers import worlds
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from core.domain.task import Task
+from core.domain.tasks import Task
 from core.domain.trace import Drop
-from core.lab.failures import STAGES, Why, failures
+from core.lab.stored_runs import STAGES, Why, failures
 
 POSSIBLE = [Task(name, name, relevant=(f"s::{name}",)) for name in "abcdefgh"]
 TASKS = [*POSSIBLE, Task("none", "fly to the moon"), Task("fine", "refused", relevant=())]

@@ -5,7 +5,7 @@ from itertools import permutations
 import pytest
 
 from core.domain.catalog import Server
-from core.domain.task import Step, Task
+from core.domain.tasks import Step, Task
 from core.lab.levels import (
     LEVELS,
     exact_match,

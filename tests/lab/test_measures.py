@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.lab.measures import JUDGED, MEASURES, first_right, measured
+from core.lab.benchmark import JUDGED, MEASURES, first_right, measured
 
 RANKED = ["a", "b", "c", "d"]
 TOOLS = st.sampled_from([f"s::t{n}" for n in range(12)])

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from core.lab import model_prices
-from core.lab.model_prices import ModelPrice, model_price, priced_models
+from core.lab import token_meter as model_prices
+from core.lab.token_meter import ModelPrice, model_price, priced_models
 from core.shared.errors import WayfareError
 
 TABLE = {

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from core.lab.papers import PAPERS, RESULTS, ehrr
-from core.lab.papers.etom_tasks import equal_sets, rouge_l, sizes
+from core.lab.papers.etom import equal_sets, rouge_l, sizes
 from core.lab.papers.report import AS_IT_IS, Column, Kind, Report, agrees
 from core.shared.errors import WayfareError
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from core.domain.judgment import AskedQuery
-from core.domain.task import Task
-from core.lab.pooling import pooled
+from core.domain.feedback import AskedQuery
+from core.domain.tasks import Task
+from core.lab.agreement import pooled
 
 READ, FLY = Task("r", "read a file", "disk"), Task("f", "fly")
 TASKS = [READ, FLY]

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.domain.task import Task
+from core.domain.tasks import Task
 from core.lab.preset_comparison import NamedSet, compared
 from core.routers.context import Match
-from core.routers.ehrr import Ehrr
-from core.routers.ehrr_parameters import EhrrParameters
+from core.routers.ehrr import Ehrr, EhrrParameters
 from tests.routers import worlds
 from tests.whatif import instances
 

@@ -8,9 +8,8 @@ import pytest
 from core.domain.outcome import OutcomeKind
 from core.lab.scenarios.measures import Judge
 from core.lab.scenarios.simulation import walk
-from core.network.gaussian import HighJitter
-from core.network.outage import Outage
 from core.network.profiles import Profile
+from core.network.states import HighJitter, Outage
 from core.planning.rules import RulesPlanner
 from core.routers import ROUTERS
 from core.routers.presets import DEFAULT_PRESET, applied
@@ -75,7 +74,7 @@ def test_the_cache_changes_no_decision(world, router, form) -> None:
 
 
 def test_texts_are_looked_up_once_and_the_time_of_it_is_told_each_time() -> None:
-    from core.lab.scenarios.lookup_cache import CachedMatcher, LookupCache
+    from core.lab.scenarios.simulation import CachedMatcher, LookupCache
 
     ticks = iter(range(100))
     cache = LookupCache(lambda: float(next(ticks)))

@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from core.lab.scenarios.records import changes, curves, decision_at
 from core.lab.scenarios.simulation import walk
-from core.lab.scenarios.timeline import changes, curves, decision_at
-from core.network.gaussian import Ideal
-from core.network.outage import Outage
 from core.network.profiles import Profile
+from core.network.states import Ideal, Outage
 from core.network.traces import Traces
 from core.routers import ROUTERS
 from tests.lab.scenario_worlds import FLUCTUATING, HYBRID, run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.domain.task import Task
+from core.domain.tasks import Task
 from core.lab.stored_runs import task_changes, task_values
 
 TASKS = [Task(name, name, relevant=(f"s::{name}",)) for name in "abcd"] + [Task("none", "fly to the moon")]

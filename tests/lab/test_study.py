@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from core.lab.axes import Axis
-from core.lab.study import FEWEST, importances
-from core.lab.sweep import SOLVED, USD
+from core.lab.search import FEWEST, importances
+from core.lab.sweep import SOLVED, USD, Axis
 
 AXES = (Axis("alpha", "", (), 0.0, 1.0), Axis("k", "", (1, 2, 3)), Axis("mode", "", ("off", "on")))
 

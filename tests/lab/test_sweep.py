@@ -8,16 +8,12 @@ import numpy as np
 import pytest
 
 from core.domain.catalog import Server
-from core.domain.task import Task
-from core.lab.axes import drawn, grid, read_axis
-from core.lab.benchmark import score_tasks
+from core.domain.tasks import Task
+from core.lab.benchmark import MEASURES, score_tasks
 from core.lab.execution import execute
-from core.lab.expected_outcome import expected_outcome
-from core.lab.measures import MEASURES
 from core.lab.search import Search
-from core.lab.sweep import OBJECTIVES, PointScorer, pareto_front
-from core.routers.ehrr import Ehrr
-from core.routers.ehrr_parameters import EhrrParameters
+from core.lab.sweep import OBJECTIVES, PointScorer, drawn, expected_outcome, grid, pareto_front, read_axis
+from core.routers.ehrr import Ehrr, EhrrParameters
 from core.shared.errors import ParameterError, WayfareError
 from tests.routers import worlds
 

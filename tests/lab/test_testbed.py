@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.domain.catalog import Server, Tool
-from core.domain.task import Step, Task
+from core.domain.tasks import Step, Task
 from core.lab.testbed import Selection, Source, drawn_testbed
 
 

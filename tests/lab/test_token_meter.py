@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from core.domain.catalog import Server
 from core.domain.decision import Exposure
-from core.lab.model_prices import ModelPrice
 from core.lab.token_meter import (
     BREAKING_POINT,
     Context,
     Counted,
+    ModelPrice,
     decision_meter,
     price_usd,
     token_meter,

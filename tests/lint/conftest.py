@@ -11,11 +11,10 @@ import pytest
 
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.lint import Finding
-from core.embedding.base import MemoryVectorStore
-from core.embedding.cached import CachedEncoder, EncoderSource
 from core.importers import read_document
-from core.index.catalog_index import CatalogIndex
 from core.lint import RULES, Context
+from core.relevance.catalog_index import CatalogIndex
+from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
 from tests.embedding.toys import WordEncoder
 
 DATA = Path(__file__).parent / "data"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.lint.folding import lookalike
+from core.lint.texts import lookalike
 from tests.lint.conftest import catalog, found, tool
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.domain.catalog import Catalog, Server, ToolHints
-from core.lint.sizes import CATALOG_TOKENS, SERVER_TOKENS, TOOL_TOKENS
+from core.lint.schemas import CATALOG_TOKENS, SERVER_TOKENS, TOOL_TOKENS
 from tests.lint.conftest import catalog, found, tool
 
 

@@ -8,12 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.lint.corpus import Corpus
-from core.lint.decoding import decodings
-from core.lint.encoded import BLOB_CHARACTERS
-from core.lint.folding import disguises, fold, key
-from core.lint.passages import Passage
-from core.lint.quoting import quoted
+from core.lint.base import Corpus
+from core.lint.hidden import BLOB_CHARACTERS
+from core.lint.texts import Passage, decodings, disguises, fold, key, quoted
 from core.shared.untrusted_text import visible
 from tests.lint.conftest import catalog, found, tool
 

@@ -9,9 +9,9 @@ from re import _parser as parser
 import pytest
 
 from core.lint import RULES
-from core.lint.folding import fold
-from core.lint.phrases import WORDING, PhraseRule, phrases
-from core.lint.vocabulary import VOCABULARY
+from core.lint.base import VOCABULARY
+from core.lint.injection import WORDING, PhraseRule, phrases
+from core.lint.texts import fold
 from tests.lint.conftest import catalog, found, tool
 
 BY_RULE = [rule.id for rule in RULES.values() if issubclass(rule, PhraseRule)]

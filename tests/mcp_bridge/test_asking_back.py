@@ -8,7 +8,7 @@ from typing import Any
 
 import mcp_types
 
-from core.execution.client_side import NOBODY, ClientSide
+from core.domain.execution import NOBODY, ClientSide
 from core.mcp_bridge.asking_back import LATE_S, AskingBack
 
 

@@ -14,8 +14,8 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
 from core.domain.catalog import Connection, Tool
+from core.domain.execution import Progress, ToolCaller
 from core.domain.outcome import OutcomeKind, ToolCall
-from core.execution.base import Progress, ToolCaller
 from core.mcp_bridge.caller import MAX_ERROR_CHARS, McpCaller
 from core.mcp_bridge.pool import PoolConfig, SessionPool
 from core.mcp_bridge.secrets import SecretVault
@@ -209,7 +209,7 @@ def test_a_slow_tool_times_out_and_the_session_is_kept(shared: Any, sample: Conn
 
 
 def test_the_schema_of_the_catalog_stands_in_where_the_server_lists_nothing() -> None:
-    from core.mcp_bridge.error_kinds import classify_error_result
+    from core.mcp_bridge.caller import classify_error_result
 
     tool = Tool("s", "t", input_schema={"type": "object", "required": ["n"]})
     assert classify_error_result(ToolCall("s", "t"), tool, None) is OutcomeKind.INVALID_ARGUMENTS

@@ -9,8 +9,8 @@ from mcp_types import ImageContent, TextContent
 
 from core.domain.catalog import ToolHints
 from core.domain.outcome import OutcomeKind
+from core.mcp_bridge.caller import classify_protocol_error
 from core.mcp_bridge.codec import decode_block, decode_blocks, decode_structured, decode_tool
-from core.mcp_bridge.error_kinds import classify_protocol_error
 from core.shared.json_schema import arguments_fit
 
 

@@ -13,8 +13,7 @@ import pytest
 from core.domain.catalog import ToolHints
 from core.domain.outcome import OutcomeKind
 from core.mcp_bridge.pool import PoolConfig
-from core.network.injection import Fault, FaultKind, Injection
-from core.network.traces import Traces
+from core.network.traces import Fault, FaultKind, Injection, Traces
 
 from .conftest import Bench, eventually, running
 

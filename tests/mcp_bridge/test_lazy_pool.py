@@ -12,8 +12,8 @@ import json, sys, threading
 from contextlib import suppress
 from core.app import Settings, build_app
 from core.domain.catalog import Catalog, Server, ServerId, Tool
-from core.domain.imports import Imported
-from core.services.linked_resources import ResourceLink
+from core.domain.catalog import Imported
+from core.services.call.server_requests import ResourceLink
 from core.shared.errors import WayfareError
 from core.store import Store
 

@@ -8,7 +8,7 @@ import mcp_types
 import pytest
 from pydantic import BaseModel
 
-from core.mcp_bridge.masking import without_secrets
+from core.mcp_bridge.codec import without_secrets
 from core.shared.leaks import MASK
 
 VALUES = ("user", "text", "info", "complete", "4711", "object", "sampling/createMessage", "hunter2")

@@ -7,10 +7,8 @@ import pytest
 from core.domain.catalog import Server
 from core.network import STATES
 from core.network.draft import MOST_STATES, Draft, DraftRule
-from core.network.fluctuating import Fluctuating
-from core.network.gaussian import HighJitter, Ideal
-from core.network.outage import Outage
 from core.network.profiles import Profile, Rule, load_profile, shipped_profiles
+from core.network.states import Fluctuating, HighJitter, Ideal, Outage
 from core.shared.errors import CatalogError
 
 SERVERS = [Server("a", category="mail"), Server("b", category="mail"), Server("c"), Server("<b>d")]

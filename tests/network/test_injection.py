@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from core.network.injection import Fault, FaultKind, Injection
-from core.network.traces import Traces
+from core.network.traces import Fault, FaultKind, Injection, Traces
 
 STEPS = 400
 

@@ -6,9 +6,8 @@ import pytest
 
 from core.domain.catalog import Server
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
-from core.network.gaussian import HighJitter, Ideal
-from core.network.outage import Outage
 from core.network.profiles import Profile, Rule, load_profile, parse_profile, shipped_profiles
+from core.network.states import HighJitter, Ideal, Outage
 from core.shared.errors import CatalogError, UnknownNameError
 
 CALM, JITTER, DOWN = (Ideal(),), (HighJitter(),), (Outage(),)

@@ -5,9 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from core.network.outage import Outage
-from core.network.profiles import MOST_BYTES, Profile, load_profile, read_profile, shipped_profiles
-from core.network.saved import NetworkProfiles, check_profile_name, tidy_name
+from core.network.profiles import (
+    MOST_BYTES,
+    NetworkProfiles,
+    Profile,
+    check_profile_name,
+    load_profile,
+    read_profile,
+    shipped_profiles,
+    tidy_name,
+)
+from core.network.states import Outage
 from core.shared.errors import CatalogError, StoreError, UnknownNameError
 
 MINE = Profile("mine", "Über <b>all</b>.", {"a": (Outage(start=0.5),)})

@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 
 from core.network import STATES
-from core.network.base import latencies_ms
-from core.network.fluctuating import Fluctuating
-from core.network.gaussian import HighJitter, HighLatency, Ideal
-from core.network.outage import Outage
-from core.network.packet_loss import PacketLoss
-from core.network.slow_start import SlowStart
+from core.network.states import Fluctuating, HighJitter, HighLatency, Ideal, Outage, PacketLoss, SlowStart, latencies_ms
 from core.shared.errors import ParameterError
 
 LONG = 100_000

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from core.network.gaussian import HighJitter, Ideal
+from core.network.states import HighJitter, Ideal
 from core.network.traces import CallHistory, Traces, TraceView
 
 STATES = {"a": [Ideal()], "b": [HighJitter()]}

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from core.planning.endpoint import LiteLlmEndpoint
 from core.planning.model import ModelPlanner
+from core.planning.model_endpoint import LiteLlmEndpoint
 from tests.planning import endpoints
 
 KEY = "sk-wayfare-0123456789-secret"

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from core.domain.catalog import Tool
-from core.planning import acting
-from core.planning.filling import filled
-from core.planning.turns import MAY_WRITE, Attempt, Turn
+from core.planning import rules as acting
+from core.planning.arguments import filled
+from core.planning.base import MAY_WRITE, Attempt, Turn
 from core.shared.errors import PlannerError
 
 ONE = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}

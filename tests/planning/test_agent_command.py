@@ -37,7 +37,7 @@ def model(db: Path, endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WAYFARE_LLM_MODEL", "gpt-4o-mini")
     monkeypatch.setenv("WAYFARE_LLM_BASE_URL", endpoint.url)
     monkeypatch.setenv("WAYFARE_LLM_API_KEY", "k")
-    monkeypatch.setattr("core.planning.endpoint.WAIT_S", 0.0)
+    monkeypatch.setattr("core.planning.model_endpoint.WAIT_S", 0.0)
 
 
 def test_by_rules_every_event_is_one_entry(db: Path, capsys) -> None:

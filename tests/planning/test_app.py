@@ -34,7 +34,7 @@ def model(no_model: None, endpoint, key: str, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("WAYFARE_LLM_MODEL", "gpt-4o-mini")
     monkeypatch.setenv("WAYFARE_LLM_BASE_URL", endpoint.url)
     monkeypatch.setenv("WAYFARE_LLM_API_KEY", key)
-    monkeypatch.setattr("core.planning.endpoint.WAIT_S", 0.0)
+    monkeypatch.setattr("core.planning.model_endpoint.WAIT_S", 0.0)
 
 
 @pytest.fixture

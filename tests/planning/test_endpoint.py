@@ -8,8 +8,7 @@ import traceback
 
 import pytest
 
-from core.planning.endpoint import LiteLlmEndpoint, Message
-from core.planning.litellm_client import ANSWER_LIMIT_BYTES
+from core.planning.model_endpoint import ANSWER_LIMIT_BYTES, LiteLlmEndpoint, Message
 from core.shared.errors import PlannerError
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from core.app import App, Settings, build_app
-from core.embedding.cached import CachedEncoder, EncoderSource
-from core.lab.papers.ehrr_ablation import ablation
+from core.lab.papers.ehrr_runs import ablation
 from core.lab.papers.report import Kind, Row
+from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.store import Store
 from tests.embedding.toys import Letters
 
@@ -29,7 +29,7 @@ def opened(tmp_path: Path, environment: Mapping[str, str]) -> Iterator[App]:
 
 @pytest.fixture
 def environment(endpoint, key: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    monkeypatch.setattr("core.planning.endpoint.WAIT_S", 0.0)
+    monkeypatch.setattr("core.planning.model_endpoint.WAIT_S", 0.0)
     return {"WAYFARE_LLM_MODEL": "gpt-4o-mini", "WAYFARE_LLM_BASE_URL": endpoint.url, "WAYFARE_LLM_API_KEY": key}
 
 

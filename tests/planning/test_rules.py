@@ -7,15 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.planning.base import Card
-from core.planning.complexity import complexity
-from core.planning.decomposition import decompose
-from core.planning.literals import masked, plain
-from core.planning.refusal import coverage, fit, objection
-from core.planning.requests import requests
-from core.planning.rewriting import expand, predict_tool, request, rewrite
-from core.planning.rules import RulesPlanner
-from core.planning.selection import select
-from core.planning.server_kinds import kind_of
+from core.planning.decomposition import complexity, decompose, requests
+from core.planning.rules import RulesPlanner, coverage, expand, fit, objection, predict_tool, request, rewrite, select
+from core.planning.words import kind_of, masked, plain
 
 RULES = RulesPlanner()
 

@@ -7,7 +7,7 @@ from statistics import fmean
 import pytest
 
 import sample_catalog
-from core.domain.task import Task
+from core.domain.tasks import Task
 from core.importers import read_tasks
 from core.planning.rules import RulesPlanner
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.relevance.held_back import change_of, change_of_means, draws_of, folds_of, more_labels
-from core.relevance.probability import calibration_error, fit_line, log_losses, sigmoid
-from core.relevance.weights import fit_weights
+from core.relevance.calibration import change_of, change_of_means, draws_of, folds_of, more_labels
+from core.relevance.labelled import fit_weights
+from core.relevance.scoring import calibration_error, fit_line, log_losses, sigmoid
 
 
 @given(st.lists(st.sampled_from("abcdefghij"), min_size=5, max_size=60), st.integers(2, 5), st.integers(0, 9))

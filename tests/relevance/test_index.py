@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from core.domain.catalog import Catalog, Server, Tool
-from core.embedding.base import MemoryVectorStore
-from core.embedding.cached import CachedEncoder, EncoderSource
-from core.relevance.index import RelevanceIndex, relevance_texts
-from core.relevance.model import SIGNALS
+from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
+from core.relevance.relevance_index import SIGNALS, RelevanceIndex, relevance_texts
 from tests.embedding.toys import WordEncoder
 
 CATALOG = Catalog(

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.relevance.feedback import Evidence, Memory
+from core.relevance.feedback import Evidence, Memory, QueryMap
 from core.relevance.learnt import NOTHING_LEARNT, Learnt, LearntValues, Solved
-from core.relevance.query_map import QueryMap
 from core.shared.errors import CatalogError
 
 FULL = LearntValues(

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.embedding.base import unit_rows
-from core.relevance.query_map import LIMIT, QueryMap, targets_of
+from core.relevance.encoder import unit_rows
+from core.relevance.feedback import LIMIT, QueryMap, targets_of
 
 
 def drawn(seed: int, count: int, width: int = 12) -> np.ndarray:

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from core.domain.catalog import Catalog, Server, Tool
-from core.embedding.base import MemoryVectorStore
-from core.embedding.cached import CachedEncoder, EncoderSource
-from core.relevance.index import RelevanceIndex
-from core.relevance.model import SIGNALS, RelevanceModel
+from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
+from core.relevance.relevance_index import SIGNALS, RelevanceIndex, RelevanceModel
 from core.relevance.scoring import damped, fit_of, leads, nothing_fits, z_scores
 from tests.embedding.toys import WordEncoder
 

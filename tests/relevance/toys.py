@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from core.domain.feedback import LabelledQuery
-from core.embedding.base import unit_rows
+from core.relevance.encoder import unit_rows
 from core.relevance.labelled import QuerySignals
 
 TOOLS, WIDTH = 40, 16

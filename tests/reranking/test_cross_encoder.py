@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.reranking import RERANKERS, Documents, RerankerError
-from core.reranking.cross_encoder import VARIABLE, CrossEncoderReranker
+from core.routers.reranking import RERANKERS, VARIABLE, CrossEncoderReranker, Documents, RerankerError
 from core.shared.settings import Settings
 
 WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "read", "send", "a", "file", "mail", "the", "list")

@@ -8,10 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from core.reranking import RERANKERS, Documents
-from core.reranking.fusion import Fusion, places
-from core.reranking.late import max_sim
-from core.reranking.lexical import LexicalOverlap
+from core.routers.reranking import RERANKERS, Documents, Fusion, LexicalOverlap, max_sim, places
 
 OFFLINE = ("late", "lexical", "fusion")
 HOSTILE = '<script>alert("x")</script> \u202e\x00\x1b[31m {{7*7}} ' + "é" * 3_000

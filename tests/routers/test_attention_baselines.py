@@ -6,9 +6,16 @@ import pytest
 
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.trace import Drop
-from core.routers.cli_lazy import USAGE, CliLazy, prompt, search_line, usage
-from core.routers.simple_retrieval import SimpleRetrieval
-from core.routers.static_pruning import StaticPruning, curated
+from core.routers.tool_attention_baselines import (
+    USAGE,
+    CliLazy,
+    SimpleRetrieval,
+    StaticPruning,
+    curated,
+    prompt,
+    search_line,
+    usage,
+)
 from core.shared.tokens import count_tokens
 from tests.routers import worlds
 

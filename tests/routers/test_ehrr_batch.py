@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from core.domain.catalog import Catalog, Server, Tool
 from core.routers.context import Match, RoutingContext
-from core.routers.ehrr import Ehrr
+from core.routers.ehrr import Ehrr, EhrrParameters
 from core.routers.ehrr_batch import BROADCAST, candidates_of, family
-from core.routers.ehrr_parameters import EhrrParameters
 from core.routers.parameters import LearningParameters, MatchingParameters
 from tests.routers import worlds
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.domain.catalog import Server
 from core.domain.trace import Drop
-from core.economics.whatif import winning_interval
+from core.economics.auction import winning_interval
 from core.routers.ehrr import Ehrr
 from tests.routers import worlds
 

@@ -11,8 +11,7 @@ from core.domain.catalog import Server
 from core.domain.decision import Decision
 from core.domain.events import OutcomeEvent
 from core.lab.curves import ehrr_parameters, tool_headroom, utility_lines, value_to_win
-from core.routers.ehrr import Ehrr
-from core.routers.ehrr_parameters import EhrrParameters
+from core.routers.ehrr import Ehrr, EhrrParameters
 from core.routers.why import why_server, why_tool
 from core.stats.projection import StatisticsProjection
 from tests.routers import worlds

@@ -5,7 +5,7 @@ import pytest
 
 from core.domain.catalog import Server
 from core.planning.base import ToolRequest
-from core.routers.mcp_zero import McpZero, zero_score
+from core.routers.etom import McpZero, zero_score
 from tests.routers import scripted, worlds
 
 ASKED = {"q": ToolRequest("a file server", "read a file")}

@@ -3,13 +3,10 @@
 import pytest
 
 from core.domain.catalog import Server
-from core.index.text_views import full, profile
 from core.planning.base import SubQuery
-from core.routers.hybrid import Hybrid
-from core.routers.mcp_zero import McpZero
+from core.relevance.text_views import full, profile
+from core.routers.etom import Hybrid, McpZero, React, Toolshed
 from core.routers.orchestrator import REFUSED
-from core.routers.react import React
-from core.routers.toolshed import Toolshed
 from core.shared.tokens import count_tokens
 from tests.routers import scripted, worlds
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 
 from core.domain.catalog import Server
-from core.index.text_views import full
 from core.planning.base import SubQuery
-from core.routers.adaptive_rag import AdaptiveRag
-from core.routers.agentic_rag import AgenticRag
-from core.routers.naive_rag import NaiveRag
+from core.relevance.text_views import full
+from core.routers.rag_baselines import AdaptiveRag, AgenticRag, NaiveRag
 from tests.routers import scripted, worlds
 
 WHOLE = "find the news, mail them to Bo, pay the bill"

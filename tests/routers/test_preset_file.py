@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from core.routers import ROUTERS
-from core.routers.ehrr_parameters import EhrrParameters
-from core.routers.preset_file import PresetFile, from_toml, to_toml
+from core.routers.ehrr import EhrrParameters
+from core.routers.presets import PresetFile, from_toml, to_toml
 from core.shared.errors import ParameterError
 
 HEAD = 'router = "ehrr"\n'

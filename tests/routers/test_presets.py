@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.routers import ROUTERS
-from core.routers.ehrr_parameters import EhrrParameters
+from core.routers.ehrr import EhrrParameters
 from core.routers.expected_value import ExpectedValueParameters
 from core.routers.presets import PRESETS, applied, preset, preset_of, preset_values
 from core.shared.errors import ParameterError, UnknownNameError

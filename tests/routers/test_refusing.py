@@ -8,7 +8,7 @@ from core.domain.catalog import Server
 from core.domain.trace import DROPS, Drop
 from core.relevance.refusal import limit_of
 from core.routers import ROUTERS
-from core.routers.refusing import RefusingParameters
+from core.routers.base import RefusingParameters
 from tests.routers import worlds
 
 REFUSING = [router for router in ROUTERS.values() if issubclass(router.parameters, RefusingParameters)]

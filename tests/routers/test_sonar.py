@@ -8,8 +8,7 @@ import pytest
 
 from core.domain.catalog import Server
 from core.network.traces import CallHistory
-from core.routers.prag import Prag
-from core.routers.sonar import MODES, Sonar
+from core.routers.sonar import MODES, Prag, Sonar
 from core.shared.errors import ParameterError
 from tests.routers import scripted, worlds
 

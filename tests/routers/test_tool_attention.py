@@ -7,9 +7,9 @@ import json
 import numpy as np
 import pytest
 
-from core.attention.summaries import pool
 from core.domain.catalog import Server
 from core.domain.trace import Drop
+from core.routers.attention import pool
 from core.routers.tool_attention import ToolAttention
 from core.routers.why import why_server, why_tool
 from tests.routers import worlds

@@ -3,10 +3,9 @@
 import pytest
 
 from core.domain.catalog import Server
-from core.index.enriched import enriched
 from core.planning.base import ToolRequest
-from core.routers.hybrid import Hybrid
-from core.routers.toolshed import Toolshed
+from core.relevance.text_views import enriched
+from core.routers.etom import Hybrid, Toolshed
 from tests.routers import scripted, worlds
 
 OFF = {"reranker": "none", "decompose": False}

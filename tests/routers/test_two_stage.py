@@ -3,9 +3,7 @@
 import pytest
 
 from core.domain.catalog import Server
-from core.routers.prag import Prag
-from core.routers.rag_bm25 import RagBm25
-from core.routers.rerank_rag import RerankRag
+from core.routers.sonar import Prag, RagBm25, RerankRag
 from core.shared.errors import PlannerError
 from tests.routers import scripted, worlds
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from core.domain.catalog import Catalog, Server, Tool
-from core.domain.fit import Fit
+from core.domain.decision import Fit
 from core.routers.context import Match, RoutingContext
-from core.routers.ehrr_parameters import EhrrParameters
+from core.routers.ehrr import EhrrParameters
 from core.routers.presets import applied
 from core.stats.projection import StatisticsProjection
 

@@ -11,14 +11,14 @@ from typing import Any
 
 from core.domain.catalog import Connection, Server, Tool
 from core.domain.outcome import Outcome, OutcomeKind, ToolCall
-from core.importers.read_shipped import sample
+from core.importers.shipped_catalogs import sample
 from core.mcp_bridge.caller import McpCaller
 from core.mcp_bridge.pool import SessionPool
 from core.mcp_bridge.secrets import Launch
 from core.mcp_bridge.transports import open_target
 from core.virtual.launch import virtual_connection
 from core.virtual.schema_values import value_for
-from core.virtual.serving import Behaviour, virtual_server
+from core.virtual.server import Behaviour, virtual_server
 
 from .examples import EXAMPLES
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from core.domain.catalog import words
-from core.domain.task import Step, Task
-from core.embedding.onnx import onnx_source
-from core.importers.read_shipped import sample
+from core.domain.tasks import Step, Task
+from core.importers.shipped_catalogs import sample
+from core.relevance.onnx_encoder import onnx_source
 from core.shared.settings import Settings
 from sample_catalog.check import (
     EqualSets,

@@ -8,14 +8,13 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-from core.domain.catalog import Catalog, Server, Tool
-from core.domain.definitions import definition_tokens
-from core.domain.task import Task
+from core.domain.catalog import Catalog, Server, Tool, definition_tokens
+from core.domain.tasks import Task
 from core.importers import read_tasks
-from core.importers.read_shipped import shipped
-from core.index.lexical import LexicalIndex
-from core.index.text_views import full, profile
-from core.planning.rewriting import predict_tool
+from core.importers.shipped_catalogs import shipped
+from core.planning.rules import predict_tool
+from core.relevance.lexical import LexicalIndex
+from core.relevance.text_views import full, profile
 from core.shared.json_schema import schema_fault
 from sample_catalog import build
 from sample_catalog.check import EqualSets, servers, task_problems

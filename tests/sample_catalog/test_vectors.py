@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from core.app import Settings
-from core.embedding.base import text_hash
-from core.embedding.onnx import OnnxEncoder
-from core.embedding.packaged_vectors import read_vectors, write_vectors
-from core.importers.read_shipped import sample
-from core.index.text_views import TOOL_VIEWS, full
+from core.importers.shipped_catalogs import sample
+from core.relevance.encoder import text_hash
+from core.relevance.onnx_encoder import OnnxEncoder
+from core.relevance.packaged_vectors import read_vectors, write_vectors
+from core.relevance.text_views import TOOL_VIEWS, full
 from sample_catalog import VECTORS, vectors
 
 
@@ -40,10 +40,9 @@ def test_they_are_unit_rows_of_finite_numbers() -> None:
 
 def test_a_first_decision_embeds_the_query_alone(tmp_path: Path) -> None:
     """No text of the sample reaches the encoder: only the query does."""
-    from core.embedding.base import MemoryVectorStore
-    from core.embedding.cached import CachedEncoder, EncoderSource
-    from core.embedding.packaged_vectors import PackagedVectors
-    from core.index.catalog_index import CatalogIndex
+    from core.relevance.catalog_index import CatalogIndex
+    from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
+    from core.relevance.packaged_vectors import PackagedVectors
 
     folder = vectors.models()[0]
     collector = vectors.TextCollector(folder.key, folder.dimension)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core.app import App
-from core.services.calls import CallService
+from core.services.call.calls import CallService
 from tests.services.world import Scripted, document, open_test_app
 
 

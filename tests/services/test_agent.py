@@ -10,14 +10,13 @@ from typing import TypeVar
 import pytest
 
 from core.app import App
-from core.domain.agent_run import AgentEvent, Executed, Routed, Stopped
 from core.domain.outcome import OutcomeKind
-from core.planning.base import SubQuery
+from core.domain.plans import AgentEvent, Executed, Routed, Stopped
+from core.planning.base import Action, SubQuery, Turn
 from core.planning.rules import RulesPlanner
-from core.planning.turns import Action, Turn
-from core.services.agent import AgentRun, AgentTask
-from core.services.calls import CallService
-from core.services.governed_calls import GovernedCalls
+from core.services.call.agent import AgentRun, AgentTask
+from core.services.call.calls import CallService
+from core.services.govern.governed_calls import GovernedCalls
 from tests.services.world import Scripted
 
 READ_ONLY = {"annotations": {"readOnlyHint": True}}

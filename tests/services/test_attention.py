@@ -9,7 +9,7 @@ import pytest
 
 from core.app import App
 from core.domain.decision import Decision
-from core.domain.task import Task
+from core.domain.tasks import Task
 from core.routers import ROUTERS
 from core.routers.why import why
 from core.shared.errors import WayfareError

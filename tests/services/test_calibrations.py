@@ -11,9 +11,9 @@ import pytest
 
 from core.app import App
 from core.domain.feedback import By, CalibrationSwitch
-from core.domain.task import Task
+from core.domain.tasks import Task
 from core.relevance.learnt import LearntValues
-from core.services.calibrations import CalibrationResult
+from core.services.learn.calibrations import CalibrationResult
 from core.shared.errors import CatalogError, UnknownNameError, WayfareError
 from tests.services.world import open_test_app
 

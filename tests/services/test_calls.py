@@ -12,7 +12,7 @@ import pytest
 from core.app import App
 from core.domain.catalog import Catalog
 from core.domain.outcome import CallMode, OutcomeKind, ToolCall
-from core.services.calls import CallService
+from core.services.call.calls import CallService
 from core.shared.errors import UnknownNameError
 from core.stats.ema import Rates
 from core.stats.projection import StatisticsProjection

@@ -9,7 +9,7 @@ import pytest
 
 from core.app import App, build_app
 from core.domain.catalog import Catalog, Server, Tool
-from core.embedding.cached import CachedEncoder, EncoderSource
+from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.shared.errors import UnknownNameError
 from core.store import Store
 

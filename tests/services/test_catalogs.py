@@ -10,7 +10,7 @@ import pytest
 from core.app import App
 from core.domain.statistics import Source
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
-from core.services.calls import CallService
+from core.services.call.calls import CallService
 from core.shared.errors import CatalogError, UnknownNameError, WayfareError
 from tests.services.world import Scripted, call, document, figures, open_test_app
 

@@ -7,12 +7,11 @@ import pytest
 
 from core.domain.catalog import Catalog
 from core.domain.events import OutcomeEvent
-from core.embedding.cached import CachedEncoder, EncoderSource
 from core.importers import read_document
-from core.routers.ehrr import Ehrr
-from core.routers.ehrr_parameters import EhrrParameters
+from core.relevance.encoder import CachedEncoder, EncoderSource
+from core.routers.ehrr import Ehrr, EhrrParameters
 from core.routers.parameters import LearningParameters
-from core.services.catalogs import CatalogService
+from core.services.decide.catalogs import CatalogService
 from core.store import Store
 from dashboard.ui.catalog_frames import server_frame, tool_frame
 from tests.embedding.toys import WordEncoder

@@ -12,7 +12,7 @@ import pytest
 
 from core.app import App
 from core.routers.why import why
-from core.services.routing import DECISIONS_KEPT
+from core.services.decide.routing import DECISIONS_KEPT
 from core.shared.errors import ParameterError, UnknownNameError, WayfareError
 from tests.services.world import Scripted, call, document, open_test_app
 

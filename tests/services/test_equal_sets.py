@@ -8,7 +8,7 @@ import pytest
 
 from core.app import App
 from core.domain.catalog import Catalog, Server, Tool
-from core.domain.task import Step, Task
+from core.domain.tasks import Step, Task
 from core.shared.errors import CatalogError, UnknownNameError
 
 READ = "Read the text of a file."

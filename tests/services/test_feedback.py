@@ -13,7 +13,7 @@ from core.app import App
 from core.domain.feedback import By
 from core.domain.outcome import CallMode, OutcomeKind
 from core.relevance.feedback import BOUND, HALF, shifts
-from core.services.calls import CallService
+from core.services.call.calls import CallService
 from core.shared.errors import CatalogError, UnknownNameError, WayfareError
 from tests.services.world import Scripted, call, open_test_app
 

@@ -8,10 +8,10 @@ import ir_measures
 import pytest
 
 from core.app import App
-from core.domain.judgment import AskedQuery, Judgment
-from core.domain.lab_run import LabRun
-from core.domain.task import Task
-from core.lab.run_files import run_file, run_qrels
+from core.domain.feedback import AskedQuery, Judgment
+from core.domain.lab_runs import LabRun
+from core.domain.tasks import Task
+from core.lab.stored_runs import run_file, run_qrels
 from core.shared.errors import CatalogError, UnknownNameError, WayfareError
 from core.store import Store
 

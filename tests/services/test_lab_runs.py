@@ -14,12 +14,12 @@ import pytest
 
 from core.app import App
 from core.domain.catalog import Catalog
-from core.domain.lab_run import LabRun
-from core.domain.task import Step, Task
+from core.domain.lab_runs import LabRun
+from core.domain.tasks import Step, Task
 from core.importers import read_document, read_tasks, tasks_text
 from core.lab.benchmark import CLOCKED
 from core.lab.execution import Playing
-from core.services.measuring import BLOCK
+from core.services.lab.measuring import BLOCK
 from core.shared.errors import UnknownNameError
 from core.store import Store
 from tests.services.world import ROOT, call, document, open_test_app

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 import pytest
 
 from core.app import App
-from core.domain.judgment import AskedQuery
-from core.planning.endpoint import Message, Reply
+from core.domain.feedback import AskedQuery
 from core.planning.model import ModelPlanner
+from core.planning.model_endpoint import Message, Reply
 from core.planning.rules import RulesPlanner
-from core.services.model_judge import ModelJudgeService
+from core.services.lab.judgments import ModelJudgeService
 from core.shared.errors import PlannerError
 
 WORLD, MINE = "world", "mine"

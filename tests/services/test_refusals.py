@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.app import App
-from core.relevance.held_back import LEAST_LABELS
+from core.relevance.calibration import LEAST_LABELS
 from core.relevance.refusal import shipped_curve
 
 

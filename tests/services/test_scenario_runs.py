@@ -10,9 +10,9 @@ import pytest
 
 from core.domain.catalog import Catalog, Connection, Server, Tool
 from core.domain.events import Override
-from core.domain.task import Task
+from core.domain.tasks import Task
 from core.lab.scenarios.measures import SETTINGS
-from core.services.scenarios import planned
+from core.services.lab.scenarios import planned
 from core.shared.errors import StoreError
 
 SEARCH = "web search"

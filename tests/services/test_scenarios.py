@@ -8,9 +8,9 @@ import pytest
 
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.events import OutcomeEvent
-from core.domain.task import Task
+from core.domain.tasks import Task
 from core.lab.scenarios.measures import SETTINGS
-from core.services.scenarios import Cancelled, planned
+from core.services.lab.scenarios import Cancelled, planned
 from core.shared.errors import CatalogError, ParameterError
 
 SEARCH = "web search"

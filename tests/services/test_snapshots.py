@@ -9,7 +9,7 @@ import pytest
 
 from core.app import App
 from core.domain.feedback import Calibration, CalibrationSwitch
-from core.domain.snapshot import differences
+from core.domain.lab_runs import differences
 from core.relevance.learnt import LearntValues
 from core.shared.errors import CatalogError, UnknownNameError
 from tests.services.world import NOON, document

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from core.app import App, Settings, build_app
-from core.embedding.cached import CachedEncoder, EncoderSource
-from core.lab.axes import read_axis
 from core.lab.benchmark import CLOCKED
-from core.services.sweeps import GRID, SweepPlan
+from core.lab.sweep import read_axis
+from core.relevance.encoder import CachedEncoder, EncoderSource
+from core.services.lab.sweeps import GRID, SweepPlan
 from core.store import Store
 from tests.embedding.toys import WordEncoder
 from tests.services.test_lab_runs import MANY, TASKS

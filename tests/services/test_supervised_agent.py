@@ -9,13 +9,13 @@ from dataclasses import replace
 import pytest
 
 from core.app import App
-from core.domain.agent_run import Executed, Stopped, turn_tokens
 from core.domain.outcome import ToolCall
-from core.planning.turns import Action
-from core.services.agent import AgentTask
-from core.services.calls import CallService
-from core.services.governed_calls import GovernedCalls
-from core.services.supervised_agent import SupervisedAgent
+from core.domain.plans import Executed, Stopped, turn_tokens
+from core.planning.base import Action
+from core.services.call.agent import AgentTask
+from core.services.call.calls import CallService
+from core.services.call.supervised_agent import SupervisedAgent
+from core.services.govern.governed_calls import GovernedCalls
 from tests.services.test_agent import CATALOG, ECHO
 from tests.services.world import Scripted
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from core.app import App
-from core.domain.lab_run import Sweep
-from core.lab.measures import MEASURES
+from core.domain.lab_runs import Sweep
+from core.lab.benchmark import MEASURES
 from tests.services.sweep_victim import KINDS, swept
 from tests.services.test_lab_runs import TASKS
 from tests.services.world import ROOT, open_test_app
@@ -58,8 +58,8 @@ def test_each_point_is_what_bench_says_of_it(app: App, kind: str) -> None:
 
 def test_a_sweep_of_refusals_refuses(app: App) -> None:
     """The knob that turns sub-tasks down acts before anything is ranked, in a sweep too."""
-    from core.lab.axes import read_axis
-    from core.services.sweeps import SweepPlan
+    from core.lab.sweep import read_axis
+    from core.services.lab.sweeps import SweepPlan
 
     parameters = app.routing.parameters("ehrr", {"n": 10})
     plan = SweepPlan((read_axis("wrong_refusals=0,50", type(parameters)),))

@@ -9,7 +9,7 @@ import pytest
 
 from core.app import App
 from core.domain.outcome import CallMode, OutcomeKind, ToolCall
-from core.services.calls import CallService
+from core.services.call.calls import CallService
 from core.shared.errors import CatalogError, WayfareError
 from core.virtual.multiply import Recipe
 from tests.services.world import RAW, Scripted, call, figures

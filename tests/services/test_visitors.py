@@ -8,7 +8,7 @@ import json
 import pytest
 
 from core.app import App
-from core.routers.ehrr_parameters import EhrrParameters
+from core.routers.ehrr import EhrrParameters
 from core.shared.errors import PlannerError
 
 TEXT = "read a file"

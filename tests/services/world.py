@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from core.app import App, Settings, build_app
+from core.domain.execution import Progress
 from core.domain.outcome import ContentBlock, Outcome, OutcomeKind, ToolCall
-from core.embedding.cached import CachedEncoder, EncoderSource
-from core.execution.base import Progress
+from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.store import Store
 from tests.callers import RecordingCaller
 from tests.embedding.toys import WordEncoder

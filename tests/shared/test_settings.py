@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from core.app import Settings
-from core.planning.environment import planners
+from core.planning.model import planners
 
 
 def test_every_variable_has_its_place() -> None:
@@ -71,7 +71,7 @@ def test_nothing_else_looks_at_the_environment() -> None:
     for_a_library = {
         "core/__init__.py",
         "core/shared/tokens.py",
-        "core/embedding/runtime.py",
-        "core/planning/litellm_client.py",
+        "core/relevance/encoder_runtime.py",
+        "core/planning/model_endpoint.py",
     }
     assert looks == {"core/shared/settings.py"} | for_a_library

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.domain.catalog import Tool
-from core.domain.definitions import definition_text, definition_tokens
+from core.domain.catalog import Tool, definition_text, definition_tokens
 from core.shared.tokens import CHUNK, count_many, count_tokens
 
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.cli.calling import block_text
 from core.cli.options import printable
+from core.cli.routing import block_text
 from core.domain.outcome import ContentBlock
-from core.importers.checks import shown
+from core.importers.reading import shown
 from core.shared.untrusted_text import one_line, visible
 from dashboard.ui.catalog_frames import one_line as catalog_cell
 from dashboard.ui.event_words import one_line as activity_cell

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from core.store import Store
-from core.store.seals import START, Audit
+from core.store.log import START, Audit
 
 
 @pytest.fixture

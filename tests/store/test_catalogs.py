@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from core.domain.catalog import Catalog, Connection, Server, Tool, ToolHints
 from core.shared.errors import StoreError, UnknownNameError
 from core.store import Store
-from core.store.documents import from_json, to_json
+from core.store.catalogs import from_json, to_json
 
 texts = st.text(st.characters(codec="utf-8"), max_size=12)
 anything = st.text(max_size=12)  # lone surrogates too: inside the document JSON escapes them

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import duckdb
 import pytest
 
-from core.domain.judgment import last_said
+from core.domain.feedback import last_said
 from core.shared.errors import StoreError
 from core.store import Store
 

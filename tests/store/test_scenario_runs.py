@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.domain.scenario_run import SIMULATED, Conditions, KeptRun, RunSteps, run_id
+from core.domain.lab_runs import SIMULATED, Conditions, KeptRun, RunSteps, run_id
 from core.shared.errors import StoreError, UnknownNameError
 from core.store import Store
 from core.store.connection import Database

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 from core.app import Settings, build_app
-from core.embedding.cached import CachedEncoder, EncoderSource
-from core.endpoint.door_server import served
+from core.endpoint.joining import served
+from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.store import Store
 from tests.embedding.toys import WordEncoder
 from tests.services.world import FIGURES

@@ -23,7 +23,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from core.shared.errors import WayfareError
-from core.telemetry.starting import telemetry_of
+from core.telemetry.base import telemetry_of
 
 ROOT = Path(__file__).parents[2]
 SECRET, TASK = "sk-abcdefghijklmnop", "Echo meta words of aunt Agatha"

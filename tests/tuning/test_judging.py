@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.embedding.base import Vectors
+from core.relevance.encoder import Vectors
 from core.tuning.judging import Judgement, Quality, Trained, conclusion, interval, judge, queries_of, rank_of, ranks_of
 
 from .toys import CATALOG, TASKS, TOOLS

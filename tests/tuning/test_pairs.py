@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from core.domain.catalog import Tool
-from core.index.text_views import full
+from core.relevance.text_views import full
 from core.shared.errors import ParameterError
-from core.tuning.pairs import labelled, synthetic, training_pairs, views_of
-from core.tuning.settings import TuningSettings
-from core.tuning.sources import SAMPLE_TASKS, shipped_catalogs
+from core.tuning.judging import SAMPLE_TASKS, shipped_catalogs
+from core.tuning.pairs import TuningSettings, labelled, synthetic, training_pairs, views_of
 
 from .toys import CATALOG, TASKS, TOOLS
 

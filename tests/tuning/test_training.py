@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from core.embedding.base import EncoderError
-from core.embedding.difference import Change, added, changes, low_rank
+from core.relevance.encoder import EncoderError
+from core.relevance.encoder_model import Change, added, changes, low_rank
 from core.shared.progress import Step
-from core.tuning.settings import TuningSettings
+from core.tuning.pairs import TuningSettings
 from core.tuning.training import tune
 
 from .toys import CATALOG, ToyTransformer

@@ -9,7 +9,7 @@ import torch
 from transformers import BertConfig, BertModel
 
 from core.domain.catalog import Tool
-from core.domain.task import Step, Task
+from core.domain.tasks import Step, Task
 from core.tuning.pairs import LabelledCatalog
 
 TOOLS = tuple(

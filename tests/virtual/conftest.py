@@ -12,8 +12,7 @@ import pytest
 from mcp import Client, MCPError
 
 from core.domain.catalog import Server, Tool, ToolHints
-from core.virtual.failure_model import Ending, FailureModel, PlannedCall
-from core.virtual.profiles import PROFILES
+from core.virtual.launch import PROFILES, Ending, FailureModel, PlannedCall
 from core.virtual.server import Context, VirtualServer
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}, "required": ["city"]}

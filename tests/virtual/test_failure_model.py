@@ -9,8 +9,7 @@ from itertools import groupby
 import pytest
 
 from core.domain.catalog import Server, Tool
-from core.virtual.failure_model import UNDECLARED_S, Ending, FailureModel, PlannedCall
-from core.virtual.profiles import PROFILES, Profile
+from core.virtual.launch import PROFILES, UNDECLARED_S, Ending, FailureModel, PlannedCall, Profile
 
 SERVER = Server("any", call_s=0.5, success=0.7, post_accept_failure=0.2)
 TOOL = Tool("any", "do", latency_s=2.0, success=0.9)

@@ -10,11 +10,10 @@ import pytest
 
 from core.domain.catalog import Connection, Server, ServerId, Tool
 from core.importers import read_document
-from core.importers.read_shipped import sample
+from core.importers.shipped_catalogs import sample
 from core.mcp_bridge.secrets import SecretVault
 from core.shared.errors import WayfareError
-from core.virtual.document import plain_server
-from core.virtual.launch import virtual_connection
+from core.virtual.launch import plain_server, virtual_connection
 from tests.virtual.conftest import WEATHER
 
 

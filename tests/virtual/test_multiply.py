@@ -11,11 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.domain.catalog import Catalog, Connection, Server, Tool
-from core.importers.read_shipped import sample
+from core.importers.shipped_catalogs import sample
 from core.shared.errors import CatalogError, UnknownNameError
-from core.virtual.multiply import MOST_COPIES, Recipe, copies, multiplied
-from core.virtual.paraphrase import MOST_WORDINGS, wordings
-from core.virtual.synonyms import SYNONYMS, VERB_SYNONYMS, VERBS
+from core.virtual.multiply import (
+    MOST_COPIES,
+    MOST_WORDINGS,
+    SYNONYMS,
+    VERB_SYNONYMS,
+    VERBS,
+    Recipe,
+    copies,
+    multiplied,
+    wordings,
+)
 
 SAMPLE = sample()
 SERVERS = pytest.mark.parametrize("server", SAMPLE.servers, ids=[server.name for server in SAMPLE.servers])

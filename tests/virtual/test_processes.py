@@ -19,8 +19,7 @@ from core.mcp_bridge.caller import McpCaller
 from core.mcp_bridge.discovery import discover
 from core.mcp_bridge.pool import SessionPool
 from core.virtual.__main__ import main
-from core.virtual.document import plain_server
-from core.virtual.launch import virtual_connection
+from core.virtual.launch import plain_server, virtual_connection
 from tests.virtual.conftest import WEATHER, Bench
 
 LINE = re.compile(r"Virtual server weather \((?P<profile>\w+)\) on (?P<url>http://127\.0\.0\.1:\d+/mcp)")

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from core.domain.catalog import Tool, ToolHints
-from core.importers.read_shipped import sample
+from core.importers.shipped_catalogs import sample
 from core.shared.json_schema import admitted_by
-from core.virtual.responses import simulated_result
 from core.virtual.schema_inference import inferred_schema
 from core.virtual.schema_values import value_for
+from core.virtual.server import simulated_result
 
 SEARCH = Tool("shop", "search_books", "Returns title, price and author of each book.")
 
@@ -46,7 +46,7 @@ def test_every_tool_of_the_sample_returns_what_its_schema_says() -> None:
 
 def test_the_same_call_has_the_same_result_in_every_process() -> None:
     code = (
-        "from core.virtual.responses import simulated_result; from core.domain.catalog import Tool; import json; "
+        "from core.virtual.server import simulated_result; from core.domain.catalog import Tool; import json; "
         "tool = Tool('shop', 'search_books', 'Returns title, price and author of each book.', output_schema={'type': 'object',"
         " 'properties': {'code': {'type': 'string', 'pattern': '^[^a-c]{8}$'}, 'books': {'type': 'array'}}, 'required': ['code']});"
         "print(json.dumps([simulated_result(SEARCH_, {'query': 'tides', 'n': 2}, seed=5).value for SEARCH_ in (tool,)]))"

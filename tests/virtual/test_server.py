@@ -11,10 +11,10 @@ from mcp import MCPError
 
 from core.domain.catalog import Server, Tool
 from core.domain.outcome import SIMULATED_MARK
-from core.importers.read_shipped import sample
+from core.importers.shipped_catalogs import sample
 from core.mcp_bridge.codec import decode_tool
 from core.virtual import SENTENCE
-from core.virtual.failure_model import Ending, PlannedCall
+from core.virtual.launch import Ending, PlannedCall
 from tests.virtual.conftest import WEATHER, Bench
 
 Make = Callable[..., Bench]

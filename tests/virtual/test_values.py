@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.shared.json_schema import admitted_by
-from core.virtual.regex_samples import matching_text
-from core.virtual.schema_flattening import merged
-from core.virtual.schema_texts import FORMATS
-from core.virtual.schema_values import NoValueError, value_for
+from core.virtual.sample_values import matching_text
+from core.virtual.schema_inference import merged
+from core.virtual.schema_values import FORMATS, NoValueError, value_for
 
 TREE = {"$ref": "#/$defs/tree", "$defs": {"tree": {
     "type": "object", "required": ["name", "kids"], "additionalProperties": False,

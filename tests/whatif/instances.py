@@ -6,7 +6,7 @@ import numpy as np
 
 from core.domain.catalog import Catalog, Server, Tool
 from core.routers.context import Match
-from core.routers.ehrr_parameters import EhrrParameters
+from core.routers.ehrr import EhrrParameters
 from core.whatif.case import Case
 from tests.routers import worlds
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.routers.ehrr import Ehrr
-from core.routers.ehrr_parameters import EhrrParameters
+from core.routers.ehrr import Ehrr, EhrrParameters
 from core.whatif.case import Case, decide
 from core.whatif.counterfactuals import Change, counterfactual, room
 from core.whatif.ehrr_strips import strips

@@ -9,9 +9,7 @@ import pytest
 
 from core.routers.ehrr import Ehrr
 from core.whatif.case import decide
-from core.whatif.ehrr_strips import WHOLE, strip, strips
-from core.whatif.events import SMOOTH
-from core.whatif.terms import Terms
+from core.whatif.ehrr_strips import SMOOTH, WHOLE, Terms, strip, strips
 from tests.routers import worlds
 from tests.whatif import brute_force, instances
 

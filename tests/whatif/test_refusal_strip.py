@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from core.relevance.refusal import limit_of
-from core.routers.ehrr_parameters import EhrrParameters
-from core.whatif.refusal_strip import refusal_strip
-from core.whatif.strips import Segment
+from core.routers.ehrr import EhrrParameters
+from core.whatif.strips import Segment, refusal_strip
 
 KNOB = next(knob for knob in EhrrParameters.knobs() if knob.name == "wrong_refusals")
 DECIDED = Segment(1, 50, "a::b", "it is ahead", "candidates", 0.2)

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.domain.task import Task
+from core.domain.tasks import Task
 from core.routers.context import Match
-from core.routers.ehrr import Ehrr
-from core.routers.ehrr_parameters import EhrrParameters
+from core.routers.ehrr import Ehrr, EhrrParameters
 from core.whatif.tornado import TURNS, measured
 from tests.routers import worlds
 from tests.whatif import instances

@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 
 from core.routers.expected_value import ExpectedValue
+from core.whatif.expected_value import BEST, ValueCase, counterfactual, figure_now, room, strips
 from core.whatif.layer import FIGURES, FIT, Supposed, layered
 from core.whatif.plane import value_plane
-from core.whatif.value_case import ValueCase
-from core.whatif.value_counterfactuals import BEST, counterfactual, figure_now, room
-from core.whatif.value_strips import strips
 from tests.whatif.test_value_strips import drawn
 
 SEEDS = range(16)

@@ -9,9 +9,8 @@ import numpy as np
 
 from core.domain.catalog import ToolHints
 from core.routers.expected_value import ExpectedValue, ExpectedValueParameters, prospects
+from core.whatif.expected_value import VALUES, ValueCase, strips
 from core.whatif.strips import Strip
-from core.whatif.value_case import VALUES, ValueCase
-from core.whatif.value_strips import strips
 from tests.routers import worlds
 from tests.whatif import instances
 

@@ -7,21 +7,16 @@ from dataclasses import replace
 import numpy as np
 
 from core.domain.catalog import Catalog, Server, Tool
-from core.embedding.base import MemoryVectorStore
-from core.embedding.cached import CachedEncoder, EncoderSource
-from core.index.catalog_index import CatalogIndex
-from core.relevance.index import RelevanceIndex
-from core.relevance.matcher import FitMatcher
-from core.relevance.model import RelevanceModel
+from core.relevance.catalog_index import CatalogIndex
+from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
+from core.relevance.relevance_index import RelevanceIndex, RelevanceModel
+from core.relevance.scoring import FitMatcher
 from core.routers.context import RoutingContext
-from core.routers.ehrr import Ehrr
-from core.routers.ehrr_parameters import EhrrParameters
+from core.routers.ehrr import Ehrr, EhrrParameters
 from core.routers.matching import IndexMatcher
 from core.stats.projection import StatisticsProjection
-from core.whatif.brackets import bracketed
-from core.whatif.case import Case
-from core.whatif.ehrr_strips import strips
-from core.whatif.view_signals import WEIGHTS, ViewSignals
+from core.whatif.case import WEIGHTS, Case, ViewSignals
+from core.whatif.ehrr_strips import bracketed, strips
 from tests.embedding.toys import Letters
 
 WORDS = ("table", "price", "month", "chart", "convert", "file", "note", "city", "letter", "weather")

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.lab.papers import ehrr, ehrr_runs, etom, netmcp, pa_rag, tool_attention
-from core.lab.papers.material import ATTENTION, SAMPLE, SEARCH, Material
-from core.lab.papers.report import Chart, Table
-from core.routers import papers as titles
+from core.lab.papers.report import ATTENTION, SAMPLE, SEARCH, Chart, Material, Table
+from core.routers import base as titles
 
 RESULTS = Path(__file__).parent / "results"
 Results = tuple[tuple[Table, ...], tuple[Chart, ...]]

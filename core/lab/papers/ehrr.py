@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.economics.auction import accepts, affordable, posted_price
-from core.economics.time_to_success import Array, attempt_success, expected_time_to_success
-from core.economics.utility import money_cost, utility
-from core.economics.whatif import winning_interval
+from core.economics.auction import accepts, affordable, posted_price, winning_interval
+from core.economics.utility import Array, attempt_success, expected_time_to_success, money_cost, utility
 from core.lab.papers.report import AS_IT_IS, Chart, Column, Kind, Link, Row, Series, Table, pair, rounded
-from core.routers.ehrr_parameters import EhrrParameters
+from core.routers.ehrr import EhrrParameters
 from core.routers.presets import applied
 
 TABLE_V = applied(EhrrParameters, "paper")

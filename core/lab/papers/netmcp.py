@@ -7,8 +7,20 @@ from statistics import fmean
 
 import numpy as np
 
-from core.lab.papers.material import NEEDS_MODEL, Material
-from core.lab.papers.report import Chart, Column, Kind, Link, Row, Series, Table, Value, pair, rounded
+from core.lab.papers.report import (
+    NEEDS_MODEL,
+    Chart,
+    Column,
+    Kind,
+    Link,
+    Material,
+    Row,
+    Series,
+    Table,
+    Value,
+    pair,
+    rounded,
+)
 from core.lab.scenarios.measures import SETTINGS, ScenarioRun, Setting, measured, parameters_under
 from core.lab.scenarios.simulation import World, walk
 from core.routers import ROUTERS

@@ -22,14 +22,13 @@ from typing import Any, Self
 
 from core.domain.catalog import Connection, Server, Tool
 from core.domain.events import OutcomeEvent
+from core.domain.execution import Leave, always
 from core.domain.outcome import CallMode, Outcome, OutcomeKind, ToolCall
-from core.execution.base import Leave, always
 from core.lab.scenarios.simulation import CallResult, World
 from core.mcp_bridge.caller import McpCaller
 from core.mcp_bridge.pool import PoolConfig, SessionPool
 from core.mcp_bridge.secrets import SecretVault
-from core.network.injection import FaultKind, Injection
-from core.network.traces import OUTAGE_S
+from core.network.traces import OUTAGE_S, FaultKind, Injection
 from core.virtual.launch import virtual_connection
 from core.virtual.schema_values import NoValueError, value_for
 

@@ -3,20 +3,102 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from importlib.metadata import version
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.scenario_run import Conditions, KeptRun, RunSteps, fingerprint, run_id
-from core.domain.task import Task
+from core.domain.decision import Decision
+from core.domain.lab_runs import Conditions, KeptRun, RunSteps, fingerprint, run_id
+from core.domain.params import Parameters
+from core.domain.tasks import Task
 from core.lab.scenarios.measures import ScenarioRun
-from core.lab.scenarios.simulation import World
+from core.lab.scenarios.simulation import World, walk
 from core.network.profiles import Profile
+from core.network.states import State
+from core.network.traces import OUTAGE_S, Traces
 from core.routers.context import RoutingContext
+from core.shared import units
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A simulated run over time as plain data: latency curves, changes of server with their reason, and the decision at a step.
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One server over time, (N,) in s; `outages` are spans in s, from the first step that is down to the first that is up."""
+
+    server: str
+    states: tuple[str, ...]
+    time_s: NDArray[np.float64]
+    latency_s: NDArray[np.float64]
+    outages: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A router names another server for the same sub-task than before; `why` in a sentence. `time_s` from the start."""
+
+    router: str
+    step: int
+    time_s: float
+    task: int
+    left: str
+    chosen: str
+    why: str
+
+
+def curves(traces: Traces, states: Mapping[str, Sequence[State]], servers: Sequence[str] = ()) -> tuple[Curve, ...]:
+    """The curves of some servers, of all where none is named."""
+    time_s = np.arange(traces.steps, dtype=np.float64) * traces.step_s
+    return tuple(
+        Curve(name, tuple(s.title for s in states[name]), time_s, traces.latency_s[row], _spans(traces, row))
+        for row, name in enumerate(traces.servers)
+        if not servers or name in servers
+    )
+
+
+def changes(world: World, run: ScenarioRun) -> tuple[Change, ...]:
+    """When the router named another server for a sub-task than before, in the order of time."""
+    names = world.context.server_names
+    last: dict[int, int] = {}
+    failed: set[int] = set()
+    found: list[Change] = []
+    rows = zip(map(int, run.at), map(int, run.task), map(int, run.server), map(bool, run.ok), strict=True)
+    for step, (at, task, server, ok) in enumerate(rows):
+        before = last.get(task, server)
+        if server != before and min(server, before) >= 0:
+            why = _why(world, before, server, at, before in failed)
+            found.append(Change(run.router, step, at * world.traces.step_s, task, names[before], names[server], why))
+        last[task] = server
+        (failed.discard if ok else failed.add)(server)
+    return tuple(found)
+
+
+def decision_at(world: World, router: str, parameters: Parameters, step: int) -> Decision | None:
+    """The decision at a step, after all steps before it; None beyond the end."""
+    return next(
+        (taken.decision for number, taken in enumerate(walk(world, router, parameters)) if number == step), None
+    )
+
+
+def _why(world: World, left: int, chosen: int, at: int, failed: bool) -> str:
+    names = world.context.server_names
+    then, now = (float(world.traces.latency_s[row, at]) for row in (left, chosen))
+    if then >= OUTAGE_S:
+        return f"{names[left]} is down."
+    if failed:
+        return f"The last call to {names[left]} failed."
+    return f"{names[left]} is at {units.seconds(then)}, {names[chosen]} at {units.seconds(now)}."
+
+
+def _spans(traces: Traces, row: int) -> tuple[tuple[float, float], ...]:
+    down = np.concatenate([[False], traces.outage[row], [False]])
+    edges = np.flatnonzero(np.diff(down.astype(np.int8))).reshape(-1, 2)
+    return tuple((float(begin * traces.step_s), float(end * traces.step_s)) for begin, end in edges)
 
 
 def conditions_of(world: World, profile: Profile, source: str, *, seed: int, predicted: str) -> Conditions:

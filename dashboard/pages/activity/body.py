@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.app import App
-from core.domain.activity_filter import ActivityFilter
+from core.domain.events import ActivityFilter
 from dashboard.pages.activity.calls import calls_body
 from dashboard.pages.activity.charts_view import charts_body
 from dashboard.pages.activity.decisions import decisions_body

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core.app import App
-from core.domain.activity_filter import ActivityFilter
+from core.domain.events import ActivityFilter
 from dashboard.pages.activity.charts.spending import spending_by_server, spending_over_time
 from dashboard.pages.activity.charts.statistics import latency_history, success_history
 from dashboard.pages.activity.charts.trends import latency_over_time, success_over_time

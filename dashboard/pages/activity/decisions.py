@@ -6,8 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
-from core.domain.activity_filter import ActivityFilter
-from core.domain.events import DecisionEvent
+from core.domain.events import ActivityFilter, DecisionEvent
 from core.shared.errors import WayfareError
 from dashboard.pages.activity.filter import Listing
 from dashboard.pages.activity.frames import (

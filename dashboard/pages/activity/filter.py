@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import streamlit as st
 
 from core.app import App
-from core.domain.activity_filter import ActivityFilter
+from core.domain.events import ActivityFilter
 from dashboard.ui.event_words import KINDS, ORIGINS, outcome_words, visitor_zone
 
 Texts = dict[str, str]

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
-from core.domain.activity_filter import ActivityFilter
+from core.domain.events import ActivityFilter
 from core.shared import units
 from dashboard.ui.event_words import SIMULATED, missing
 

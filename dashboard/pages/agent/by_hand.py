@@ -10,12 +10,12 @@ import streamlit as st
 
 from core.app import App
 from core.domain.outcome import ToolCall
-from core.endpoint.signatures import signature
+from core.endpoint.search import signature
 from core.governance.calls import Outlook
-from core.planning.filling import filled
-from core.planning.turns import Action
-from core.services.clients import AGENT_LOOP
-from core.services.supervised_agent import Proposal, SupervisedAgent
+from core.planning.arguments import filled
+from core.planning.base import Action
+from core.services.call.supervised_agent import Proposal, SupervisedAgent
+from core.services.govern.clients import AGENT_LOOP
 from dashboard.session import origin
 from dashboard.ui.leave import leave_note
 from dashboard.ui.text import escaped

@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.app import App
 from core.domain.params import Parameters
-from core.services.agent import ROUNDS, AgentTask
+from core.services.call.agent import ROUNDS, AgentTask
 from dashboard.session import first_catalog
 from dashboard.ui.knobs import knob_panel, read_knobs, start_knobs
 from dashboard.ui.preset_choice import preset_choice

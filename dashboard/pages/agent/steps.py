@@ -9,10 +9,10 @@ from itertools import groupby
 import streamlit as st
 
 from core.app import App
-from core.domain.agent_run import AgentEvent, Executed, Routed, Stopped
 from core.domain.decision import Decision
+from core.domain.plans import AgentEvent, Executed, Routed, Stopped
 from core.governance.refusals import APPROVAL_NEEDED, DEFINITION_CHANGED
-from core.services.supervised_agent import SupervisedAgent
+from core.services.call.supervised_agent import SupervisedAgent
 from core.shared import units
 from core.shared.untrusted_text import visible
 from dashboard.session import first_catalog

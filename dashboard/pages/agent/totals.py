@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.domain.agent_run import Executed, Routed, Stopped, turn_tokens
-from core.services.supervised_agent import SupervisedAgent
+from core.domain.plans import Executed, Routed, Stopped, turn_tokens
+from core.services.call.supervised_agent import SupervisedAgent
 from core.shared import units
 from dashboard.ui.text import escaped
 

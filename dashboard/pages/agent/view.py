@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.app import App
-from core.services.supervised_agent import SupervisedAgent
+from core.services.call.supervised_agent import SupervisedAgent
 from core.shared.errors import WayfareError
 from dashboard.pages.agent.by_hand import your_turn
 from dashboard.pages.agent.form import Filled, task_form

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.app import App
-from core.domain.judgment import AskedQuery
+from core.domain.feedback import AskedQuery
 from core.domain.outcome import Outcome
 from dashboard.pages.call.run import Run
 from dashboard.ui.judging import judge_popover

@@ -10,7 +10,7 @@ from pandas.io.formats.style import Styler
 
 from core.app import App
 from core.domain.decision import Decision
-from core.services.calls import CallReport
+from core.services.call.calls import CallReport
 from core.shared import units
 from core.shared.errors import WayfareError
 from dashboard.pages.call.run import Run

@@ -11,11 +11,11 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.app import App
 from core.domain.decision import Decision
+from core.domain.execution import Progress
 from core.domain.outcome import CallMode, ToolCall
-from core.execution.base import Progress
 from core.governance.calls import Outlook
 from core.governance.refusals import DEFINITION_CHANGED
-from core.services.calls import CallHandle
+from core.services.call.calls import CallHandle
 from core.shared import units
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import visible

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from core.domain.decision import Decision
 from core.domain.trace import ToolRow
-from core.services.calls import CallReport, Running
+from core.services.call.calls import CallReport, Running
 from core.shared import units
 
 EQUATION = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.app import App
-from core.services.calls import CallReport
+from core.services.call.calls import CallReport
 from core.shared.errors import WayfareError
 from dashboard.pages.call.form import call_form
 from dashboard.pages.call.judgement import judgement

@@ -7,8 +7,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from core.app import App
-from core.domain.catalog import Catalog
-from core.domain.imports import Imported
+from core.domain.catalog import Catalog, Imported
 from core.domain.statistics import Statistics
 from core.shared.errors import WayfareError
 from dashboard.pages.catalog import state

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 import streamlit as st
 
-from core.domain.imports import Imported
+from core.domain.catalog import Imported
 
 Dialog = Literal["import", "connect", "multiply", "testbed"]
 KNOWN, ORIGINAL = "catalog:import.known", "catalog:multiply.original"

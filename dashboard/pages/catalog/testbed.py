@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.app import App
 from core.lab.testbed import Selection, Testbed
-from core.services.testbeds import Registry
+from core.services.lab.measuring import Registry
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line
 from core.virtual.multiply import HIGHEST_SPREAD, MOST_COPIES

@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.app import App
 from core.domain.decision import Decision
-from core.lab.comparison import agreement, winners
+from core.lab.stored_runs import agreement, winners
 from dashboard.pages.compare.cards import card
 from dashboard.pages.compare.charts.agreement import agreement_map
 from dashboard.pages.compare.tables import difference, places_table

@@ -9,9 +9,9 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
-from core.domain.task import Task
+from core.domain.tasks import Task
 from core.lab.execution import ROUNDS, ExecutionRun, Interval
-from core.lab.frontier import unbeaten
+from core.lab.sweep import unbeaten
 from core.shared.errors import WayfareError
 from dashboard.ui.chart import chart
 from dashboard.ui.charts.frontier import frontier

@@ -7,8 +7,8 @@ import streamlit as st
 
 from core.app import App
 from core.domain.decision import Decision
-from core.domain.judgment import AskedQuery
-from core.lab.comparison import ComparedTool, Placing, compared_tools
+from core.domain.feedback import AskedQuery
+from core.lab.stored_runs import ComparedTool, Placing, compared_tools
 from core.routers.why import why
 from dashboard.ui.drop_words import DROPPED
 from dashboard.ui.judging import judge_popover

@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.app import App
 from core.domain.decision import Decision
-from core.services.whatif import Asked
+from core.services.decide.whatif import Asked
 from core.shared.errors import WayfareError
 from dashboard.pages.compare.body import compared
 from dashboard.pages.compare.outcomes import outcomes

@@ -9,7 +9,7 @@ from datetime import datetime
 import streamlit as st
 
 from core.app import App
-from core.services.governance_status import BudgetStatus, budgets
+from core.services.govern.status import BudgetStatus, budgets
 from core.shared import units
 from dashboard.pages.govern.new_budget import budget_form
 from dashboard.ui.text import as_html

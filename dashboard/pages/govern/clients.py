@@ -8,8 +8,8 @@ import streamlit as st
 
 from core.app import App
 from core.governance.scope import Scope
-from core.services.clients import Client
-from core.services.governance_status import clients_today
+from core.services.govern.clients import Client
+from core.services.govern.status import clients_today
 from core.shared.errors import WayfareError
 from dashboard.pages.govern.said import SAID, do
 from dashboard.session import origin

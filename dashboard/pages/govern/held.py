@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.app import App
 from core.domain.governance_events import made_by
-from core.services.definitions import HeldDefinition
+from core.services.govern.definitions import HeldDefinition
 from dashboard.pages.govern.said import do
 from dashboard.session import origin
 from dashboard.ui.definition_difference import what_changed

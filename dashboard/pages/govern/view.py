@@ -8,7 +8,7 @@ import streamlit as st
 
 import dashboard
 from core.app import App
-from core.services.governance_status import BudgetStatus, budgets, clients_today, servers
+from core.services.govern.status import BudgetStatus, budgets, clients_today, servers
 from core.shared.errors import WayfareError
 from dashboard.pages.govern.budgets import budgets_view
 from dashboard.pages.govern.clients import clients_view

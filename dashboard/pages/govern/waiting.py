@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.app import App
 from core.domain.governance_events import ApprovalChange, made_by
-from core.services.governance_status import servers
+from core.services.govern.status import servers
 from core.shared import units
 from core.shared.untrusted_text import visible
 from dashboard.pages.govern.held import held_definitions

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.lab.breakdown import BY, NO_GROUP, Part, parts
-from core.lab.measures import MEASURES
+from core.lab.benchmark import MEASURES
+from core.lab.stored_runs import BY, NO_GROUP, Part, parts
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.fields import select
 from dashboard.pages.lab.names import measure_name

@@ -8,8 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
-from core.domain.lab_run import LabRun
-from core.lab.failures import Failed, Why, failures
+from core.domain.lab_runs import LabRun
+from core.lab.stored_runs import Failed, Why, failures
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.fields import select
 from dashboard.pages.lab.links import changed, route_link

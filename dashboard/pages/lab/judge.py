@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from core.app import App
-from core.domain.judgment import GRADE_WORDS, GRADES, MOST_NOTE_CHARACTERS, Judgment
-from core.domain.lab_run import LabRun
-from core.lab.pooling import Pooled
+from core.domain.feedback import GRADE_WORDS, GRADES, MOST_NOTE_CHARACTERS, Judgment
+from core.domain.lab_runs import LabRun
+from core.lab.agreement import Pooled
 from core.shared.errors import WayfareError
 from dashboard.pages.lab.fields import choose_some
 from dashboard.pages.lab.judgment_sets import judgment_set

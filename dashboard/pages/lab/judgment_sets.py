@@ -8,10 +8,10 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
-from core.domain.lab_run import LabRun
+from core.domain.lab_runs import LabRun
 from core.lab.agreement import JUDGE, RULE_WORDS, RULES, Agreement, judged_tasks
-from core.lab.run_files import run_file
-from core.services.judgments import Format
+from core.lab.stored_runs import run_file
+from core.services.lab.judgments import Format
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.names import run_names

@@ -10,9 +10,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.domain.lab_run import LabRun
+from core.domain.lab_runs import LabRun
+from core.lab.benchmark import MEASURES
 from core.lab.execution import Interval
-from core.lab.measures import MEASURES
 from core.lab.significance import Compared, compared
 from core.lab.stored_runs import task_values
 from core.shared import units

@@ -9,8 +9,8 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
-from core.domain.lab_run import LabRun
-from core.domain.task import Task
+from core.domain.lab_runs import LabRun
+from core.domain.tasks import Task
 from core.lab.levels import LEVELS, LevelRun
 from dashboard.pages.lab.job import Job, begin, result, start_button
 from dashboard.ui.choice_table import table_height

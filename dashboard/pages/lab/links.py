@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from core.app import App
-from core.domain.lab_run import LabRun
+from core.domain.lab_runs import LabRun
 from core.domain.params import Value
-from core.domain.task import Task
+from core.domain.tasks import Task
 from core.shared.errors import WayfareError
 from dashboard.ui.variants import variant_text
 

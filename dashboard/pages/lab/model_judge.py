@@ -10,8 +10,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.app import App
-from core.domain.judgment import GRADE_WORDS, AskedQuery, Judgment
-from core.services.model_judge import Checked
+from core.domain.feedback import GRADE_WORDS, AskedQuery, Judgment
+from core.services.lab.judgments import Checked
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.job import Job, begin, start_button, taken
 from dashboard.ui.choice_table import table_height

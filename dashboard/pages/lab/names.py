@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from core.app import App
-from core.domain.lab_run import LabRun
-from core.lab.failures import NOT_FIRST, NOT_REFUSED, UNKNOWN
-from core.lab.routed import ABSENT
+from core.domain.lab_runs import LabRun
+from core.lab.execution import ABSENT
+from core.lab.stored_runs import NOT_FIRST, NOT_REFUSED, UNKNOWN
 from core.routers.presets import DEFAULT_PRESET, PRESETS
-from core.services.lab import RANKED
+from core.services.lab.lab import RANKED
 from core.shared.errors import WayfareError
 from dashboard.ui.drop_words import DROPPED
 

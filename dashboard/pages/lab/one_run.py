@@ -9,8 +9,8 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
-from core.domain.lab_run import LabRun
-from core.services.measuring import Repeated
+from core.domain.lab_runs import LabRun
+from core.services.lab.measuring import Repeated
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.fields import select
 from dashboard.pages.lab.job import Job, begin, result, start_button

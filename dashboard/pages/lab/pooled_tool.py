@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from core.app import App
-from core.domain.judgment import Judgment
-from core.lab.pooling import Pooled
+from core.domain.feedback import Judgment
+from core.lab.agreement import Pooled
 from dashboard.ui.text import escaped
 
 DESCRIBED, PARAMETERS = 1_200, 12

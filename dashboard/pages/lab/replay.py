@@ -12,7 +12,7 @@ import streamlit as st
 from core.app import App
 from core.domain.params import Parameters
 from core.lab.replay import Chosen, Replayed, ReplayTotals
-from core.services.lab import RANKED
+from core.services.lab.lab import RANKED
 from core.shared import units
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.charts.replay_change import replay_change

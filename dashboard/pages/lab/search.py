@@ -9,10 +9,10 @@ from functools import partial
 import streamlit as st
 
 from core.app import App
-from core.domain.lab_run import Sweep
+from core.domain.lab_runs import Sweep
 from core.domain.params import Knob, Parameters
-from core.lab.axes import Axis, evenly, read_axis
-from core.services.sweeps import OPTUNA, SweepPlan
+from core.lab.sweep import Axis, evenly, read_axis
+from core.services.lab.sweeps import OPTUNA, SweepPlan
 from core.shared.errors import WayfareError
 from dashboard.pages.lab.fields import choose_some, select
 from dashboard.pages.lab.job import Job, begin, busy, start_button, taken

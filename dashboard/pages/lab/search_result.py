@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from core.app import App
-from core.domain.lab_run import Sweep
-from core.lab.axes import Axis
-from core.lab.sweep import OBJECTIVES, SECONDS, SOLVED, USD
+from core.domain.lab_runs import Sweep
+from core.lab.sweep import OBJECTIVES, SECONDS, SOLVED, USD, Axis
 from dashboard.pages.lab.charts.study import importance_bars, parallel, pareto, slices
 from dashboard.pages.lab.fields import select
 from dashboard.pages.lab.run import Chosen

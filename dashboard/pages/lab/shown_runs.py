@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from core.app import App
-from core.domain.lab_run import LabRun
-from core.domain.task import Task
+from core.domain.lab_runs import LabRun
+from core.domain.tasks import Task
 from dashboard.ui.url_state import UrlState
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
-from core.domain.snapshot import ConsoleState, Snapshot, differences
+from core.domain.lab_runs import ConsoleState, Snapshot, differences
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.fields import select

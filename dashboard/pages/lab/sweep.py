@@ -10,10 +10,10 @@ from functools import partial
 import streamlit as st
 
 from core.app import App
-from core.domain.lab_run import Sweep
+from core.domain.lab_runs import Sweep
 from core.domain.params import Knob
-from core.lab.axes import Axis, evenly
-from core.services.sweeps import OPTUNA, SweepPlan
+from core.lab.sweep import Axis, evenly
+from core.services.lab.sweeps import OPTUNA, SweepPlan
 from core.shared.errors import UnknownNameError
 from dashboard.pages.lab.fields import select
 from dashboard.pages.lab.job import SWEEP, Job, begin, start_button, taken

@@ -10,9 +10,9 @@ from typing import Any
 import streamlit as st
 
 from core.app import App
-from core.domain.lab_run import Sweep
+from core.domain.lab_runs import Sweep
 from core.domain.params import Value
-from core.lab.measures import MEASURES
+from core.lab.benchmark import MEASURES
 from core.lab.significance import compared
 from core.lab.stored_runs import task_changes, task_values
 from core.lab.sweep import OBJECTIVES, SECONDS, SOLVED, USD

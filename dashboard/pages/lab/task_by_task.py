@@ -9,12 +9,11 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
-from core.domain.lab_run import LabRun
-from core.domain.task import Task
-from core.lab.failures import STAGES as GROUPS
-from core.lab.failures import failures, stage
-from core.lab.measures import MEASURES
-from core.lab.stored_runs import TaskChange, task_changes
+from core.domain.lab_runs import LabRun
+from core.domain.tasks import Task
+from core.lab.benchmark import MEASURES
+from core.lab.stored_runs import STAGES as GROUPS
+from core.lab.stored_runs import TaskChange, failures, stage, task_changes
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.fields import select
 from dashboard.pages.lab.links import changed, compare_link, route_link

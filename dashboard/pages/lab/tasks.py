@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.app import App
-from core.domain.task import Task
+from core.domain.tasks import Task
 from core.lab.agreement import JUDGE, RULE_WORDS, RULES
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.fields import select

@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.app import App
 from core.domain.params import Parameters
-from core.services.lab import RANKED
+from core.services.lab.lab import RANKED
 from core.shared.errors import WayfareError
 from dashboard.pages.lab.failures import failed_tasks
 from dashboard.pages.lab.fields import select

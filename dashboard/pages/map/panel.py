@@ -7,7 +7,7 @@ import streamlit as st
 
 from core.app import App
 from core.domain.catalog import Catalog
-from core.importers.read_shipped import starting_subtasks
+from core.importers.shipped_catalogs import starting_subtasks
 from core.routers.why import why
 from core.shared import units
 from dashboard.pages.map.lists import COLUMNS, namesakes, nearest_frame, neighbour_frame

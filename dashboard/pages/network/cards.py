@@ -7,7 +7,7 @@ from datetime import timedelta
 import numpy as np
 import streamlit as st
 
-from core.domain.scenario_run import LIVE
+from core.domain.lab_runs import LIVE
 from core.lab.scenarios.measures import ScenarioRun
 from core.network.traces import OUTAGE_S
 from core.shared import units

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.app import App
-from core.domain.scenario_run import LIVE
+from core.domain.lab_runs import LIVE
 from core.lab.scenarios.measures import SETTINGS, Setting
 from core.network.profiles import Profile
-from core.services.scenarios import TASKS, TESTBED
+from core.services.lab.scenarios import TASKS, TESTBED
 from dashboard.pages.network.editor.dialog import editor
 from dashboard.pages.network.editor.state import after_editing, open_editor
 from dashboard.pages.network.knobs import SIDES, Changed, link_text, router_knobs, title_with_mark

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from core.app import App
-from core.services.scenarios import Cancelled
+from core.services.lab.scenarios import Cancelled
 from core.shared import units
 from dashboard.pages.network.charts.live_calls import LiveCall, calls_so_far
 from dashboard.pages.network.choice import Choice

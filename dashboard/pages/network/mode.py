@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from core.domain.lab_runs import LIVE, SIMULATED
 from core.domain.outcome import CallMode
-from core.domain.scenario_run import LIVE, SIMULATED
 from dashboard.ui.call_mode import MODES
 from dashboard.ui.url_state import UrlState
 

@@ -8,11 +8,10 @@ from collections.abc import Callable
 
 from core.app import App
 from core.domain.outcome import OutcomeKind
-from core.lab.scenarios.measures import ScenarioRun
-from core.lab.scenarios.rankings import RankingCollector
+from core.lab.scenarios.measures import RankingCollector, ScenarioRun
+from core.lab.scenarios.records import changes, curves
 from core.lab.scenarios.simulation import Step, World
-from core.lab.scenarios.timeline import changes, curves
-from core.services.scenarios import planned
+from core.services.lab.scenarios import planned
 from core.shared.errors import StoreError
 from dashboard.pages.network.charts.live_calls import LiveCall
 from dashboard.pages.network.choice import Choice

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.lab.scenarios.measures import ScenarioRun
-from core.lab.scenarios.rankings import RankingHistory
-from core.lab.scenarios.timeline import Change, Curve
+from core.lab.scenarios.measures import RankingHistory, ScenarioRun
+from core.lab.scenarios.records import Change, Curve
 from core.shared import units
 
 

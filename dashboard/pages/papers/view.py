@@ -11,7 +11,7 @@ import streamlit as st
 import dashboard
 from core.app import App
 from core.lab.papers.report import Chart, Kind, Link, Report, Table
-from core.services.papers import papers
+from core.services.lab.papers import papers
 from core.shared.errors import WayfareError
 from dashboard.pages.papers.charts.paper_chart import paper_chart
 from dashboard.pages.papers.links import WORDS, address

@@ -12,7 +12,7 @@ from core.app import App
 from core.domain.decision import Decision
 from core.domain.params import Parameters
 from core.lab import curves
-from core.services.whatif import Asked
+from core.services.decide.whatif import Asked
 from dashboard.lane import lanes
 from dashboard.pages.route.agent_state import agent_state
 from dashboard.pages.route.candidates import candidate_cards

@@ -7,8 +7,8 @@ from typing import Any
 
 import streamlit as st
 
-from core.attention.state import HeldBack, StateView
 from core.domain.preconditions import Precondition
+from core.routers.attention import HeldBack, StateView
 from dashboard.ui.text import escaped
 
 SHOWN = 4

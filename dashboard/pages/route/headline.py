@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from core.domain.decision import Decision
-from core.domain.fit import Fit
+from core.domain.decision import Decision, Fit
 from core.routers.presets import PRESETS
 from core.shared import units
 from dashboard.ui.live import noted

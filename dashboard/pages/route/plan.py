@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.app import App
 from core.domain.params import Parameters
-from core.domain.plan import Plan
+from core.domain.plans import Plan
 from core.shared import units
 from dashboard.pages.route.agent_state import agent_state
 from dashboard.pages.route.charts.plan_steps import plan_steps

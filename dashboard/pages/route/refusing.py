@@ -6,9 +6,9 @@ import streamlit as st
 
 from core.app import App
 from core.domain.decision import Decision
+from core.domain.feedback import RefusalCurve
 from core.domain.params import Parameters
-from core.domain.refusal import RefusalCurve
-from core.routers.refusing import RefusingParameters
+from core.routers.base import RefusingParameters
 from dashboard.pages.route.charts.refusal_curve import refusal_curve
 from dashboard.ui.chart import chart
 

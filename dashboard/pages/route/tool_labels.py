@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.domain.judgment import AskedQuery
+from core.domain.feedback import AskedQuery
 from dashboard.ui.judging import judge_popover
 from dashboard.ui.labels import Labelling, label_bar, label_notice
 from dashboard.ui.moved import LABELS_HELP, moved_lines

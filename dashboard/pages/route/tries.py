@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.domain.tries import PlannedTry, TryPlan
+from core.domain.decision import PlannedTry, TryPlan
 from core.shared import units
 from dashboard.ui.live import noted
 from dashboard.ui.text import as_html

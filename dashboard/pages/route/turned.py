@@ -14,7 +14,7 @@ from core.app import App
 from core.domain.decision import Decision
 from core.routers.expected_value import ExpectedValueParameters
 from core.routers.parameters import PlanningParameters
-from core.services.whatif import Asked
+from core.services.decide.whatif import Asked
 from core.whatif.layer import Supposed
 from dashboard.lane import Answer, Refused, Values
 from dashboard.pages.route.candidates import card, card_key, numbers, numbers_key

@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.domain.decision import Decision
 from core.domain.trace import ServerRow, ToolRow
-from core.economics.headroom import Headroom
+from core.economics.utility import Headroom
 from core.lab import curves
 from core.routers.why import why
 from core.shared import units

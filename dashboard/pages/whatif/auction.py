@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
-from core.services.whatif import Asked
+from core.services.decide.whatif import Asked
 from core.shared import units
 from core.whatif.auction import Offer, auction_of, payoff
 from dashboard.pages.whatif.charts.payoff import payoff_chart

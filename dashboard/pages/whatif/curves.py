@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from core.app import App
-from core.services.whatif import Asked
+from core.services.decide.whatif import Asked
 from core.whatif import curves
-from core.whatif.utility_curves import Curve, utilities
+from core.whatif.curves import Curve, utilities
 from dashboard.pages.whatif.charts.curve import curve_chart
 from dashboard.ui.chart import chart
 from dashboard.ui.text import escaped

@@ -10,7 +10,7 @@ import streamlit as st
 from core.app import App
 from core.domain.params import Knob
 from core.routers.expected_value import ExpectedValueParameters
-from core.services.whatif import Asked
+from core.services.decide.whatif import Asked
 from dashboard.pages.whatif.charts.colours import winner_colours
 from dashboard.pages.whatif.charts.plane import plane_chart
 from dashboard.pages.whatif.winners import legend

@@ -9,10 +9,10 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
-from core.domain.task import Task
+from core.domain.tasks import Task
 from core.lab.preset_comparison import Against
 from core.routers.presets import PRESETS
-from core.services.whatif import Asked
+from core.services.decide.whatif import Asked
 from core.shared.untrusted_text import one_line
 from core.whatif.tornado import Bar, Tornado
 from dashboard.pages.whatif.charts.tornado import tornado_chart

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import streamlit as st
 
 from core.app import App
-from core.routers.ehrr_parameters import EhrrParameters
+from core.routers.ehrr import EhrrParameters
 from core.routers.tool_attention import STATE
-from core.services.whatif import Asked
+from core.services.decide.whatif import Asked
 from core.shared.errors import WayfareError
 from dashboard.pages.whatif.auction import auction_view
 from dashboard.pages.whatif.curves import curves_view

@@ -13,7 +13,7 @@ from core.app import App
 from core.domain.decision import Decision
 from core.domain.params import Knob
 from core.routers.expected_value import ExpectedValueParameters
-from core.services.whatif import Asked
+from core.services.decide.whatif import Asked
 from core.shared import units
 from core.whatif.counterfactuals import Change, Counterfactual, Room, nearest_value
 from core.whatif.layer import FIGURES, Supposed

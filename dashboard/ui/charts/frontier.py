@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from core.lab.execution import Interval
-from core.lab.frontier import unbeaten
+from core.lab.sweep import unbeaten
 from dashboard.theme import CHOSEN, MUTED
 from dashboard.ui.charts.base import figure, label
 

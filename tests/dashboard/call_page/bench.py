@@ -11,8 +11,8 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
+from core.domain.execution import Progress
 from core.domain.outcome import Outcome, OutcomeKind, ToolCall
-from core.execution.base import Progress
 from tests.callers import RecordingCaller
 from tests.dashboard import harness
 from tests.dashboard.harness import checked, open_page

@@ -7,8 +7,8 @@ import threading
 import pytest
 
 from core.domain.catalog import Connection
+from core.domain.execution import Progress
 from core.domain.outcome import CallMode, ContentBlock, OutcomeKind
-from core.execution.base import Progress
 from tests.dashboard.call_page.bench import HOSTILE, Bench, how, labelled, press
 from tests.dashboard.harness import checked, markdown_of
 

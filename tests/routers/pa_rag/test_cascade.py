@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.reranking import RerankerError
-from core.reranking.cross_encoder import VARIABLE
 from core.routers.pa_rag import PaRag
+from core.routers.reranking import VARIABLE, RerankerError
 from tests.routers import scripted
 from tests.routers.pa_rag.case import WHOLE, stage
 

@@ -12,9 +12,8 @@ import pytest
 
 from core.app import App, Settings, build_app
 from core.domain.outcome import ToolCall
-from core.embedding.cached import CachedEncoder, EncoderSource
-from core.governance.base import NotAllowedError
-from core.governance.calls import Wanted
+from core.governance.calls import NotAllowedError, Wanted
+from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.store import Store
 from tests.embedding.toys import WordEncoder
 from tests.services.world import document

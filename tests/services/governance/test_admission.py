@@ -12,13 +12,12 @@ from core.app import App
 from core.domain.catalog import Tool
 from core.domain.outcome import OutcomeKind
 from core.governance.approvals import ApprovalRules
-from core.governance.base import NotAllowedError
-from core.governance.breaker import BreakerRules
+from core.governance.calls import NotAllowedError
+from core.governance.limits import BreakerRules
 from core.governance.policy import Policy
 from core.governance.scope import Scope
-from core.services.governance import GovernanceService
-from core.services.governance_status import servers
-from core.services.metrics import Metrics
+from core.services.govern.governance import GovernanceService
+from core.services.govern.status import Metrics, servers
 from core.shared.errors import UnknownNameError, WayfareError
 from tests.services.governance.conftest import policy, refused, wanted
 from tests.services.world import document

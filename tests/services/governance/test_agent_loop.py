@@ -9,17 +9,17 @@ from dataclasses import replace
 import pytest
 
 from core.app import App
-from core.domain.agent_run import Executed
 from core.domain.outcome import OutcomeKind
+from core.domain.plans import Executed
 from core.governance.approvals import ApprovalRules
-from core.governance.breaker import BreakerRules
 from core.governance.budgets import Budget
+from core.governance.limits import BreakerRules
+from core.planning.base import Action
 from core.planning.rules import RulesPlanner
-from core.planning.turns import Action
-from core.services.agent import AgentRun
-from core.services.calls import CallService
-from core.services.governance_status import budgets
-from core.services.governed_calls import GovernedCalls
+from core.services.call.agent import AgentRun
+from core.services.call.calls import CallService
+from core.services.govern.governed_calls import GovernedCalls
+from core.services.govern.status import budgets
 from tests.services.governance.conftest import policy
 from tests.services.test_agent import CATALOG, TASK, Told, of
 from tests.services.world import Scripted

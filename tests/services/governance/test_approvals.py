@@ -10,8 +10,7 @@ import pytest
 
 from core.app import App
 from core.governance.approvals import ApprovalRules
-from core.governance.base import NotAllowedError
-from core.governance.calls import Permit
+from core.governance.calls import NotAllowedError, Permit
 from core.shared.errors import WayfareError
 from tests.services.governance.conftest import Clock, policy, refused, wanted
 from tests.services.world import document

@@ -12,11 +12,9 @@ import pytest
 from core.app import App
 from core.domain.outcome import OutcomeKind
 from core.governance.approvals import ApprovalRules
-from core.governance.base import NotAllowedError
 from core.governance.budgets import Amount, Budget
-from core.governance.calls import Permit
-from core.services.governance_status import budgets
-from core.services.metrics import Metrics
+from core.governance.calls import NotAllowedError, Permit
+from core.services.govern.status import Metrics, budgets
 from tests.services.governance.conftest import Clock, policy, refused, wanted
 from tests.services.world import document
 

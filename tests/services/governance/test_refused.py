@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from core.app import App
-from core.domain.activity_filter import ActivityFilter
+from core.domain.events import ActivityFilter
 from core.domain.outcome import CallMode, OutcomeKind, ToolCall
 from core.governance.approvals import ApprovalRules
-from core.governance.base import NotAllowedError
 from core.governance.budgets import Budget
+from core.governance.calls import NotAllowedError
 from core.governance.scope import Scope
-from core.services.governance_status import budgets
+from core.services.govern.status import budgets
 from tests.services.governance.conftest import Clock, policy, refused, wanted
 
 

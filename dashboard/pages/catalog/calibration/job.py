@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from core.app import App
-from core.services.calibrations import CalibrationResult
+from core.services.learn.calibrations import CalibrationResult
 from core.shared.errors import WayfareError
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.calibration.measures import HELP, measures_table

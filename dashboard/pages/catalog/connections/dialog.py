@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
-from core.domain.imports import Imported
+from core.domain.catalog import Imported
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.shared.errors import WayfareError
 from dashboard.pages.catalog import state

@@ -11,8 +11,8 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
-from core.domain.imports import Discovery, Imported
-from core.services.catalog_editor import ImportReport
+from core.domain.catalog import Discovery, Imported
+from core.services.decide.catalog_editor import ImportReport
 from core.shared.errors import WayfareError
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.imports.documents import counted

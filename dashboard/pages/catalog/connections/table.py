@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
-from core.domain.connection_state import ConnectionState
+from core.domain.catalog import ConnectionState
 from dashboard import theme
 from dashboard.pages.catalog import state
 from dashboard.ui.choice_table import choice_table, table_key

@@ -7,8 +7,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from core.app import App
-from core.domain.catalog import Server, ServerId
-from core.domain.imports import Imported
+from core.domain.catalog import Imported, Server, ServerId
 from dashboard.pages.catalog.connections.words import reference_name
 from dashboard.pages.catalog.imports.documents import counted
 from dashboard.ui.text import escaped

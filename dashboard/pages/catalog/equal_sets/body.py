@@ -9,8 +9,8 @@ import streamlit as st
 
 from core.app import App
 from core.domain.catalog import Catalog
-from core.domain.equal_sets import Proposal, Says
-from core.services.equal_sets import EqualSets
+from core.domain.tasks import Proposal, Says
+from core.services.learn.equal_sets import EqualSets
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line
 from dashboard.pages.catalog import state

@@ -8,7 +8,7 @@ from typing import Any, cast
 import streamlit as st
 
 from core.domain.catalog import Catalog, Json, Tool
-from core.domain.equal_sets import Proposal
+from core.domain.tasks import Proposal
 from core.shared import units
 from dashboard.ui.text import escaped
 

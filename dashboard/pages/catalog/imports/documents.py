@@ -10,10 +10,10 @@ from itertools import count
 from pathlib import PurePath
 
 from core.app import App
-from core.domain.imports import Imported
-from core.importers.merging import merge
+from core.domain.catalog import Imported
+from core.importers.formats import merge
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
-from core.services.catalog_editor import ImportReport
+from core.services.decide.catalog_editor import ImportReport
 from core.shared.errors import CatalogError, WayfareError
 
 LONGEST_NAME = 80

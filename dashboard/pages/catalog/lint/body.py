@@ -13,7 +13,7 @@ from core.app import App
 from core.domain.catalog import Catalog
 from core.domain.lint import Finding, LintReport, Severity
 from core.lint import RULES
-from core.services.lint_reports import findings_csv
+from core.services.decide.catalog_editor import findings_csv
 from core.shared.errors import WayfareError
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.imports.documents import counted

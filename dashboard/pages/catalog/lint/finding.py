@@ -7,7 +7,7 @@ import streamlit as st
 from core.domain.catalog import Catalog
 from core.domain.lint import Finding, Severity
 from core.lint import RULES
-from core.lint.passages import Passage, server_passages, tool_passages
+from core.lint.texts import Passage, server_passages, tool_passages
 from core.shared.untrusted_text import visible
 from dashboard.pages.catalog.lint.frames import SIGNS
 from dashboard.ui.navigation import open_page

@@ -6,9 +6,9 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from core.domain.scenario_run import LIVE
+from core.domain.lab_runs import LIVE
 from core.lab.scenarios.measures import ScenarioRun
-from core.lab.scenarios.timeline import Change, Curve
+from core.lab.scenarios.records import Change, Curve
 from dashboard.pages.network.charts.base import (
     FAINT,
     FIXED,

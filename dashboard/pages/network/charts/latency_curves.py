@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from core.lab.scenarios.timeline import Curve
+from core.lab.scenarios.records import Curve
 from core.network.traces import OUTAGE_S
 from dashboard.pages.network.charts.base import (
     FIXED,

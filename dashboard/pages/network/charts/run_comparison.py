@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.domain.scenario_run import KeptRun
+from core.domain.lab_runs import KeptRun
 from dashboard.pages.network.charts.base import FIXED, SMALL
 from dashboard.theme import ACCEPTED, REJECTED, SERIES
 from dashboard.ui.charts.base import figure, label

@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.lab.scenarios.rankings import NETWORK
+from core.lab.scenarios.measures import NETWORK
 from dashboard.pages.network.charts.base import FAINT, FIXED, LEFT_PX, server_look, step_axis, step_marker
 from dashboard.pages.network.run_timeline import RunTimeline
 from dashboard.ui.charts.base import figure, label

@@ -9,10 +9,10 @@ import streamlit as st
 
 from core.app import App
 from core.domain.catalog import Server
+from core.lab.scenarios.records import Curve, curves
 from core.lab.scenarios.simulation import LEAD_IN
-from core.lab.scenarios.timeline import Curve, curves
-from core.network.base import STEP_S
 from core.network.draft import Draft, Row, varied
+from core.network.states import STEP_S
 from core.network.traces import Traces
 from dashboard.pages.network.charts.latency_preview import latency_preview
 from dashboard.pages.network.editor.parts import parts, server_table

@@ -5,8 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.network.draft import Draft
-from core.network.profiles import MOST_BYTES, read_profile
-from core.network.saved import tidy_name
+from core.network.profiles import MOST_BYTES, read_profile, tidy_name
 from core.shared.errors import WayfareError
 from dashboard.pages.network.editor.state import Editing, leave_editor
 from dashboard.session import current_app

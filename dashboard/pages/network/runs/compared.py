@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core.app import App
-from core.domain.scenario_run import KeptRun, RunSteps
+from core.domain.lab_runs import KeptRun, RunSteps
 from core.shared.errors import StoreError
 from dashboard.pages.network.charts.run_comparison import RUN_COLOURS, failures_by_step, latency_against_success
 from dashboard.pages.network.runs.words import by_step, differences, not_by_step

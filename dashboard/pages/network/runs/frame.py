@@ -8,7 +8,7 @@ import pandas as pd
 from pandas.io.formats.style import Styler
 from streamlit.column_config import DatetimeColumn, NumberColumn, TextColumn
 
-from core.domain.scenario_run import SIMULATED, KeptRun
+from core.domain.lab_runs import SIMULATED, KeptRun
 from core.shared import units
 from dashboard.theme import MUTED
 from dashboard.ui.event_words import one_line

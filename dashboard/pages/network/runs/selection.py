@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from core.domain.scenario_run import KeptRun
+from core.domain.lab_runs import KeptRun
 from dashboard.pages.network.runs.frame import COLUMNS, runs_frame, runs_styler
 from dashboard.ui.event_words import visitor_zone
 

@@ -11,7 +11,7 @@ from functools import partial
 import streamlit as st
 
 from core.app import App
-from core.domain.scenario_run import KeptRun
+from core.domain.lab_runs import KeptRun
 from core.shared.errors import WayfareError
 from dashboard.pages.network.runs.compared import compared_runs
 from dashboard.pages.network.runs.selection import CHOSEN, NOTICE, choose, chosen_from, runs_table

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from core.domain.scenario_run import KeptRun, RunSteps
+from core.domain.lab_runs import KeptRun, RunSteps
 from core.shared import units
 from dashboard.ui.event_words import one_line
 

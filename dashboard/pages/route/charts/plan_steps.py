@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from core.domain.plan import Plan, PlannedStep
+from core.domain.plans import Plan, PlannedStep
 from core.shared import units
 from dashboard.theme import CHOSEN, MUTED, REJECTED_SIGN, TIME
 from dashboard.ui.charts.base import EDGES, figure, label, row_texts

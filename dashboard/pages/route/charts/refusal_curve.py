@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from core.domain.refusal import RefusalCurve, RefusalPoint
+from core.domain.feedback import RefusalCurve, RefusalPoint
 from dashboard.theme import CHOSEN, MUTED
 from dashboard.ui.charts.base import figure
 

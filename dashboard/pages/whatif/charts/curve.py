@@ -7,7 +7,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from core.whatif.utility_curves import Curve, Line
+from core.whatif.curves import Curve, Line
 from dashboard.theme import ACCEPTED, CHOSEN, MUTED, REJECTED, SERIES
 from dashboard.ui.charts.base import figure, label
 

@@ -1,0 +1,299 @@
+"""Scenario runs as the store keeps them: under which conditions, what was measured, and what happened at each step."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+SIMULATED, LIVE = "simulated", "live"
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What all runs of a scenario share. Fingerprints tell apart what has the same name and another content."""
+
+    profile: str
+    profile_fingerprint: str
+    catalog: str
+    catalog_fingerprint: str
+    tasks: str  # the name of the catalog they came with, or of a file
+    tasks_fingerprint: str
+    seed: int
+    steps: int
+    lead_in: int
+    predicted: str
+    raw_questions: bool
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRun(Conditions):
+    """One router under one setting; measures as in `ScenarioRun`. `version` is that of Wayfare, `at` is UTC."""
+
+    mode: str  # SIMULATED or LIVE
+    router: str
+    setting: str
+    parameters_json: str
+    id: str
+    at: datetime
+    ssr: float
+    ee: float
+    al_ms: float
+    sl_ms: float
+    fr: float
+    cost_usd: float
+    utility: float | None
+    version: str
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The router's parameters; none where their text is damaged."""
+        try:
+            found: object = json.loads(self.parameters_json)
+        except ValueError:
+            return {}
+        return cast(dict[str, Any], found) if isinstance(found, dict) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class RunSteps:
+    """What happened at each of N steps: columns (N,). `server` and `tool` are places in the names, -1 where a query went
+    nowhere; `network_s` is NaN there."""
+
+    servers: tuple[str, ...]
+    tools: tuple[str, ...]
+    task: NDArray[np.int32]
+    server: NDArray[np.int32]
+    tool: NDArray[np.int32]
+    network_s: NDArray[np.float64]
+    price_usd: NDArray[np.float64]
+    ok: NDArray[np.bool_]
+
+
+def run_id(conditions: Conditions, mode: str, router: str, setting: str, parameters_json: str) -> str:
+    """The id of a run follows from its inputs: the same run made again has the same id."""
+    return fingerprint([asdict(conditions), mode, router, setting, parameters_json])
+
+
+def fingerprint(content: object) -> str:
+    """16 hexadecimal digits of the SHA-256 of a JSON value.
+
+    >>> fingerprint({"a": 1}), fingerprint({"a": 1}) == fingerprint({"a": 2})
+    ('f9d86028c6e0d64e', False)
+    """
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Runs of the lab as the store keeps them: under which conditions, and what was measured.
+
+
+@dataclass(frozen=True, slots=True)
+class LabConditions:
+    """All that a result follows from, and so all that repeats it.
+
+    `catalog` is a name or a file, `tasks` where the tasks came from; their fingerprints tell apart what has the same name and
+    another content. `outcomes` counts the calls that the statistics know, `labels` the labels, `calibration` is the one in
+    force ("" for none): what was learnt until then. `versions_json` has Wayfare's version and those of what computes.
+    `played_json` says how the tasks were played out, "" where they were not.
+    """
+
+    catalog: str
+    catalog_fingerprint: str
+    tasks: str
+    tasks_fingerprint: str
+    hints: bool
+    router: str
+    preset: str
+    parameters_json: str
+    outcomes: int
+    labels: int
+    calibration: str
+    seed: int
+    versions_json: str
+    played_json: str
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The router's parameters."""
+        return cast("dict[str, Any]", json.loads(self.parameters_json))
+
+    @property
+    def played(self) -> Mapping[str, Any] | None:
+        """The options of `wayfare bench --execute`; None where tasks were only routed."""
+        return cast("dict[str, Any]", json.loads(self.played_json)) if self.played_json else None
+
+    def to_json(self) -> dict[str, Any]:
+        """As `wayfare runs --json` prints them."""
+        names = [field.name for field in fields(LabConditions)]
+        found = {name: getattr(self, name) for name in names if not name.endswith("_json")}
+        return {
+            **found,
+            "parameters": dict(self.parameters),
+            "versions": json.loads(self.versions_json),
+            "played": self.played,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class LabRun(LabConditions):
+    """One run of `wayfare bench`; `result_json` is its entry in `runs`."""
+
+    id: str
+    at: datetime
+    result_json: str
+
+    @property
+    def result(self) -> Mapping[str, Any]:
+        """What was measured."""
+        return cast("dict[str, Any]", json.loads(self.result_json))
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep(LabConditions):
+    """A sweep as it was asked for; its points are stored one by one. `plan_json` has axes, method and number of points."""
+
+    id: str
+    at: datetime
+    plan_json: str
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPoint:
+    """One point: the `number` in the order of the sweep, the values of the axes, and what was measured there."""
+
+    sweep: str
+    number: int
+    values_json: str
+    result_json: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunPart:
+    """One task of a run that is under way: `phase` is what it is routed for, `number` its place among the tasks of the phase."""
+
+    run: str
+    phase: str
+    number: int
+    routed_json: str
+
+
+def lab_id(conditions: LabConditions, plan: object = None) -> str:
+    """The id of a run, or of a sweep by its plan: the same inputs have the same id."""
+    return fingerprint([{field.name: getattr(conditions, field.name) for field in fields(LabConditions)}, plan])
+
+
+def differing(before: LabConditions, now: LabConditions) -> tuple[str, ...]:
+    """The names of the conditions that are not the same."""
+    return tuple(
+        field.name.removesuffix("_json")
+        for field in fields(LabConditions)
+        if getattr(before, field.name) != getattr(now, field.name)
+    )
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A snapshot: the state of the console under a name, and what two of them differ in.
+
+Texts = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleState:
+    """What the console shows and decides with.
+
+    `pages` has for each page that was visited what its link says (query, catalog, router, knobs, filters). `catalogs` has the
+    fingerprint of each catalog that a page shows; `calibrations` the file of the calibration in force there, "" for none;
+    `networks` the file of each network somebody saved that a page shows.
+    """
+
+    pages: Mapping[str, Texts]
+    catalogs: Texts
+    calibrations: Texts
+    networks: Texts
+
+    def to_json(self) -> dict[str, Any]:
+        """As the store and a file keep it."""
+        return {name: getattr(self, name) for name in ("pages", "catalogs", "calibrations", "networks")}
+
+    @classmethod
+    def parse(cls, document: object) -> ConsoleState:
+        """From what `to_json` gave. Raises ValueError that says what is wrong."""
+        if not isinstance(document, dict):
+            raise ValueError("it is no object")
+        found = cast("dict[str, object]", document)
+        pages = {name: _texts(texts, f"pages.{name}") for name, texts in _object(found.get("pages"), "pages").items()}
+        return cls(pages, *(_texts(found.get(name), name) for name in ("catalogs", "calibrations", "networks")))
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A state of the console as the store has it; `state_json` is a `ConsoleState`."""
+
+    name: str
+    at: datetime
+    state_json: str
+
+    @property
+    def state(self) -> ConsoleState:
+        """What it keeps."""
+        return ConsoleState.parse(json.loads(self.state_json))
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that two states do not have in common: `where` it is (a page, catalog, calibration, network), its name, and the
+    texts of both, "" where a state does not have it."""
+
+    where: str
+    name: str
+    one: str
+    other: str
+
+
+def differences(one: ConsoleState, other: ConsoleState) -> tuple[Difference, ...]:
+    """What differs, page by page and then the rest, names in alphabetical order.
+
+    >>> paper = ConsoleState({"route": {"q": "a", "k": "3"}}, {}, {}, {})
+    >>> [(d.where, d.name, d.one, d.other) for d in differences(paper, ConsoleState({"route": {"q": "a"}}, {}, {}, {}))]
+    [('route', 'k', '3', '')]
+    """
+    parts: list[tuple[str, Texts, Texts]] = [
+        (page, one.pages.get(page, {}), other.pages.get(page, {})) for page in dict.fromkeys((*one.pages, *other.pages))
+    ]
+    parts += [
+        ("catalog", one.catalogs, other.catalogs),
+        ("calibration", _named(one.calibrations), _named(other.calibrations)),
+        ("network", _named(one.networks), _named(other.networks)),
+    ]
+    return tuple(
+        Difference(where, name, before.get(name, ""), after.get(name, ""))
+        for where, before, after in parts
+        for name in sorted({*before, *after})
+        if before.get(name, "") != after.get(name, "")
+    )
+
+
+def _named(files: Texts) -> Texts:
+    """Files by what tells them apart: the name in each, and the first digits of its fingerprint."""
+    return {of: f"{json.loads(text)['name']} ({fingerprint(text)[:6]})" if text else "" for of, text in files.items()}
+
+
+def _object(value: object, where: str) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{where} is no object")
+    return cast("dict[str, object]", value)
+
+
+def _texts(value: object, where: str) -> dict[str, str]:
+    found = _object(value, where)
+    for name, text in found.items():
+        if not isinstance(text, str):
+            raise ValueError(f"{where}.{name} is no text")
+    return cast("dict[str, str]", found)

@@ -1,0 +1,229 @@
+"""A question that asks for several things: its steps, each with a decision of its own, and what all of them take.
+
+Steps that do not need each other may run at the same time: a step starts when the last one that it needs has finished.
+
+    finish(s) = max(finish(d) for d in needs(s), or 0) + C_s          C_s: expected seconds until its winner succeeds
+    elapsed   = max(finish)              work = sum(C_s)              price = sum of the winners' prices
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.domain.decision import Decision
+from core.domain.outcome import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStep:
+    """One step: what it asks for, the positions of earlier steps whose results it uses, and where it goes.
+
+    `start_s` and `finish_s` are expected seconds from the start of the plan; a step that no tool can do takes none.
+    """
+
+    text: str
+    needs: tuple[int, ...]
+    decision: Decision
+    start_s: float
+    finish_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The steps of a question in order; `planner` says who took it apart."""
+
+    question: str
+    planner: str
+    steps: tuple[PlannedStep, ...]
+
+    @classmethod
+    def of(
+        cls,
+        question: str,
+        planner: str,
+        parts: Sequence[tuple[str, tuple[int, ...]]],
+        decide: Callable[[str, Sequence[str]], Decision],
+    ) -> Plan:
+        """A plan of (text, needs) in order; `decide` is given a text and the winners of all steps that it builds on.
+
+        Raises ValueError where a step needs itself or a later one, and what `decide` raises.
+        """
+        steps: list[PlannedStep] = []
+        behind: list[set[int]] = []  # the steps that each builds on, also through others
+        for text, needs in parts:
+            if any(not 0 <= need < len(steps) for need in needs):
+                raise ValueError(f"step {len(steps)} needs {needs}; it can need earlier ones only")
+            behind.append(set(needs).union(*(behind[need] for need in needs)))
+            winners = (steps[step].decision.winner for step in sorted(behind[-1]))
+            decision = decide(text, [winner.tool for winner in winners if winner])
+            start = max((steps[need].finish_s for need in needs), default=0.0)
+            took = decision.winner.time_cost_s if decision.winner else 0.0
+            steps.append(PlannedStep(text, needs, decision, start, start + took))
+        return cls(question, planner, tuple(steps))
+
+    @property
+    def elapsed_s(self) -> float:
+        """Expected seconds until all is done, where steps that can run at the same time do."""
+        return max((step.finish_s for step in self.steps), default=0.0)
+
+    @property
+    def work_s(self) -> float:
+        """Expected seconds of all steps one after another."""
+        return sum(step.finish_s - step.start_s for step in self.steps)
+
+    @property
+    def price_usd(self) -> float:
+        """USD of the winners that have a price; `unpriced` counts the others."""
+        prices = (step.decision.winner.price_usd for step in self.steps if step.decision.winner)
+        return sum(price for price in prices if price is not None)
+
+    @property
+    def unpriced(self) -> int:
+        """Steps whose winner has no price."""
+        return sum(step.decision.winner is not None and step.decision.winner.price_usd is None for step in self.steps)
+
+    @property
+    def unanswered(self) -> tuple[int, ...]:
+        """Positions of steps that no tool can do."""
+        return tuple(position for position, step in enumerate(self.steps) if step.decision.winner is None)
+
+    @property
+    def exposed_tokens(self) -> int:
+        """Tokens that all steps newly put before a model."""
+        return sum(step.decision.tokens["exposed"] for step in self.steps)
+
+    @property
+    def longest_path(self) -> tuple[int, ...]:
+        """Positions of the steps that decide how long all takes, first to last."""
+        if not self.steps:
+            return ()
+        at = max(range(len(self.steps)), key=lambda position: self.steps[position].finish_s)
+        path = [at]
+        while needs := self.steps[at].needs:
+            at = max(needs, key=lambda position: self.steps[position].finish_s)
+            path.append(at)
+        return tuple(reversed(path))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What happens in the agent loop, EHRR Algorithm 1, in order: one event for each ROUTE, EXECUTE and STOP.
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """ROUTE: a sub-task and the decision that it got; `words` are the planner's, where it asked for another one.
+
+    `model_tokens`, here and below, are what the planner's model took for this turn, 0 by rules; None: the planner was not asked.
+    """
+
+    step: int
+    needs: tuple[int, ...]
+    decision: Decision
+    words: str = ""
+    model_tokens: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """One entry of `events` in `wayfare agent --json`."""
+        decision = self.decision
+        return {
+            "do": "route",
+            "step": self.step,
+            "needs": list(self.needs),
+            "subtask": decision.subtask,
+            "words": self.words,
+            "model_tokens": self.model_tokens,
+            "decision": decision.id,
+            "reason": decision.reason,
+            "candidates": [decision.tools.ids[row] for row in decision.candidates],
+            "tokens": decision.tokens,
+            "total_ms": decision.timings_ms["total"],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """EXECUTE: a call, or why it was not made (`error`, without an outcome). `said` is what goes back to the planner, verbatim."""
+
+    step: int
+    decision_id: str
+    tool: str
+    arguments: Mapping[str, Any]
+    said: str
+    error: str = ""
+    outcome: Outcome | None = None
+    words: str = ""
+    model_tokens: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """One entry of `events` in `wayfare agent --json`."""
+        outcome = self.outcome
+        return {
+            "do": "execute",
+            "step": self.step,
+            "words": self.words,
+            "model_tokens": self.model_tokens,
+            "decision": self.decision_id,
+            "tool": self.tool,
+            "arguments": dict(self.arguments),
+            "called": outcome is not None and not outcome.simulated,
+            "simulated": outcome is not None and outcome.simulated,
+            "outcome": None if outcome is None else outcome.kind.value,
+            "error": self.error,
+            "said": self.said,
+            "price_usd": None if outcome is None else outcome.price_usd,
+            "latency_s": None if outcome is None else outcome.latency_s,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """STOP: a sub-task is over. `done`: its last call ended well. `words` are the planner's: an answer, or what is missing."""
+
+    step: int
+    done: bool
+    words: str
+    model_tokens: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """One entry of `events` in `wayfare agent --json`."""
+        return {
+            "do": "stop",
+            "step": self.step,
+            "done": self.done,
+            "words": self.words,
+            "model_tokens": self.model_tokens,
+        }
+
+
+AgentEvent = Routed | Executed | Stopped
+
+
+@dataclass(frozen=True, slots=True)
+class TurnTokens:
+    """Tokens of one turn: tool definitions newly put before the planner, those of the stable prefix (phase 1 of Tool Attention),
+    all definitions of the catalog, and what the planner's model took with everything else that it was sent and said."""
+
+    step: int
+    do: str
+    exposed: int
+    cached: int
+    baseline: int
+    model: int
+
+
+def turn_tokens(events: Sequence[AgentEvent]) -> tuple[TurnTokens, ...]:
+    """One for each time that the planner was asked, in order."""
+    turns: list[TurnTokens] = []
+    shown = {"exposed": 0, "cached": 0, "baseline": 0}
+    for event in events:
+        if event.model_tokens is not None:
+            turns.append(TurnTokens(event.step, _do(event), **shown, model=event.model_tokens))
+        if isinstance(event, Routed):
+            shown = event.decision.tokens
+    return tuple(turns)
+
+
+def _do(event: AgentEvent) -> str:
+    return "route" if isinstance(event, Routed) else "execute" if isinstance(event, Executed) else "stop"

@@ -1,0 +1,105 @@
+"""A circuit breaker: a server whose calls die or run out of time is left alone for a while, then tried with one call.
+
+Connecting has its own waits, which all callers share (`core/mcp_bridge/pooled_connection.py`); this one counts what happens after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+LONGEST_S = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class BreakerRules:
+    """After how many failures in a row it opens (0: never), and for how long at first; each failed try doubles it."""
+
+    failures: int = 5
+    open_s: float = 30.0
+
+
+@dataclass(slots=True)
+class Breaker:
+    """One server's. Closed: calls go. Open: none goes until `until_s`. Then half-open: one call tries, others wait for it.
+
+    >>> breaker, rules = Breaker(), BreakerRules(failures=2, open_s=10.0)
+    >>> for _ in range(2):
+    ...     breaker.ended(False, rules, now_s=0.0)
+    >>> breaker.state(5.0), breaker.wait_s(5.0), breaker.enter(5.0), breaker.state(10.0)
+    ('open', 5.0, False, 'half-open')
+    >>> breaker.enter(10.0), breaker.enter(10.0)
+    (True, False)
+    >>> breaker.ended(True, rules, now_s=11.0)
+    >>> breaker.state(11.0)
+    'closed'
+    """
+
+    failures: int = 0
+    until_s: float | None = None
+    opened: int = 0
+    trying: bool = False
+
+    def state(self, now_s: float) -> str:
+        """closed, open or half-open."""
+        if self.until_s is None:
+            return "closed"
+        return "open" if now_s < self.until_s else "half-open"
+
+    def wait_s(self, now_s: float) -> float:
+        """How long until a call may try, s."""
+        return 0.0 if self.until_s is None else max(0.0, self.until_s - now_s)
+
+    def may_enter(self, now_s: float) -> bool:
+        """Whether a call may go now."""
+        return self.until_s is None or not (self.trying or now_s < self.until_s)
+
+    def enter(self, now_s: float) -> bool:
+        """The same, and it goes; where it is the one that tries, nobody else may until it has ended."""
+        if not self.may_enter(now_s):
+            return False
+        self.trying = self.until_s is not None
+        return True
+
+    def ended(self, good: bool | None, rules: BreakerRules, now_s: float) -> None:
+        """A call that went has ended: well, badly, or in a way that says nothing of the server (None)."""
+        was_trying, self.trying = self.trying, False
+        if good is None:
+            return
+        if good:
+            self.failures, self.opened, self.until_s = 0, 0, None
+            return
+        self.failures += 1
+        if rules.failures and (was_trying or self.failures >= rules.failures) and self.wait_s(now_s) == 0.0:
+            self.until_s = now_s + min(LONGEST_S, rules.open_s * 2**self.opened)
+            self.opened += 1
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A rate limit: requests in a minute, of which a whole minute's worth may come at once.
+
+
+@dataclass(slots=True)
+class Bucket:
+    """A token bucket that fills evenly with `per_minute`, up to a minute's worth, and at least to `least`: who begins may make that
+    many requests at once, and from then on as many as it fills.
+
+    >>> bucket = Bucket()
+    >>> [bucket.wait_s(4.0, now_s=0.0) for _ in range(5)]
+    [0.0, 0.0, 0.0, 0.0, 15.0]
+    >>> bucket.wait_s(4.0, now_s=15.0)
+    0.0
+    """
+
+    least: float = 1.0
+    level: float | None = None
+    at_s: float = 0.0
+
+    def wait_s(self, per_minute: float, now_s: float) -> float:
+        """0 where a request may go on, which it then does; else how long until it may, s."""
+        room = max(self.least, per_minute)
+        filled = room if self.level is None else self.level + (now_s - self.at_s) * per_minute / 60.0
+        self.level, self.at_s = min(room, filled), now_s
+        if self.level >= 1.0 - 1e-9:
+            self.level -= 1.0
+            return 0.0
+        return (1.0 - self.level) * 60.0 / per_minute

@@ -1,0 +1,308 @@
+"""The base class of a catalog format: its name, how it is recognised, and one hook that reads it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, cast
+
+from core.domain.catalog import Connection, Imported, Prompt, Server
+from core.importers.connections import read_connection
+from core.importers.entry import Entry, ToolReader, entries, read_prices, read_prompts
+from core.importers.reading import BrokenDocumentError, Reading, inspect, shown
+
+
+class Importer(ABC):
+    """One format. A subclass fills `matches` and `_fill`; reading is everything or nothing.
+
+    `example` is one small document in the format: it is what help shows and what the contract tests read.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    example: ClassVar[str]
+
+    @abstractmethod
+    def matches(self, document: object) -> bool:
+        """Whether the document has this format's shape, judged by its outermost keys alone."""
+
+    def read(self, document: object, *, source: str) -> Imported:
+        """The content of the document; `source` is its name in messages.
+
+        Raises BrokenDocumentError (a CatalogError) that names every fault where there is one.
+        """
+        reading = Reading(source)
+        inspect(reading, document)
+        if not self.matches(document):
+            reading.problem("", f"its shape is not that of the format {self.name}; give a document in it")
+        if not reading.problems:
+            self._fill(reading, document)
+        return reading.finish(self.name)
+
+    @abstractmethod
+    def _fill(self, reading: Reading, document: object) -> None:
+        """Add the document's servers, notes and prompts to the reading, and its faults."""
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The plain catalog: servers with their tools, prices, times, rates and, where they can be reached, connections.
+
+
+class Plain(Importer):
+    """`{"servers": [{"name", "description", "tools": [...]}]}`, or one of these servers alone."""
+
+    name = "plain"
+    title = "Catalog: a list of servers with their tools, prices and figures"
+    example = """{"servers": [{"name": "weather", "description": "Forecasts for any place.", "ask_usd": 0.001,
+  "tools": [{"name": "get_forecast", "description": "The forecast of a city.", "price_usd": 0.002,
+    "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}}}}]}]}"""
+
+    def matches(self, document: object) -> bool:
+        """An object whose `servers` is no object (an editor's configuration) and no registry's list, or one server."""
+        if not isinstance(document, dict):
+            return False
+        top = cast("dict[str, Any]", document)
+        if "servers" not in top:
+            return "name" in top and "tools" in top and not {"packages", "remotes", "mcpServers"} & top.keys()
+        servers = top["servers"]
+        if not isinstance(servers, list):
+            return not isinstance(servers, dict)
+        return not any(isinstance(item, dict) and "server" in item for item in cast("list[object]", servers))
+
+    def _fill(self, reading: Reading, document: object) -> None:
+        top = Entry(reading, "", cast("dict[str, Any]", document))
+        read_prompts(top)
+        for entry in top.entries("servers") if "servers" in top.value else [top]:
+            reading.add(entry.where, read_server(entry))
+
+
+def read_server(entry: Entry) -> Server:
+    """One server with its tools."""
+    name = entry.server_name()
+    reached = entry.child("connection")
+    connection = None if reached is None else read_connection(reached, name)
+    description = entry.text("description")
+    if not description.strip():
+        entry.note("no description: its profile is made from its tools")
+    prices = read_prices(entry)
+    tools = ToolReader(name, prices).read(entry.entries("tools"))
+    _remark(entry, has_connection=reached is not None, has_tools=bool(tools))
+    for stranger in sorted(set(prices.by_tool) - {tool.name for tool in tools}) if tools else ():
+        entry.note(f"a price is given for {shown(stranger)}, which is none of its tools")
+    return Server(
+        name=name,
+        description=description,
+        title=entry.line("title"),
+        category=entry.line("category"),
+        tools=tools,
+        ask_usd=entry.number("ask_usd"),
+        conn_s=entry.number("conn_s"),
+        call_s=entry.number("call_s"),
+        success=entry.number("success", high=1.0),
+        success_variance=entry.number("success_variance", high=1.0),
+        post_accept_failure=entry.number("post_accept_failure", high=1.0),
+        connection=connection,
+        virtual=entry.flag("virtual") or False,
+    )
+
+
+def _remark(entry: Entry, *, has_connection: bool, has_tools: bool) -> None:
+    """Note a server that has neither tools nor a connection; a fault where `tools` is not even given."""
+    if has_tools or has_connection:
+        return
+    if entry.get("tools") is None:
+        entry.problem("tools is missing and there is no connection to ask for them; give one of them")
+    else:
+        entry.note("no tools and no connection: nothing can be routed to it")
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The catalog of LiveMCPBench: a list of projects, each with the servers that it starts and their tools.
+
+
+class LiveMcpBench(Importer):
+    """`[{"name", "description", "category", "config": {"mcpServers"}, "tools": {"server": {"tools": [...]}}}]`."""
+
+    name = "livemcpbench"
+    title = "LiveMCPBench: a list of projects with their servers' tools and client configuration"
+    example = """[{"name": "Charts", "description": "Draws charts.", "category": "Office",
+  "config": {"mcpServers": {"chart-server": {"command": "npx", "args": ["-y", "chart-server"]}}},
+  "tools": {"chart-server": {"tools": [
+    {"name": "word_cloud", "description": "Draws a word cloud.", "inputSchema": {"type": "object"}}]}}}]"""
+
+    def matches(self, document: object) -> bool:
+        """A list in which some project has tools."""
+        return isinstance(document, list) and any(
+            isinstance(item, dict) and "tools" in item for item in cast("list[object]", document)
+        )
+
+    def _fill(self, reading: Reading, document: object) -> None:
+        for project in entries(reading, "", "", cast("list[Any]", document)):
+            connections = _connections(project)
+            if not project.mapping("tools"):
+                project.note("no tools: it is left out")
+            for name, entry in project.named("tools"):
+                reading.add(entry.where, _server(project, entry, name, connections.get(name)))
+
+
+def _connections(project: Entry) -> dict[str, Connection | None]:
+    config = project.child("config")
+    if config is None:
+        return {}
+    return {name: read_connection(entry, name) for name, entry in config.named("mcpServers")}
+
+
+def _server(project: Entry, entry: Entry, name: str, connection: Connection | None) -> Server:
+    """The server is called what labels call it: its key, as in `mcp-server-chart::generate_word_cloud_chart`."""
+    entry.check_server_name(name)
+    description = project.text("description")
+    if not description.strip():
+        entry.note("no description: its profile is made from its tools")
+    return Server(
+        name=name,
+        description=description,
+        title=project.line("name"),
+        category=project.line("category"),
+        tools=ToolReader(name).read(entry.entries("tools")),
+        connection=connection,
+    )
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Configurations of MCP clients: how servers are reached. Their tools are discovered.
+#
+# Accepted are `mcpServers` (Claude Desktop, Cursor, .mcp.json), `servers` as an object with `inputs` (VS Code, also inside
+# `mcp`), a list with `name`, `protocol` and `enabled` (mcpproxy), `[mcp_servers.x]` (Codex, TOML), and a list of projects
+# that have one of these under `config`.
+
+_KEYS = ("mcpServers", "mcp_servers", "servers")
+_REACHED = frozenset({"command", "url", "protocol"})
+
+
+class ClientConfig(Importer):
+    """`{"mcpServers": {"name": {"command", "args", "env"} or {"url", "headers"}}}` and its relatives."""
+
+    name = "client_config"
+    title = "Client configuration (Claude Desktop, Cursor, VS Code, mcpproxy, Codex): servers to ask for their tools"
+    example = """{"mcpServers": {
+  "files": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "/tmp"]},
+  "web": {"type": "http", "url": "https://example.org/mcp", "headers": {"Authorization": "Bearer ${env:TOKEN}"}}}}"""
+
+    def matches(self, document: object) -> bool:
+        """An object with servers by name, or a list of such objects or of servers that say how they are reached."""
+        if isinstance(document, list):
+            items = [cast("dict[str, Any]", x) for x in cast("list[object]", document) if isinstance(x, dict)]
+            return any("tools" not in x and ("config" in x or _REACHED & x.keys()) for x in items) and not any(
+                "tools" in x for x in items
+            )
+        return isinstance(document, dict) and _has_servers(cast("dict[str, Any]", document))
+
+    def _fill(self, reading: Reading, document: object) -> None:
+        if isinstance(document, dict):
+            _fill_document(Entry(reading, "", cast("dict[str, Any]", document)), about=None)
+            return
+        for entry in entries(reading, "", "", cast("list[Any]", document)):
+            config = entry.child("config")
+            if config is not None:
+                _fill_document(config, about=entry)
+            elif entry.get("config") is None:
+                _add(entry, entry.server_name(), about=None)
+
+
+def _has_servers(document: dict[str, Any]) -> bool:
+    if "mcpServers" in document or "mcp_servers" in document or isinstance(document.get("servers"), dict):
+        return True
+    inner = document.get("mcp")
+    return isinstance(inner, dict) and "servers" in inner
+
+
+def _fill_document(top: Entry, about: Entry | None) -> None:
+    if top.get("mcp") is not None and _KEYS[0] not in top.value:
+        top = top.child("mcp") or top
+    read_prompts(top)
+    key = next((key for key in _KEYS if key in top.value), _KEYS[0])
+    if top.get(key) is None:
+        top.problem(f"{key} is missing; give an object of servers by name")
+    for name, entry in _servers(top, key):
+        _add(entry, name, about)
+
+
+def _servers(top: Entry, key: str) -> Iterator[tuple[str, Entry]]:
+    if not isinstance(top.get(key), list):
+        for name, entry in top.named(key):
+            entry.check_server_name(name)
+            yield name, entry
+        return
+    for entry in top.entries(key):
+        yield entry.server_name(), entry
+
+
+def _add(entry: Entry, name: str, about: Entry | None) -> None:
+    disabled, enabled = entry.flag("disabled"), entry.flag("enabled")
+    if disabled is True or enabled is False:
+        entry.note("it is disabled: it is left out")
+        return
+    texts = about or entry
+    prices = read_prices(entry)
+    if prices.by_tool:
+        entry.note("prices of single tools are left out: its tools are not known yet")
+    server = Server(
+        name=name,
+        description=texts.text("description"),
+        title=texts.line("title") or (texts.line("name") if texts.get("name") != name else ""),
+        category=texts.line("category"),
+        ask_usd=prices.default,
+        connection=read_connection(entry, name),
+    )
+    entry.reading.add(entry.where, server)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Several imports as one: nothing is renamed or overwritten, a collision is an error that names both files.
+
+
+def merge(results: Sequence[tuple[str, Imported]]) -> Imported:
+    """One import of several, in their order; each comes with its source's name.
+
+    Raises BrokenDocumentError where two sources have a server of one name, or use one input id for two different values.
+    """
+    if len(results) == 1:
+        return results[0][1]
+    problems = _server_collisions(results) + _prompt_collisions(results)
+    if problems:
+        raise BrokenDocumentError(problems)
+    imports = [imported for _, imported in results]
+    return Imported(
+        format=" + ".join(dict.fromkeys(one.format for one in imports)),
+        servers=tuple(server for one in imports for server in one.servers),
+        notes=tuple(note for one in imports for note in one.notes),
+        secrets={name: value for one in imports for name, value in one.secrets.items()},
+        prompts=tuple({prompt.id: prompt for one in imports for prompt in one.prompts}.values()),
+        needs_discovery=tuple(name for one in imports for name in one.needs_discovery),
+    )
+
+
+def _server_collisions(results: Sequence[tuple[str, Imported]]) -> list[str]:
+    first: dict[str, str] = {}
+    problems: list[str] = []
+    for source, imported in results:
+        for server in imported.servers:
+            if server.name in first:
+                problems.append(
+                    f"{source}: the server {shown(server.name)} is also in {first[server.name]}; rename one of them."
+                )
+            first.setdefault(server.name, source)
+    return problems
+
+
+def _prompt_collisions(results: Sequence[tuple[str, Imported]]) -> list[str]:
+    first: dict[str, tuple[str, Prompt]] = {}
+    problems: list[str] = []
+    for source, imported in results:
+        for prompt in imported.prompts:
+            other, known = first.setdefault(prompt.id, (source, prompt))
+            if known != prompt:
+                problems.append(
+                    f"{source}: the input {shown(prompt.id)} asks for something else in {other}; rename one of them."
+                )
+    return problems

@@ -1,0 +1,277 @@
+"""litellm, loaded when a model is first asked: silent, offline but for the endpoint itself, and with bounded answers.
+
+What litellm does unasked and is kept from: fetching its price table and lists of headers, reading a `.env` file of a folder
+around it, printing where to give feedback, and retrying by itself.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+import httpx
+
+from core.planning.model_replies import one_line
+from core.shared.errors import PlannerError
+
+# pyright: reportUnknownVariableType=false, reportPrivateImportUsage=false
+
+
+ANSWER_LIMIT_BYTES = 2_000_000
+QUIET = {
+    "LITELLM_MODE": "PRODUCTION",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
+}
+_loading = threading.Lock()
+_loaded: list[Any] = []
+
+
+def litellm_module() -> Any:
+    """The package, loaded once (about 2 s)."""
+    with _loading:
+        if not _loaded:
+            _loaded.append(_load())
+        return _loaded[0]
+
+
+def _load() -> Any:
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)  # who sets one of them otherwise wants it otherwise
+    import litellm
+
+    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    litellm.suppress_debug_info = True
+    litellm.drop_params = True
+    litellm.turn_off_message_logging = True
+    litellm.client_session = httpx.Client(event_hooks={"response": [bounded]})
+    return litellm
+
+
+class TooLargeError(httpx.StreamError):
+    """An answer that goes on beyond every limit."""
+
+
+def bounded(response: httpx.Response) -> None:
+    """Have an answer end: after so many bytes, and after the time that its request allows for reading in all."""
+    allowed_s = response.request.extensions.get("timeout", {}).get("read")
+    ends = None if allowed_s is None else time.monotonic() + allowed_s
+    if isinstance(response.stream, httpx.SyncByteStream):
+        response.stream = _Bounded(response.stream, ends)
+
+
+class _Bounded(httpx.SyncByteStream):
+    def __init__(self, inner: httpx.SyncByteStream, ends: float | None) -> None:
+        self._inner = inner
+        self._left = ANSWER_LIMIT_BYTES
+        self._ends = ends
+
+    def __iter__(self) -> Iterator[bytes]:
+        for chunk in self._inner:
+            self._left -= len(chunk)
+            if self._left < 0:
+                raise TooLargeError("the answer is too large")
+            if self._ends is not None and time.monotonic() > self._ends:
+                raise httpx.ReadTimeout("the answer took too long")
+            yield chunk
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Why a model gave no answer, in one sentence: who was asked, what happened, what to do; never with the key.
+#
+# >>> failure(TimeoutError("no answer"), "small", "http://ann:pw@127.0.0.1:9/v1", secret="k-1", attempts=3)
+# "The model 'small' at 127.0.0.1:9/v1 cannot be reached or failed after 3 attempts (no answer); check WAYFARE_LLM_BASE_URL, or choose planner=rules."
+
+DETAIL_CHARACTERS = 200
+_PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+_UNREACHABLE = ("cannot be reached or failed", "check WAYFARE_LLM_BASE_URL, or choose planner=rules")
+_REFUSED_KEY = ("refused the key", "check WAYFARE_LLM_API_KEY")
+_REFUSED_REQUEST = ("refused the request", "check WAYFARE_LLM_MODEL and WAYFARE_LLM_BASE_URL")
+_ENDLESS = ("gave an answer without end", "choose another model, or planner=rules")
+_KINDS: Mapping[int, tuple[str, str]] = {
+    400: _REFUSED_REQUEST,
+    401: _REFUSED_KEY,
+    403: _REFUSED_KEY,
+    404: ("is not there", "check WAYFARE_LLM_MODEL and WAYFARE_LLM_BASE_URL"),
+    408: ("did not answer in time", "try again, or choose planner=rules"),
+    422: _REFUSED_REQUEST,
+    429: ("takes no more requests now", "wait a little, or choose planner=rules"),
+}
+
+
+def passes(problem: Exception) -> bool:
+    """Whether the same question may be answered a moment later."""
+    return _status(problem) in _PASSING and not _too_large(problem)
+
+
+def failure(problem: Exception, model: str, base_url: str, *, secret: str, attempts: int) -> str:
+    """The sentence. litellm gives every problem the status of HTTP that it comes closest to."""
+    who = f"The model {model!r}" + (f" at {_address(base_url)}" if base_url else "")
+    what, advice = _ENDLESS if _too_large(problem) else _KINDS.get(_status(problem), _UNREACHABLE)
+    tried = f" after {attempts} attempts" if attempts > 1 else ""
+    said = _cause(problem, secret)
+    return f"{who} {what}{tried}{f' ({said})' if said else ''}; {advice}."
+
+
+def _status(problem: Exception) -> int:
+    status = getattr(problem, "status_code", 0)
+    return status if isinstance(status, int) else 0
+
+
+def _cause(problem: Exception, secret: str) -> str:
+    """What the endpoint itself said, without litellm's prefixes and without the key."""
+    text = str(problem).partition("Received response")[0].strip()
+    text = re.sub(r"^(?:litellm\.)?(?:\w+(?:Error|Timeout|Exception)\s*(?:-|:)\s*)+", "", text)
+    return one_line(text.replace(secret, "***") if secret else text, DETAIL_CHARACTERS).rstrip(".")
+
+
+def _too_large(problem: BaseException | None) -> bool:
+    while problem is not None:
+        if isinstance(problem, TooLargeError):
+            return True
+        problem = problem.__cause__ or problem.__context__
+    return False
+
+
+def _address(url: str) -> str:
+    """Host, port and path of a URL: without user, password and query."""
+    try:
+        parts = urlsplit(url)
+        return f"{parts.hostname or '?'}{f':{parts.port}' if parts.port else ''}{parts.path}"
+    except ValueError:
+        return "its address"
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# One question to a language model, one answer: any endpoint that speaks the chat-completions protocol, through litellm.
+#
+# What may pass (too many requests, an error of the server, no connection, no answer in time) is tried again after a wait that
+# doubles; what will not is said at once, in one sentence without the key (`failures`).
+
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+
+
+ATTEMPTS = 3
+WAIT_S = 0.5
+TIMEOUT_S = 20.0
+ANSWER_TOKENS = 1_500
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What is sent: what to do (`system`), on what (`user`), and the JSON schema that the answer has to follow."""
+
+    system: str
+    user: str
+    schema: Mapping[str, Any]
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The answer's text with what it took; `cost_usd` is None where the price is not known. `whole`: it was not cut off."""
+
+    text: str
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    whole: bool = True
+
+
+class Endpoint(Protocol):
+    """Where a model answers."""
+
+    model: str
+
+    def ask(self, message: Message) -> Reply:
+        """One answer. Raises PlannerError where there is none."""
+        ...
+
+
+@dataclass
+class LiteLlmEndpoint:
+    """A model by its name; with `base_url` the endpoint that serves it, without one the provider that the name says."""
+
+    model: str
+    base_url: str = ""
+    key: str = field(default="", repr=False)
+    timeout_s: float = TIMEOUT_S
+    sleep: Callable[[float], None] = time.sleep
+    plain: bool = False
+    """Whether the endpoint was found not to take schemas."""
+
+    def ask(self, message: Message) -> Reply:
+        """One answer, after at most three attempts."""
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return self._once(message)
+            except Exception as problem:  # noqa: BLE001  litellm raises many kinds: what they say goes into one
+                if attempt == ATTEMPTS or not passes(problem):
+                    said = failure(problem, self.model, self.base_url, secret=self.key, attempts=attempt)
+                    raise PlannerError(said) from None
+            self.sleep(WAIT_S * 2 ** (attempt - 1))
+        raise AssertionError("unreachable")
+
+    def _once(self, message: Message) -> Reply:
+        litellm = litellm_module()
+        if self.plain:
+            return self._completed(litellm, message, {})
+        schema = {
+            "type": "json_schema",
+            "json_schema": {"name": message.name, "strict": True, "schema": dict(message.schema)},
+        }
+        try:
+            return self._completed(litellm, message, {"response_format": schema})
+        except (litellm.BadRequestError, litellm.UnprocessableEntityError, litellm.UnsupportedParamsError):
+            reply = self._completed(litellm, message, {})  # a refusal of everything is raised here
+            self.plain = True
+            return reply
+
+    def _completed(self, litellm: Any, message: Message, options: dict[str, Any]) -> Reply:
+        served = {"custom_llm_provider": "openai", "api_base": self.base_url} if self.base_url else {}
+        answer = litellm.completion(
+            model=self.model,
+            messages=[{"role": "system", "content": message.system}, {"role": "user", "content": message.user}],
+            api_key=self.key or ("none" if self.base_url else None),
+            timeout=self.timeout_s,
+            temperature=0,
+            max_tokens=ANSWER_TOKENS,
+            num_retries=0,
+            max_retries=0,
+            **served,
+            **options,
+        )
+        choice = answer.choices[0] if answer.choices else None
+        usage = getattr(answer, "usage", None)
+        read, written = int(getattr(usage, "prompt_tokens", 0) or 0), int(getattr(usage, "completion_tokens", 0) or 0)
+        return Reply(
+            text=str((choice and choice.message.content) or ""),
+            input_tokens=read,
+            output_tokens=written,
+            cost_usd=self._price(litellm, read, written),
+            whole=choice is None or choice.finish_reason != "length",
+        )
+
+    def _price(self, litellm: Any, read: int, written: int) -> float | None:
+        """By litellm's table; None where the model is not in it or the endpoint does not say how many tokens it took."""
+        if not read:
+            return None
+        provider = "openai" if self.base_url else None
+        try:
+            costs = litellm.cost_per_token(
+                model=self.model, custom_llm_provider=provider, prompt_tokens=read, completion_tokens=written
+            )
+        except Exception:  # noqa: BLE001  litellm raises what it likes for a model that it does not know
+            return None
+        return float(sum(costs))

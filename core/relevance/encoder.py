@@ -1,0 +1,251 @@
+"""The interfaces of embedding: an encoder, a store of vectors, and the hash that names a text.
+
+An `Encoder` turns N texts into an (N, D) matrix of unit rows. A `VectorStore` keeps rows by model and text hash, so
+that a changed catalog costs only its changed texts.
+
+>>> store = MemoryVectorStore()
+>>> store.save_vectors("toy", {text_hash("a"): np.ones(2, dtype=np.float32)})
+>>> sorted(store.load_vectors("toy", [text_hash("a"), text_hash("b")])) == [text_hash("a")]
+True
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from threading import Lock
+from typing import Protocol
+
+import numpy as np
+from cachetools import LRUCache
+from numpy.typing import NDArray
+
+from core.shared.errors import WayfareError
+from core.shared.progress import Report, Step, silent
+
+Vectors = NDArray[np.float32]
+MAX_CHARACTERS = 20_000  # far beyond any model's window: bounds the work that a stranger's text can cause
+
+
+class EncoderError(WayfareError):
+    """A model that is not there or cannot be used."""
+
+
+class Encoder(Protocol):
+    """Texts to unit vectors.
+
+    `model` names model, pooling and weights, never the runtime: equal names mean interchangeable vectors.
+    `note` is one sentence where the encoder is not the one that was asked for, else empty.
+    """
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def dimension(self) -> int: ...
+
+    @property
+    def note(self) -> str: ...
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """(N, D) float32; rows have norm 1, a blank text has a row of zeros."""
+        ...
+
+    def tokens(self, texts: Sequence[str]) -> list[Vectors]:
+        """For each text one unit row for each of its tokens, (tokens, D) float32; none for a blank text."""
+        ...
+
+
+class VectorStore(Protocol):
+    """Vectors by model and text hash."""
+
+    def load_vectors(self, model: str, hashes: Sequence[str], /) -> dict[str, Vectors]:
+        """Those of the vectors that are in the store, (D,) each."""
+        ...
+
+    def save_vectors(self, model: str, vectors: Mapping[str, Vectors], /) -> None:
+        """Keep vectors; an entry that is already there may be overwritten."""
+        ...
+
+
+class MemoryVectorStore:
+    """A `VectorStore` that lives as long as the process."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, str], Vectors] = {}
+
+    def load_vectors(self, model: str, hashes: Sequence[str]) -> dict[str, Vectors]:
+        return {key: self._kept[model, key] for key in hashes if (model, key) in self._kept}
+
+    def save_vectors(self, model: str, vectors: Mapping[str, Vectors]) -> None:
+        self._kept.update({(model, key): vector for key, vector in vectors.items()})
+
+    def of_model(self, model: str) -> dict[str, Vectors]:
+        """Every vector of a model by its text's hash."""
+        return {key: vector for (of, key), vector in self._kept.items() if of == model}
+
+
+def text_hash(text: str) -> str:
+    """The name of a text: the first 32 hex digits of its SHA-256. Any Python string has one, even with lone surrogates.
+
+    >>> text_hash("read a file")
+    '983f92956ac1a23e6e5b5c58af68db1e'
+    """
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def cleaned(text: str) -> str:
+    """A text as every encoder sees it: no lone surrogates (tokenizers refuse them), no edge blanks, bounded.
+
+    >>> cleaned("  read \\ud800 a file ")
+    'read ? a file'
+    """
+    return text[:MAX_CHARACTERS].strip().encode("utf-8", "replace").decode("utf-8")
+
+
+def unit_rows(matrix: NDArray[np.floating]) -> Vectors:
+    """Rows divided by their Euclidean norm; a row of zeros stays zero. (N, D) to (N, D) float32.
+
+    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).round(1).tolist()
+    [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
+    """
+    norms = np.linalg.norm(matrix, axis=1, keepdims=True)
+    return np.ascontiguousarray(matrix / np.where(norms > 0, norms, 1.0), dtype=np.float32)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Every text is embedded once: documents are kept in a `VectorStore`, queries in a cache.
+#
+# The model itself stays closed until a text has to be embedded that has no vector yet.
+
+Progress = Callable[[int, int], None]  # texts embedded so far, texts to embed
+TokenVectors = NDArray[np.float16]
+EMBEDDING = "Embedding texts that have no vector yet"
+TOKEN_CACHE = 2048  # texts whose token vectors stay in memory: about 40 kB each
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderSource:
+    """An encoder that is not open yet: its key and width are known, `open` makes it."""
+
+    model: str
+    dimension: int
+    open: Callable[[], Encoder]
+
+    @classmethod
+    def of(cls, encoder: Encoder) -> EncoderSource:
+        """A source of an encoder that is open already."""
+        return cls(encoder.model, encoder.dimension, lambda: encoder)
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingReport:
+    """What embedding N texts took: `vectors` (N, D), of `distinct` texts `embedded` were new; `elapsed_s` in s."""
+
+    vectors: Vectors
+    distinct: int
+    embedded: int
+    elapsed_s: float
+
+
+class CachedEncoder:
+    """An encoder with a cache. Safe for several threads; a query never waits for a catalog that is being embedded.
+
+    `report` is told how far a catalog's texts are.
+    """
+
+    def __init__(
+        self,
+        source: EncoderSource,
+        store: VectorStore,
+        *,
+        query_cache: int = 4096,
+        token_cache: int = TOKEN_CACHE,
+        batch: int = 128,
+        report: Report = silent,
+    ) -> None:
+        self.model = source.model
+        self.dimension = source.dimension
+        self._source = source
+        self._store = store
+        self._batch = batch
+        self._report = report
+        self._encoder: Encoder | None = None
+        self._opening = Lock()
+        self._building = Lock()
+        self._tokens: LRUCache[str, TokenVectors] = LRUCache(token_cache)
+        self._tokens_lock = Lock()
+        self._query = lru_cache(maxsize=query_cache)(self._encode_one)
+
+    @property
+    def note(self) -> str:
+        """The open encoder's note; empty while nothing had to be embedded."""
+        return self._encoder.note if self._encoder is not None else ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a query is embedded at once, without the model being opened first."""
+        return self._encoder is not None
+
+    def encoder(self) -> Encoder:
+        """The encoder itself, opened on first use. Raises EncoderError where it cannot be."""
+        with self._opening:
+            if self._encoder is None:
+                self._encoder = self._source.open()
+            return self._encoder
+
+    def encode_query(self, text: str) -> Vectors:
+        """(D,) unit vector of one text, read-only; zeros for a blank text. Repeated texts come from the cache."""
+        return self._query(text)
+
+    def encode_documents(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
+        """(N, D) unit rows; only texts that the store does not know are embedded."""
+        return self.embed(texts, progress).vectors
+
+    def tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
+        """For each text one unit row for each of its tokens, (tokens, D) in half precision; the latest are cached."""
+        with self._tokens_lock:
+            known = {text: self._tokens[text] for text in texts if text in self._tokens}
+        missing = [text for text in dict.fromkeys(texts) if text not in known]
+        for start in range(0, len(missing), self._batch):
+            batch = missing[start : start + self._batch]
+            known |= zip(batch, (rows.astype(np.float16) for rows in self.encoder().tokens(batch)), strict=True)
+        with self._tokens_lock:
+            self._tokens.update(known)
+        return [known[text] for text in texts]
+
+    def embed(self, texts: Sequence[str], progress: Progress | None = None) -> EmbeddingReport:
+        """`encode_documents` with an account of it. Each batch is saved as soon as it is done."""
+        started = time.perf_counter()
+        hashes = [text_hash(text) for text in texts]
+        distinct = dict(zip(hashes, texts, strict=True))
+        with self._building:
+            known = self._stored(list(distinct))
+            # texts of like length together: a batch is as wide as its longest
+            missing = sorted((key for key in distinct if key not in known), key=lambda key: -len(distinct[key]))
+            for start in range(0, len(missing), self._batch):
+                self._report(Step(EMBEDDING, start, len(missing), after="building the index"))
+                keys = missing[start : start + self._batch]
+                found = dict(zip(keys, self.encoder().encode([distinct[key] for key in keys]), strict=True))
+                self._store.save_vectors(self.model, found)
+                known |= found
+                if progress is not None:
+                    progress(start + len(keys), len(missing))
+            self._report(None)
+        vectors = np.zeros((len(hashes), self.dimension), dtype=np.float32)
+        for row, key in enumerate(hashes):
+            vectors[row] = known[key]
+        return EmbeddingReport(vectors, len(distinct), len(missing), time.perf_counter() - started)
+
+    def _stored(self, hashes: Sequence[str]) -> dict[str, Vectors]:
+        """What the store has, without vectors of the wrong width or with numbers that are not finite."""
+        kept = self._store.load_vectors(self.model, hashes)
+        return {key: v for key, v in kept.items() if v.shape == (self.dimension,) and bool(np.isfinite(v).all())}
+
+    def _encode_one(self, text: str) -> Vectors:
+        vector = self.encoder().encode([text])[0]
+        vector.setflags(write=False)
+        return vector

@@ -1,0 +1,192 @@
+"""Running the exported encoder: onnxruntime and a tokenizer, two files in a folder, no torch.
+
+A folder has `model.json` (tokenizer, window, and the name and SHA-256 of the weights) and the weights, named by their
+digest. The manifest is replaced last and in one step, so a reader sees the old pair or the new one, never a mixture.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import onnxruntime as ort
+from numpy.typing import NDArray
+from tokenizers import Encoding, Tokenizer
+
+from core.relevance.encoder import EncoderError, Vectors, cleaned, unit_rows
+from core.relevance.encoder_model import ModelFolder, load, merged, model_folder
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+
+# onnxruntime sends usage events over the network unless this is set before it is imported
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
+MANIFEST = "model.json"
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+OUTPUT, TOKENS = "vectors", "tokens"
+BATCH = 32
+
+
+class CacheError(Exception):
+    """The folder has no usable export: nothing there, unreadable, or not what its manifest says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What an export is. `max_tokens` is the model's window, `dimension` the width of a vector."""
+
+    weights: str
+    sha256: str
+    tokenizer: str
+    max_tokens: int
+    dimension: int
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """The manifest of a folder. Raises OSError, ValueError or TypeError where there is none that can be read."""
+        return cls(**json.loads((folder / MANIFEST).read_text("utf-8")))
+
+    def place(self, weights: Path, folder: Path) -> None:
+        """Move the weights into the folder and then, in one step, make them the folder's export."""
+        manifest = weights.with_suffix(".json")
+        manifest.write_text(json.dumps(asdict(self)), "utf-8")
+        weights.replace(folder / self.weights)
+        manifest.replace(folder / MANIFEST)
+
+
+class Runtime:
+    """Texts to unit vectors with onnxruntime; safe for several threads."""
+
+    def __init__(self, weights: bytes, manifest: Manifest, *, threads: int = 2) -> None:
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.log_severity_level = 3
+        # waiting threads sleep: a spinning one would take a core from the console between two queries
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        self._session = ort.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
+        self._inputs = {item.name for item in self._session.get_inputs()}
+        if TOKENS not in {item.name for item in self._session.get_outputs()}:
+            raise CacheError("the export is older than token vectors")
+        self._tokenizer = Tokenizer.from_str(manifest.tokenizer)
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(manifest.max_tokens)
+        self.dimension = manifest.dimension
+
+    @classmethod
+    def open(cls, folder: Path, *, threads: int = 2) -> Runtime:
+        """The export in a folder, its weights checked against their digest. Raises CacheError where it is unusable."""
+        try:
+            manifest = Manifest.read(folder)
+            weights = (folder / Path(manifest.weights).name).read_bytes()
+            if hashlib.sha256(weights).hexdigest() != manifest.sha256:
+                raise CacheError(f"{folder / manifest.weights} was changed after it was written")
+            return cls(weights, manifest, threads=threads)
+        except CacheError:
+            raise
+        except Exception as problem:  # a damaged file may fail anywhere above; all of it means: export again
+            raise CacheError(f"{folder} holds no usable export ({type(problem).__name__})") from problem
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """(N, D) unit rows in the order of the texts; a blank text is a row of zeros."""
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for rows, encodings in self._batches(texts):
+            vectors[rows] = unit_rows(self._run(encodings, OUTPUT))
+        return vectors
+
+    def tokens(self, texts: Sequence[str]) -> list[Vectors]:
+        """(tokens, D) unit rows of each text, without the marks of beginning and end."""
+        found = [np.zeros((0, self.dimension), dtype=np.float32) for _ in texts]
+        for rows, encodings in self._batches(texts):
+            for row, encoding, vectors in zip(rows, encodings, self._run(encodings, TOKENS), strict=True):
+                words = np.asarray(encoding.special_tokens_mask) == 0
+                found[row] = unit_rows(vectors[: len(words)][words])
+        return found
+
+    def _batches(self, texts: Sequence[str]) -> Iterator[tuple[list[int], list[Encoding]]]:
+        """Rows and encodings of the texts that are not blank, texts of like length together."""
+        prepared = [cleaned(text) for text in texts]
+        filled = [row for row, text in enumerate(prepared) if text]
+        encodings = self._tokenizer.encode_batch([prepared[row] for row in filled])
+        by_length = sorted(range(len(filled)), key=lambda place: len(encodings[place].ids))
+        for start in range(0, len(filled), BATCH):
+            places = by_length[start : start + BATCH]
+            yield [filled[place] for place in places], [encodings[place] for place in places]
+
+    def _run(self, batch: Sequence[Encoding], output: str) -> NDArray[np.float32]:
+        width = max(len(item.ids) for item in batch)
+        feeds: dict[str, Any] = {name: np.zeros((len(batch), width), dtype=np.int64) for name in INPUTS}
+        for row, item in enumerate(batch):
+            for name, values in zip(INPUTS, (item.ids, item.attention_mask, item.type_ids), strict=True):
+                feeds[name][row, : len(values)] = values
+        found = self._session.run([output], {name: feeds[name] for name in feeds if name in self._inputs})
+        return np.asarray(found[0], dtype=np.float32)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Sentence-transformers on torch: exact, and slow to load (5 s); the reference for `core.relevance.onnx_encoder`.
+
+# pyright: reportUnknownMemberType=false
+
+
+class SentenceEncoder:
+    """The model run by torch on the CPU, without network.
+
+    `note` says why it is used instead of another runtime, where it is.
+    Raises EncoderError where the model is not on this machine or torch cannot load it.
+    """
+
+    def __init__(self, model: str | ModelFolder = "", *, note: str = "") -> None:
+        folder = model if isinstance(model, ModelFolder) else model_folder(model)
+        self.model = folder.key
+        self.note = note
+        self.transformer = _load(folder)
+        self.dimension = folder.dimension
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """(N, D) unit rows in the order of the texts; a blank text is a row of zeros."""
+        prepared = [cleaned(text) for text in texts]
+        vectors = np.zeros((len(prepared), self.dimension), dtype=np.float32)
+        filled = [row for row, text in enumerate(prepared) if text]
+        if filled:
+            found = self.transformer.encode([prepared[row] for row in filled], show_progress_bar=False)
+            vectors[filled] = unit_rows(np.asarray(found))
+        return vectors
+
+    def tokens(self, texts: Sequence[str]) -> list[Vectors]:
+        """(tokens, D) unit rows of each text, without the marks of beginning and end."""
+        prepared = [cleaned(text) for text in texts]
+        filled = [text for text in prepared if text]
+        known = dict(zip(filled, self._token_rows(filled), strict=True)) if filled else {}
+        return [known[text] if text else np.zeros((0, self.dimension), dtype=np.float32) for text in prepared]
+
+    def _token_rows(self, texts: Sequence[str]) -> Iterator[Vectors]:
+        model: Any = self.transformer
+        found = model.encode(texts, output_value="token_embeddings", show_progress_bar=False)
+        marks = model.tokenizer(
+            texts, truncation=True, max_length=model.max_seq_length, return_special_tokens_mask=True
+        )["special_tokens_mask"]
+        for vectors, marked in zip(found, marks, strict=True):
+            yield unit_rows(np.asarray(vectors)[: len(marked)][np.asarray(marked) == 0])
+
+
+def _load(folder: ModelFolder) -> SentenceTransformer:
+    try:
+        from sentence_transformers import SentenceTransformer
+        from transformers.utils.logging import disable_progress_bar
+
+        disable_progress_bar()
+        model = SentenceTransformer(str(folder.path), device="cpu", local_files_only=True)
+        return model if folder.difference is None else merged(model, load(folder.difference)[0])
+    except (ImportError, OSError, ValueError, KeyError, RuntimeError) as problem:
+        reason = (str(problem).splitlines() or ["unknown reason"])[0][:200]
+        raise EncoderError(f"The model in {folder.path} cannot be loaded: {reason}; give another model.") from problem

@@ -1,0 +1,235 @@
+"""BM25 over texts, with a score that is absolute: the share of what the query could reach at most.
+
+    score(q, d)    = sum over t in q of idf(t) * tf * (k1 + 1) / (tf + k1 * (1 - b + b * |d| / avg|d|))
+    idf(t)         = ln(1 + (N - df + 0.5) / (df + 0.5))
+    coverage(q, d) = score(q, d) / sum over t in q of idf(t) * (k1 + 1)
+
+A term counts once, however often the query says it. A term that no text has gets the largest idf there is (df = 0): it
+cannot be matched, and so lowers the coverage of every text.
+
+>>> index = LexicalIndex(["send an email", "read a file", "list files"])
+>>> index.coverage("read the file").argmax(), float(index.coverage("quantum")[1])
+(np.int64(1), 0.0)
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any
+
+import bm25s
+import numpy as np
+import Stemmer  # pyright: ignore[reportMissingTypeStubs]
+from numpy.typing import NDArray
+
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+
+K1, B = 1.5, 0.75
+MAX_CHARACTERS = 20_000
+# fmt: off
+STOP_WORDS = frozenset([
+    "a", "an", "and", "are", "as", "at", "be", "by", "can", "for", "from", "has", "have", "if", "in", "into", "is",
+    "it", "its", "of", "on", "or", "that", "the", "their", "then", "there", "these", "this", "to", "was", "when",
+    "which", "will", "with", "you", "your",
+])
+# fmt: on
+_CJK = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+_RUNS = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
+_STARTS_CJK = re.compile(rf"[{_CJK}]")
+_HAS_HUMP = re.compile(r"[a-z][A-Z]")
+_HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^A-Za-z\d]+")
+
+
+def terms(text: str) -> list[str]:
+    """The terms of a text: lower-case words, parts of camelCase and snake_case, pairs of CJK characters; no stemming.
+
+    A camelCase word counts as its parts and as a whole, so that "GitHub" meets "github".
+
+    >>> terms("GitHub: get_weatherByCity v2, 搜索关键")
+    ['github', 'git', 'hub', 'get', 'weatherbycity', 'weather', 'city', 'v2', '搜索', '索关', '关键']
+    """
+    found = (
+        term for run in _RUNS.findall(unicodedata.normalize("NFKC", text[:MAX_CHARACTERS])) for term in _split(run)
+    )
+    return [term for term in found if term not in STOP_WORDS]
+
+
+def _split(run: str) -> Iterator[str]:
+    if _STARTS_CJK.match(run):
+        yield from (run[at : at + 2] for at in range(max(1, len(run) - 1)))
+        return
+    yield run.casefold()
+    if _HAS_HUMP.search(run):
+        yield from (part.casefold() for part in _HUMPS.findall(run))
+
+
+class LexicalIndex:
+    """BM25 scores of N texts, immutable. Without texts or without terms every score is zero."""
+
+    def __init__(self, texts: Sequence[str], *, words_of: Callable[[str], list[str]] = terms, b: float = B) -> None:
+        self._size = len(texts)
+        self._words_of = words_of
+        self._vocabulary: dict[str, int] = {}
+        documents = [
+            [self._vocabulary.setdefault(word, len(self._vocabulary)) for word in words_of(text)] for text in texts
+        ]
+        self._bm25: bm25s.BM25 | None = None
+        if self._vocabulary:
+            self._bm25 = bm25s.BM25(k1=K1, b=b, method="atire", idf_method="lucene")
+            self._bm25.index((documents, self._vocabulary), create_empty_token=False, show_progress=False)
+            frequency = np.diff(self._bm25.scores["indptr"]).astype(np.float64)
+            self._idf = np.log1p((self._size - frequency + 0.5) / (frequency + 0.5))
+
+    def scores(self, query: str) -> NDArray[np.float32]:
+        """(N,) raw BM25 scores, at least 0."""
+        return self._scores(list(dict.fromkeys(self._words_of(query))))
+
+    def coverage(self, query: str) -> NDArray[np.float32]:
+        """(N,) in [0, 1]: the raw score divided by the largest that any text could get for this query."""
+        wanted = list(dict.fromkeys(self._words_of(query)))
+        found = self._scores(wanted)
+        if not wanted or self._bm25 is None:
+            return found
+        known = [self._vocabulary[term] for term in wanted if term in self._vocabulary]
+        unseen = (len(wanted) - len(known)) * np.log1p((self._size + 0.5) / 0.5)
+        bound = (float(self._idf[known].sum()) + unseen) * (K1 + 1)
+        return np.minimum(found / np.float32(bound), np.float32(1))
+
+    def weighted(self, weights: Mapping[str, float]) -> NDArray[np.float32]:
+        """(N,) sum over words of weight times the word's BM25 score; a word that no text has adds nothing."""
+        found = np.zeros(self._size, dtype=np.float32)
+        if self._bm25 is None:
+            return found
+        columns = self._bm25.scores
+        for word, weight in weights.items():
+            column = self._vocabulary.get(word)
+            if column is not None:
+                start, end = columns["indptr"][column], columns["indptr"][column + 1]
+                found[columns["indices"][start:end]] += np.float32(weight) * columns["data"][start:end]
+        return found
+
+    def scores_of(self, words: Sequence[str]) -> NDArray[np.float32]:
+        """(N,) raw BM25 scores of a query that is given as words; each counts once."""
+        return self._scores(list(dict.fromkeys(words)))
+
+    def _scores(self, wanted: Sequence[str]) -> NDArray[np.float32]:
+        known = [self._vocabulary[term] for term in wanted if term in self._vocabulary]
+        if self._bm25 is None or not known:
+            return np.zeros(self._size, dtype=np.float32)
+        return self._bm25.get_scores_from_ids(known)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The words of a text for BM25: each as it stands and as its stem, so that a word that is met exactly counts twice.
+#
+# >>> words_and_stems("booking flights")
+# ['booking', '~book', 'flights', '~flight']
+
+STEM_MARK = "~"
+_PORTER: Any = Stemmer.Stemmer("porter")  # pyright: ignore
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """The stem of an English word by Porter's algorithm; a word of another language stays nearly as it is."""
+    return _PORTER.stemWord(word)
+
+
+def words_and_stems(text: str) -> list[str]:
+    """Every term of a text, followed by its stem with a mark."""
+    return [token for term in terms(text) for token in (term, STEM_MARK + stem(term))]
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Everyday words and what tools call it: "somewhere to sleep" asks for a hotel. One general table, of no catalog.
+#
+# A line of `everyday.txt` is `everyday words : words of tools`; `,` separates alternatives, `+` joins what must all be there.
+#
+# >>> sorted(Everyday.shipped().expanded("chuck the old draft"))[:2]
+# ['delete', 'remove']
+
+_WORD = re.compile(r"[a-z&]+(?:'[a-z]+)?|[a-z]")
+BONUS_OF_LENGTH = 0.5  # a phrase of two words says more than one word alone
+Phrase = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Alternatives, each a set of phrases that must all occur (as stems), and the words that tools use instead."""
+
+    alternatives: tuple[tuple[Phrase, ...], ...]
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Everyday:
+    """The table, looked up for one text after the other. Immutable."""
+
+    entries: tuple[Entry, ...]
+    by_stem: Mapping[str, tuple[tuple[int, tuple[Phrase, ...]], ...]]
+    """Entry and alternative, by the first word of the alternative."""
+
+    @classmethod
+    @cache
+    def shipped(cls) -> Everyday:
+        """The table that comes with Wayfare."""
+        return cls.read(files("core.relevance").joinpath("everyday.txt").read_text(encoding="utf-8"))
+
+    @classmethod
+    def read(cls, text: str) -> Everyday:
+        """A table from its lines; blank ones and those that begin with # are passed over."""
+        entries = tuple(_entry(line) for line in text.splitlines() if line.strip() and not line.startswith("#"))
+        by_stem: dict[str, list[tuple[int, tuple[Phrase, ...]]]] = {}
+        for number, entry in enumerate(entries):
+            for phrases in entry.alternatives:
+                if phrases and phrases[0]:
+                    by_stem.setdefault(phrases[0][0], []).append((number, phrases))
+        return cls(entries, {word: tuple(places) for word, places in by_stem.items()})
+
+    def met(self, text: str) -> dict[int, float]:
+        """The entries that a text meets, each with its weight: 1, and 0.5 more for each further word of the phrase."""
+        sequence = stems(text)
+        there = set(sequence)
+        longest: dict[int, int] = {}
+        for number, phrases in sorted({place for word in there for place in self.by_stem.get(word, ())}):
+            if all(_occurs(phrase, sequence, there) for phrase in phrases):
+                longest[number] = max(longest.get(number, 0), sum(map(len, phrases)))
+        return {number: 1.0 + BONUS_OF_LENGTH * (length - 1) for number, length in longest.items()}
+
+    def expanded(self, text: str) -> dict[str, float]:
+        """The words that tools use for what a text says, with the largest weight of any entry."""
+        found: dict[str, float] = {}
+        for number, weight in self.met(text).items():
+            for word in self.entries[number].words:
+                found[word] = max(found.get(word, 0.0), weight)
+        return found
+
+
+def stems(text: str) -> list[str]:
+    """The words of an English text as stems, in order.
+
+    >>> stems("Don't forget the babies")
+    ["don't", 'forget', 'the', 'babi']
+    """
+    return [stem(word) for word in _WORD.findall(text.lower().replace("’", "'"))]
+
+
+def _entry(line: str) -> Entry:
+    asked, _, words = line.partition(" : ")
+    alternatives = tuple(
+        tuple(tuple(stems(part)) for part in alternative.strip().split("+")) for alternative in asked.split(",")
+    )
+    return Entry(alternatives, tuple(words.split()))
+
+
+def _occurs(phrase: Phrase, sequence: list[str], there: set[str]) -> bool:
+    if not phrase or phrase[0] not in there:
+        return not phrase
+    size = len(phrase)
+    return size == 1 or any(tuple(sequence[at : at + size]) == phrase for at in range(len(sequence) - size + 1))

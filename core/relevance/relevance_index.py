@@ -1,0 +1,300 @@
+"""The fitted model: weights of the signals, how a score becomes a probability, and the evidence that nothing fits.
+
+    s       = sum over signals of w_n f_n(x_n)              f = z, damped for the signals of words
+    z(x)    = (x - m) / sd                                  over the catalog's tools, shrunk towards PRIOR as if N0 more were there
+    d(x)    = z(x) (6 / max z(x))^0.7                       a peak of one rare word counts less than in proportion
+    lead_j  = s_j - max(GHOST, max over k != j of (s_k - TWIN same_jk))        ahead of the best tool that does something else
+    doubt   = NOTHING . (spread, cosine, 1)                 spread: entropy of softmax(s / 0.4) over the thirty best; cosine: the best
+    p_fit_j = sigmoid(FIT . (min(lead_j, 0), max(lead_j, 0), 1))                P(nothing fits) = sigmoid(doubt)
+
+Every number comes from `model.toml`; docs/decisions/0015-relevance.md says how it was fitted and on what.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.domain.catalog import Catalog, Tool
+from core.relevance.encoder import CachedEncoder, Vectors
+from core.relevance.lexical import Everyday, LexicalIndex, words_and_stems
+from core.relevance.text_views import VIEWS, full, parameters, profile
+
+VIEW_MIX = {"full": 0.50, "own": 0.26, "tool": 0.24}  # of the dense views: one mixed matrix, one product
+SIGNALS = ("dense", "profile", "words", "everyday", "concept")
+DAMPED = frozenset({"words", "everyday"})
+
+
+@dataclass(frozen=True, slots=True)
+class RelevanceModel:
+    """Constants by name; `prior` holds (mean, deviation) of each signal over the tools of large catalogs."""
+
+    weights: Mapping[str, float]
+    prior: Mapping[str, tuple[float, float]]
+    fit: Mapping[str, float]
+    nothing: Mapping[str, float]
+
+    @classmethod
+    @cache
+    def shipped(cls) -> RelevanceModel:
+        """The model that comes with Wayfare.
+
+        >>> sorted(RelevanceModel.shipped().weights) == sorted(SIGNALS)
+        True
+        """
+        return cls.read(tomllib.loads(files("core.relevance").joinpath("model.toml").read_text(encoding="utf-8")))
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any]) -> RelevanceModel:
+        """A model from its tables. Raises KeyError where one is missing."""
+        prior = {name: (float(mean), float(deviation)) for name, (mean, deviation) in document["prior"].items()}
+        return cls(dict(document["weights"]), prior, dict(document["fit"]), dict(document["nothing"]))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What people say when they need a tool: example questions of general kinds of tools, which move a query towards tools.
+#
+# Few people ask in the words of a tool: "chuck out old docker leftovers" is after `prune`. Sixteen questions of each of 2,382 kinds
+# of tools say what such a question is after (relevance feedback; Rocchio 1971, after which d is the mean of what is relevant):
+#
+#     near = cos(q, e), of a kind: that of its nearest example e
+#     d    = sum over the five nearest kinds of softmax(near / 0.03) v_kind, of length 1       v: the kind's mixed views
+#     sure = clip((greatest near - 0.30) / 0.35, 0, 1)
+#     q'   = q + 0.7 sure d, of length 1
+#
+# The kinds and their questions stand in `data/examples.jsonl`. They were written without sight of any catalog or question that
+# anything is judged by. Their vectors come for the shipped encoder; a query of another encoder stays where it is.
+
+DATA = Path(__file__).parent / "data"
+TEXTS = DATA / "examples.jsonl"
+QUESTIONS = 16  # of each kind
+KINDS, TEMPERATURE = 5, 0.03
+LOOKED_AT = 32  # kinds whose examples are compared one by one: those whose mean question is nearest
+FAR, NEAR = 0.30, 0.65
+SHARE = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """K kinds of Q questions: `questions` (K, Q, D) of any length, with the lengths (K, Q); the normalised means of the unit
+    vectors, `centres` (K, D); and `tools` (K, D)."""
+
+    questions: NDArray[Any]
+    lengths: NDArray[np.float32]
+    centres: Vectors
+    tools: Vectors
+
+    @classmethod
+    def of(cls, questions: Vectors, tools: Vectors) -> Examples:
+        """With the means of the questions, (K, Q, D) unit vectors."""
+        return cls(questions, np.ones(questions.shape[:2], dtype=np.float32), _unit(questions.mean(axis=1)), tools)
+
+    def shift(self, vector: Vectors) -> Vectors:
+        """(D,) -> (D,): 0.7 sure d, what is added to a query; zeros where no example is near.
+
+        >>> one = Examples.of(np.eye(3, dtype=np.float32)[[[0]] * 6], np.eye(3, dtype=np.float32)[[2] * 6])
+        >>> one.shift(np.array([1, 0, 0], dtype=np.float32)), one.shift(np.array([0, 1, 0], dtype=np.float32))
+        (array([0. , 0. , 0.7], dtype=float32), array([0., 0., 0.], dtype=float32))
+        """
+        means = self.centres @ vector
+        looked_at = np.argpartition(-means, LOOKED_AT)[:LOOKED_AT] if len(means) > LOOKED_AT else np.arange(len(means))
+        cosines = self.questions[looked_at].astype(np.float32) @ vector / self.lengths[looked_at]
+        near = cosines.max(axis=1)
+        first = np.argpartition(-near, KINDS)[:KINDS]
+        greatest = float(near[first].max())
+        sure = min(max((greatest - FAR) / (NEAR - FAR), 0.0), 1.0)
+        if not sure:
+            return np.zeros_like(vector)
+        weights = np.exp((near[first] - greatest) / TEMPERATURE)
+        direction = weights @ self.tools[looked_at[first]]
+        return (SHARE * sure / np.linalg.norm(direction) * direction).astype(np.float32)
+
+
+@lru_cache(maxsize=4)
+def shipped_examples(model: str) -> Examples | None:
+    """The examples as a model's vectors; None for a model whose vectors do not come with Wayfare or are of other texts.
+
+    The questions stay on disk, mapped into memory: a query looks at a fiftieth of them.
+    """
+    questions, kinds = vector_files(model)
+    if not (questions.is_file() and kinds.is_file()):
+        return None
+    with np.load(BytesIO(kinds.read_bytes()), allow_pickle=False) as known:
+        if str(known["texts"]) != digest():
+            return None
+        mapped = np.load(questions, mmap_mode="r", allow_pickle=False)
+        return Examples(mapped, known["lengths"], *(known[name].astype(np.float32) for name in ("centres", "tools")))
+
+
+def write_examples(encoder: CachedEncoder) -> tuple[Path, Path]:
+    """Embed the texts and keep their vectors: questions in 8 bits, what is of a kind in 16."""
+    kinds = [json.loads(line) for line in TEXTS.read_text("utf-8").splitlines()]
+    tools = [Tool(kind["server"], kind["tool"], kind["description"]) for kind in kinds]
+    asked: Vectors = encoder.encode_documents([text for kind in kinds for text in kind["questions"]])
+    peaks: Vectors = np.abs(asked).max(axis=1, keepdims=True)
+    coarse = np.round(asked / peaks * np.float32(127)).reshape(len(kinds), QUESTIONS, -1)
+    mixed = sum(
+        np.float32(share) * encoder.encode_documents([VIEWS[view](tool) for tool in tools])
+        for view, share in VIEW_MIX.items()
+    )
+    questions, of_kinds = vector_files(encoder.model)
+    np.save(questions, coarse.astype(np.int8))
+    np.savez_compressed(
+        of_kinds,
+        texts=np.array(digest()),
+        lengths=np.linalg.norm(coarse, axis=2).astype(np.float32),
+        centres=_unit(asked.reshape(coarse.shape).mean(axis=1)).astype(np.float16),
+        tools=np.asarray(mixed, dtype=np.float16),
+    )
+    return questions, of_kinds
+
+
+def vector_files(model: str) -> tuple[Path, Path]:
+    """Where a model's vectors are: of the questions, and what is of a kind."""
+    return DATA / f"{model}.npy", DATA / f"{model}.npz"
+
+
+def digest() -> str:
+    """Of the texts: vectors belong to them alone."""
+    return hashlib.sha256(TEXTS.read_bytes()).hexdigest()[:16]
+
+
+def _unit(rows: NDArray[np.float32]) -> Vectors:
+    return (rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-9)).astype(np.float32)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A catalog ready to be asked how well its tools fit: vectors and words of the tools, and the signals of one query.
+
+WORD_LENGTH_SHARE = 0.3  # BM25's b: schemas are long for reasons that say nothing of what a tool is for
+SMALL = 1e-6
+
+
+class RelevanceIndex:
+    """Immutable; safe for several threads. Built once for each catalog."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        mixed: Vectors,
+        own: Vectors,
+        profiles: Vectors,
+        concepts: Vectors,
+        lexical: LexicalIndex,
+        examples: Examples | None = None,
+    ) -> None:
+        self.own = own
+        self.server_of = np.repeat(np.arange(len(catalog.servers)), [len(server.tools) for server in catalog.servers])
+        self.servers = len(catalog.servers)
+        self._mixed = mixed
+        self._profiles = profiles
+        self._concepts = concepts
+        self._lexical = lexical
+        self._examples = examples
+        self._everyday = Everyday.shipped()
+
+    @classmethod
+    def build(
+        cls, catalog: Catalog, encoder: CachedEncoder, *, progress: Callable[[int, int], None] | None = None
+    ) -> RelevanceIndex:
+        """Embed what has not been yet and index the words. `progress` is told how many texts are done, of how many."""
+        texts = [*relevance_texts(catalog)]
+        vectors = encoder.encode_documents(texts, progress=progress)
+        count, servers = len(catalog.tools), len(catalog.servers)
+        views = {name: vectors[place * count : (place + 1) * count] for place, name in enumerate(VIEW_MIX)}
+        profiles = vectors[len(VIEW_MIX) * count :][:servers]
+        concepts = vectors[len(VIEW_MIX) * count + servers :]
+        mixed = np.zeros_like(views["full"])
+        for name, share in VIEW_MIX.items():
+            mixed += np.float32(share) * views[name]
+        lexical = LexicalIndex(
+            [f"{full(tool)} {parameters(tool)}" for tool in catalog.tools],
+            words_of=words_and_stems,
+            b=WORD_LENGTH_SHARE,
+        )
+        return cls(
+            catalog,
+            mixed,
+            views["own"],
+            profiles,
+            _spread(concepts @ views["full"].T),
+            lexical,
+            shipped_examples(encoder.model),
+        )
+
+    @property
+    def rows(self) -> Vectors:
+        """(T, D): the tools' mixed views."""
+        return self._mixed
+
+    def dense(self, vector: Vectors, moved: Vectors | None = None) -> Vectors:
+        """(T,) cosines with a query that examples move towards tools; `moved` (D,) takes the place of its `vector`."""
+        base = vector if moved is None else moved
+        if self._examples is None:
+            return self._mixed @ base
+        shift = self._examples.shift(vector)
+        length = max(float(np.linalg.norm(vector + shift)), SMALL)
+        return self._mixed @ ((base + shift) / length).astype(np.float32)
+
+    def signals(self, text: str, vector: Vectors, moved: Vectors | None = None) -> dict[str, Vectors]:
+        """What a query says of every tool, not yet normalised, (T,) each; `vector` (D,) is the text's, `moved` the one that takes
+        its place in the dense signal."""
+        everyday = self._everyday.met(text)
+        return {
+            "dense": self.dense(vector, moved),
+            "profile": (self._profiles @ vector)[self.server_of],
+            "words": self._lexical.scores_of(words_and_stems(text)),
+            "everyday": self._lexical.weighted(self._tool_words(everyday)),
+            "concept": self._concept(everyday),
+        }
+
+    def _tool_words(self, met: Mapping[int, float]) -> dict[str, float]:
+        wanted: dict[str, float] = {}
+        for number, weight in met.items():
+            for word in self._everyday.entries[number].words:
+                for token in words_and_stems(word):
+                    wanted[token] = max(wanted.get(token, 0.0), weight)
+        return wanted
+
+    def _concept(self, met: Mapping[int, float]) -> Vectors:
+        if not met:
+            return np.zeros(len(self._mixed), dtype=np.float32)
+        rows, weights = list(met), np.array(list(met.values()), dtype=np.float32)
+        return weights @ self._concepts[rows]
+
+
+def asked_text(subtask: str, hint: str) -> str:
+    """What is embedded and looked up for a sub-task: a hint joins the text.
+
+    >>> asked_text("read a file", "file access"), asked_text("read a file", "")
+    ('file access: read a file', 'read a file')
+    """
+    return f"{hint}: {subtask}" if hint else subtask
+
+
+def relevance_texts(catalog: Catalog) -> Sequence[str]:
+    """Every text that a relevance index embeds, view by view, then the servers' profiles and the everyday concepts."""
+    return [
+        *(VIEWS[name](tool) for name in VIEW_MIX for tool in catalog.tools),
+        *(profile(server) for server in catalog.servers),
+        *(" ".join(entry.words) for entry in Everyday.shipped().entries),
+    ]
+
+
+def _spread(scores: Vectors) -> Vectors:
+    """Rows (N, T) with mean 0 and deviation 1 over the tools."""
+    if not scores.size:
+        return scores
+    centred = scores - scores.mean(axis=1, keepdims=True)
+    return (centred / np.maximum(centred.std(axis=1, keepdims=True), SMALL)).astype(np.float32)

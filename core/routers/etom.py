@@ -1,0 +1,323 @@
+"""ToolShed's enriched documents of a catalog as a router asks for them (`core.relevance.text_views` writes them)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.domain.catalog import Catalog
+from core.domain.decision import Exposure
+from core.domain.params import FINE_SHARE, Range, knob
+from core.economics.utility import ranking
+from core.planning.base import Card
+from core.relevance.text_views import enriched, full, profile
+from core.routers.base import ETOM, Router, RoutingResult
+from core.routers.context import Match, Query, RoutingContext, per_catalog
+from core.routers.orchestrator import OrchestratorParameters, RetrievalNotes, Retrieved, joined_result, orchestrate
+from core.routers.parameters import SIMILARITY
+from core.routers.ranked_result import Floats, Mask, best_tool, top
+from core.routers.reranking import NONE, RERANK, RerankingParameters, best_first, reranked
+from core.shared.tokens import count_many, count_tokens
+
+
+@per_catalog
+def tool_documents(catalog: Catalog) -> tuple[str, ...]:
+    """The enriched document of each tool, (T,)."""
+    return tuple(enriched(tool) for tool in catalog.tools)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# ReAct as ETOM runs it (its appendix C.1): reason, act, observe, without any retrieval.
+#
+#     for each next action (at most `cycles`):
+#         reason    which servers, by their names and descriptions: select(action, cards of all servers, s)
+#         act       which tool of those, by names and descriptions:  select(action, cards of their tools)
+#         observe   the tool is looked up in the catalog; one that is not there fails, and the cycle goes on
+#
+# The generative baseline: what it knows of a server is what the prompt says, its name and description. The paper's: the two
+# selections, simulated execution, a bound on cycles. Ours: with rules, a card's similarity stands in for reasoning, and the
+# next actions are the parts of the query. The list of servers is the same at every turn and counts as cached prefix; what
+# is newly exposed are the texts of the tools that are read, and the definitions of the chosen ones, which a call needs.
+
+MOST_CARDS = 200  # a selection sees at most so many servers or tools, the nearest ones
+
+
+@dataclass(frozen=True)
+class ReactParameters(OrchestratorParameters):
+    """Breadth of the selections."""
+
+    s: int = knob(3, Range(1, 50), group=SIMILARITY, symbol="s", label="Servers per cycle",
+        help="Servers whose tools are shown in a cycle (server_top_k).")  # fmt: skip
+
+
+class React(Router[ReactParameters]):
+    """Reasons over names and descriptions, without retrieval: picks servers, then a tool of theirs, step by step."""
+
+    id = "react"
+    title = "ReAct"
+    paper = ETOM
+    score = "fit of the description"
+
+    def decide(self, query: Query, context: RoutingContext, parameters: ReactParameters) -> RoutingResult:
+        """A cycle for each action."""
+        read = np.zeros(len(context.tool_ids), dtype=np.bool_)
+
+        def retrieve(text: str, match: Match) -> Retrieved:
+            servers = np.maximum(query.cosines("servers", "profile", text), 0)
+            tools = np.maximum(query.cosines("tools", "full", text), 0)
+            order = ranking(servers, match.servers, context.server_order)
+            searched = _chosen_servers(query, context, text, servers, order, parameters)
+            within = np.flatnonzero(searched[context.tool_server])
+            read[within] = True
+            best = within[ranking(tools[within], match.tools[within], context.tool_order[within])]
+            return Retrieved(servers, tools, searched, best[:MOST_CARDS])
+
+        parts = orchestrate(query, context, parameters, retrieve)
+        called = sorted({row for part in parts for row in part.chosen})
+        of_servers, of_tools = _text_tokens(context.catalog)
+        return joined_result(
+            context,
+            parts,
+            score=self.score,
+            notes=RetrievalNotes(
+                "tools", "Chosen by name and description.", "Names and descriptions of all their tools are read."
+            ),
+            planner=query.planner.name,
+            exposure=Exposure(int(of_tools[read].sum() + context.tool_tokens[called].sum()), of_servers),
+        )
+
+
+def _chosen_servers(
+    query: Query, context: RoutingContext, text: str, fit: Floats, order: NDArray[np.int64], p: ReactParameters
+) -> Mask:
+    """(S,) the servers to look into: those that a model names; the fittest where it names none, or where rules plan."""
+    rows = order[: p.s].tolist()
+    if p.planner == "model":
+        servers = context.catalog.servers
+        cards = [
+            Card(servers[row].name, profile(servers[row]), min(1.0, float(fit[row])))
+            for row in map(int, order[:MOST_CARDS])
+        ]
+        named = query.planner.select(text, cards, p.s).ids
+        rows = [context.catalog.server_row[name] for name in named] or rows
+    chosen = np.zeros(len(order), dtype=np.bool_)
+    chosen[rows] = True
+    return chosen
+
+
+@per_catalog
+def _text_tokens(catalog: Catalog) -> tuple[int, NDArray[np.int64]]:
+    """Tokens of the list of all servers, and (T,) those of each tool's name and description."""
+    servers = count_tokens("\n".join(profile(server) for server in catalog.servers))
+    return servers, np.array(count_many([full(tool) for tool in catalog.tools]), dtype=np.int64)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# ToolShed's retrieval: one query in several wordings over enriched documents, de-duplicated, reranked.
+#
+#     Q(q)       = {r} and the variations of expand(r)                 r = rewrite(q); Hybrid: r = the request's text
+#     score(t)   = max over q' in Q of cos(e(q'), e(d_t))              d_t: the enriched document of t (`core.relevance.text_views`)
+#     candidates = the union over q' of the top-k by cosine, at least the threshold
+#     rerank     : (1 - w) score(t) + w rerank(q, t) among the best of them
+#
+# The paper's: wordings, k, threshold, union, a reranker that reads question and candidates. Ours: the reranker is one of
+# `core.routers.reranking`, and retrieval keeps a share of the score (w): without a model that reads the
+# candidates a reranker alone ranks worse than retrieval.
+
+
+@dataclass(frozen=True)
+class FusionParameters(RerankingParameters, OrchestratorParameters):
+    """Breadth of retrieval, wordings, reranking: the parameters of ETOM's ablation study (its appendix G)."""
+
+    k: int = knob(10, Range(1, 100), group=SIMILARITY, symbol="k", label="Tools per wording",
+        help="Tools that each wording brings up (tool_top_k).")  # fmt: skip
+    variations: int = knob(3, Range(0, 8), group=SIMILARITY, symbol="|Q|", label="Other wordings",
+        help="Other wordings of the question that are looked up too (query_expansion_count).")  # fmt: skip
+    threshold: float = knob(0.0, FINE_SHARE, group=SIMILARITY, symbol="cos₀", label="Least cosine",
+        help="Least cosine of a tool that comes up.")  # fmt: skip
+    rerank_top_k: int = knob(20, Range(1, 100), group=RERANK, symbol="k'", label="Candidates reranked",
+        help="Candidates that are reranked.")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """Scores of all tools (T,) in [0, 1], the retrieved rows, best first, and how many wordings were looked up."""
+
+    scores: Floats
+    rows: NDArray[np.int64]
+    wordings: int
+
+
+class FusionRouter(Router[FusionParameters]):
+    """Flat multi-query retrieval for each part of a query. A subclass says what the first wording of a part is."""
+
+    @abstractmethod
+    def first_wording(self, query: Query, text: str) -> str:
+        """The text of a part that is looked up first, and that its variations are made of."""
+
+    def decide(self, query: Query, context: RoutingContext, parameters: FusionParameters) -> RoutingResult:
+        """Parts, wordings, retrieval, selection."""
+        lookups: list[Fused] = []
+
+        def retrieve(text: str, match: Match) -> Retrieved:
+            found = fused(
+                query, context, match, wordings_of(query, self.first_wording(query, text), parameters), parameters
+            )
+            lookups.append(found)
+            every = np.ones(len(context.server_names), dtype=np.bool_)
+            return Retrieved(best_tool(context, found.scores), found.scores, every, found.rows)
+
+        parts = orchestrate(query, context, parameters, retrieve)
+        notes = RetrievalNotes(
+            "retrieval",
+            "Flat: every server is looked into.",
+            _tools_note(sum(found.wordings for found in lookups), parameters),
+        )
+        return joined_result(context, parts, score=self.score, notes=notes, planner=query.planner.name)
+
+
+def fused(query: Query, context: RoutingContext, match: Match, wordings: tuple[str, ...], p: FusionParameters) -> Fused:
+    """Multi-query retrieval of `wordings`, of which the first is what is reranked by, and reranking."""
+    texts = tool_documents(context.catalog)
+    cosines = np.maximum([query.cosines_of(texts, wording) for wording in wordings], 0)
+    scores = cosines.max(axis=0)
+    best = [top(of_one, match.tools, context.tool_order, p.k) & (of_one >= p.threshold) for of_one in cosines]
+    rows = np.flatnonzero(np.any(best, axis=0))
+    rows = best_first(rows, scores[rows], match, context)
+    first, rest = rows[: p.rerank_top_k], rows[p.rerank_top_k :]
+    scores[first] = reranked(query, context, wordings[0], first, scores[first], match, p)
+    return Fused(scores, np.concatenate([best_first(first, scores[first], match, context), rest]), len(wordings))
+
+
+def wordings_of(query: Query, text: str, p: FusionParameters) -> tuple[str, ...]:
+    """The text and its variations, each once."""
+    return tuple(dict.fromkeys((text, *query.planner.expand(text, p.variations)))) if p.variations else (text,)
+
+
+def _tools_note(wordings: int, p: FusionParameters) -> str:
+    reranking = "not reranked" if p.reranker == NONE else f"the best {p.rerank_top_k} reranked ({p.reranker})"
+    return f"{wordings} wordings of {p.k} tools each over enriched documents, merged, {reranking}."
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# ToolShed as ETOM runs it (its appendix C.2): flat retrieval over enriched tool documents, in three phases.
+#
+#     before      enriched documents: name, description, parameters, hypothetical questions, key topics
+#     retrieval   rewrite(q), decompose into parts; each part with its variations, top-k by cosine of each (`tool_fusion`)
+#     after       de-duplicate, rerank, select; or reject: {server: "no", tool: "no"}
+#
+# The paper's: the phases and their parameters (top-k 5 to 25, three variations, the best 10 reranked). Ours: the documents are
+# made by rules, the reranker is one of `core.routers.reranking`, and a server's score is that of its best tool.
+
+
+class Toolshed(FusionRouter):
+    """Enriched tool documents, looked up in several wordings without a hierarchy, merged and reranked."""
+
+    id = "toolshed"
+    title = "ToolShed"
+    paper = ETOM
+    score = "fused similarity"
+
+    def first_wording(self, query: Query, text: str) -> str:
+        """The part as the planner rewrites it."""
+        return query.planner.rewrite(text)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# MCP-Zero as ETOM runs it (its appendix C.3): the query becomes a request for a tool, looked up in two stages.
+#
+#     server: <domain>  tool: <operation>  = request(q)
+#     s_i  = cos(e(server), e(f_i)),  top-s servers                          t_ij = cos(e(tool), e(d_ij))
+#     score = (s * t) * max(s, t),    the best of their tools                s, t clipped at 0
+#
+# A hint that comes with the query is its request's server. The paper's: request, two stages, score, decomposition into
+# parts that are looked up one by one, enriched documents (`core.relevance.text_views`), rejection. Ours: a server's text counts
+# with the mean of its profile and its summary.
+
+
+@dataclass(frozen=True)
+class McpZeroParameters(OrchestratorParameters):
+    """Breadth of both stages."""
+
+    s: int = knob(5, Range(1, 100), group=SIMILARITY, symbol="s", label="Servers looked into",
+        help="Servers that are looked into (server_top_k).")  # fmt: skip
+    t: int = knob(20, Range(1, 200), group=SIMILARITY, symbol="t", label="Tools found",
+        help="Tools that come up (tool_top_k).")  # fmt: skip
+
+
+class McpZero(Router[McpZeroParameters]):
+    """Makes a request "server: … tool: …", takes the nearest servers, then their tools by (s·t)·max(s, t)."""
+
+    id = "mcp_zero"
+    title = "MCP-Zero"
+    paper = ETOM
+    score = "(s·t)·max(s, t)"
+
+    def decide(self, query: Query, context: RoutingContext, parameters: McpZeroParameters) -> RoutingResult:
+        """Request, servers, tools, for each part."""
+        requests: list[str] = []
+
+        def retrieve(text: str, match: Match) -> Retrieved:
+            request = query.planner.request(text)
+            server = query.hint or request.server
+            requests.append(f"server: {server} tool: {request.tool}")
+            return _two_stages(query, context, match, server, request.tool, parameters)
+
+        parts = orchestrate(query, context, parameters, retrieve)
+        return joined_result(
+            context,
+            parts,
+            score=self.score,
+            notes=RetrievalNotes(
+                "tools", f"Nearest to the request's server. {'; '.join(requests)}", "(s·t)·max(s, t), MCP-Zero."
+            ),
+            planner=query.planner.name,
+        )
+
+
+def _two_stages(
+    query: Query, context: RoutingContext, match: Match, server: str, tool: str, p: McpZeroParameters
+) -> Retrieved:
+    views = [query.cosines("servers", view, server) for view in ("profile", "summary")]
+    s = np.maximum(np.mean(views, axis=0), 0)
+    searched = top(s, match.servers, context.server_order, p.s)
+    scores = zero_score(s[context.tool_server], np.maximum(query.cosines_of(tool_documents(context.catalog), tool), 0))
+    within = np.flatnonzero(searched[context.tool_server])
+    best = within[ranking(scores[within], match.tools[within], context.tool_order[within])][: p.t]
+    return Retrieved(s, scores, searched, best)
+
+
+def zero_score(s: Floats, t: Floats) -> Floats:
+    """(s * t) * max(s, t) of similarities in [0, 1]: both must agree, and the stronger one counts twice.
+
+    >>> zero_score(np.array([0.5]), np.array([0.8])).round(3).tolist()
+    [0.32]
+    """
+    return s * t * np.maximum(s, t)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# ETOM's Hybrid (its appendix C.4): MCP-Zero's request in place of ToolShed's rewriting, the rest as ToolShed.
+#
+#     server: <domain>  tool: <operation>  = request(part)
+#     the request with its variations -> ToolShed's multi-query retrieval, de-duplication, reranking
+#
+# It is a probe of the paper's, not a contender: structured requests with flat retrieval. A hint that comes with the query
+# is its request's server.
+
+
+class Hybrid(FusionRouter):
+    """MCP-Zero's structured request, looked up as ToolShed does: several wordings, no hierarchy, reranked."""
+
+    id = "hybrid"
+    title = "Hybrid"
+    paper = ETOM
+    score = "fused similarity"
+
+    def first_wording(self, query: Query, text: str) -> str:
+        """The request as one text."""
+        request = query.planner.request(text)
+        return f"{query.hint or request.server}: {request.tool}"

@@ -1,0 +1,288 @@
+"""The Reranker port: a second, closer look at the few documents that retrieval brought up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.domain.catalog import Catalog
+from core.domain.params import SHARE, Parameters, knob
+from core.economics.utility import ranking
+from core.relevance.lexical import LexicalIndex
+from core.relevance.text_views import full
+from core.routers.context import Match, Query, RoutingContext, per_catalog
+from core.routers.ranked_result import Floats
+from core.shared.errors import WayfareError
+
+if TYPE_CHECKING:
+    from sentence_transformers import CrossEncoder
+
+Scores = NDArray[np.float64]
+Tokens = Callable[[Sequence[str]], Sequence[NDArray[Any]]]  # texts -> (tokens, D) unit rows each
+
+
+class RerankerError(WayfareError):
+    """A reranker that is not there or cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """N texts of tools or servers; `views` holds what retrieval already knows of each, (N,) a view, any scale."""
+
+    texts: tuple[str, ...]
+    views: Mapping[str, Scores] = field(default_factory=lambda: MappingProxyType({}))
+
+
+class Reranker(Protocol):
+    """Scores documents against a query. Safe for several threads; documents never influence one another's text."""
+
+    name: str
+    """Who speaks, as a stage shows it."""
+
+    def rerank(self, query: str, documents: Documents) -> Scores:
+        """(N,) in [0, 1], higher is better. Equal documents get equal scores."""
+        ...
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A cross-encoder that the user has on disk, such as BGE-Reranker: query and document are read together by one model.
+#
+#     WAYFARE_RERANKER=/path/to/bge-reranker-large        a folder, or the name of a model in the Hugging Face cache
+#
+# It is chosen by the settings and not by a parameter, because parameters travel in links and a link must not make a
+# console read a folder of the sender's choice. The model is loaded at the first question, from disk alone.
+
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+
+VARIABLE = "WAYFARE_RERANKER"
+BATCH = 32
+
+
+class CrossEncoderReranker:
+    """The model's relevance of each document, through a sigmoid."""
+
+    def __init__(self, name_or_path: str) -> None:
+        self._model = name_or_path
+        self.name = Path(self._model).name or "cross-encoder"
+
+    def rerank(self, query: str, documents: Documents) -> Scores:
+        """See `Reranker.rerank`. Raises RerankerError where no model is set or it cannot be loaded."""
+        if not self._model:
+            raise RerankerError(
+                f"No cross-encoder is set; give {VARIABLE} a model's folder, or choose another reranker."
+            )
+        if not documents.texts:
+            return np.zeros(0, dtype=np.float64)
+        from torch.nn import Sigmoid
+
+        model: Any = _loaded(self._model)
+        texts = tuple(dict.fromkeys(documents.texts))  # once each: its place in a batch moves a score in the last bits
+        pairs = [(query, text) for text in texts]
+        found = model.predict(pairs, batch_size=BATCH, activation_fn=Sigmoid(), show_progress_bar=False)
+        by_text = dict(zip(texts, np.asarray(found, dtype=np.float64), strict=True))
+        return np.array([by_text[text] for text in documents.texts])
+
+
+@cache
+def _loaded(name_or_path: str) -> CrossEncoder:
+    try:
+        from sentence_transformers import CrossEncoder
+
+        model = CrossEncoder(str(Path(name_or_path).expanduser()), device="cpu", local_files_only=True)
+    except Exception as problem:  # whatever stops it: a folder may hold anything
+        reason = (str(problem).splitlines() or [""])[0][:200] or type(problem).__name__
+        raise RerankerError(
+            f"The cross-encoder {name_or_path[:120]!r} of {VARIABLE} cannot be loaded from this machine: {reason}"
+        ) from problem
+    scores = getattr(model.config, "num_labels", None)
+    if scores != 1:
+        raise RerankerError(f"{name_or_path[:120]!r} gives {scores} scores a pair; give a model with one.")
+    return model
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Lexical overlap: how much of the query's words a document has, each weighed by how rare it is among the documents.
+#
+#     score(q, d) = BM25(q, d) / the most that BM25 could give q           within the documents at hand (`core.relevance.lexical`)
+#
+# A word that all candidates share says nothing between them, and weighs next to nothing here, while over a whole catalog it
+# may be rare.
+
+
+class LexicalOverlap:
+    """Words in common.
+
+    >>> LexicalOverlap().rerank("read a file", Documents(("read files", "read a file"))).argmax()
+    np.int64(1)
+    """
+
+    name = "lexical overlap"
+
+    def rerank(self, query: str, documents: Documents) -> Scores:
+        """See `Reranker.rerank`."""
+        return LexicalIndex(documents.texts).coverage(query).astype(np.float64)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A small fusion: reciprocal ranks under every view that retrieval has, and under words in common.
+#
+#     score(q, d) = (1 / |V|) * sum over views v of K / (K + rank_v(d))          rank from 0, ties share the best rank; K = 10
+#
+# Cormack et al. 2009 have K = 60 for lists of a thousand; for a few dozen documents that is nearly a mean of ranks.
+
+K = 10
+
+
+class Fusion:
+    """Views by rank, so that no view's scale counts.
+
+    >>> Fusion().rerank("", Documents(("a", "b"), {"names": np.array([0.1, 0.9])})).round(3).tolist()
+    [0.955, 1.0]
+    """
+
+    name = "rank fusion"
+
+    def rerank(self, query: str, documents: Documents) -> Scores:
+        """See `Reranker.rerank`."""
+        views = (*documents.views.values(), LexicalOverlap().rerank(query, documents))
+        return np.mean([K / (K + places(view)) for view in views], axis=0)
+
+
+def places(scores: Scores) -> NDArray[np.int64]:
+    """How many are better than each, (N,).
+
+    >>> places(np.array([0.2, 0.9, 0.2])).tolist()
+    [1, 0, 1]
+    """
+    return len(scores) - np.searchsorted(np.sort(scores), scores, side="right")
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Late interaction: each token of the query looks for the token of the document that is nearest in meaning (ColBERT).
+#
+#     score(q, d) = (1 / |q|) * sum over tokens i of q of max over tokens j of d of <e_i, e_j>          clipped at 0
+#
+# The tokens' vectors are those that the encoder makes anyway before it takes their mean (MiniLM was not trained for this).
+# As half of the score, beside the mixture of views, it finds at least as much on every set that was measured as the mixture does
+# (docs/decisions/0008-pa-rag.md). Documents are encoded once and stay in memory.
+
+DECIMALS = 6  # a matrix product rounds equal rows apart in the last bits; a tie must stay a tie
+
+
+class LateInteraction:
+    """Token vectors against token vectors."""
+
+    name = "late interaction"
+
+    def __init__(self, tokens: Tokens) -> None:
+        self._tokens = tokens
+
+    def rerank(self, query: str, documents: Documents) -> Scores:
+        """See `Reranker.rerank`."""
+        of_query, *of_documents = self._tokens((query, *documents.texts))
+        return max_sim(of_query, of_documents)
+
+
+def max_sim(query: NDArray[Any], documents: Sequence[NDArray[Any]]) -> Scores:
+    """(N,) in [0, 1] from (Q, D) unit rows of a query and (T_n, D) of each document; 0 where either has no token.
+
+    >>> one, other = np.eye(2, dtype=np.float32)
+    >>> max_sim(np.stack([one, other]), [np.stack([one, other]), one[None], np.zeros((0, 2))]).tolist()
+    [1.0, 0.5, 0.0]
+    """
+    lengths = np.array([len(rows) for rows in documents], dtype=np.int64)
+    filled = lengths > 0
+    scores = np.zeros(len(lengths), dtype=np.float64)
+    if len(query) and filled.any():
+        starts = (np.cumsum(lengths) - lengths)[filled]
+        rows = np.concatenate([rows for rows in documents if len(rows)], dtype=np.float32)
+        nearest = np.maximum.reduceat(rows @ query.astype(np.float32).T, starts, axis=0)
+        scores[filled] = np.clip(nearest.mean(axis=1), 0.0, 1.0)
+    return scores.round(DECIMALS)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Rerankers: each scores a few texts against a query. One a file; imports `core.shared` alone.
+#
+# A new one is a new file and one line in `RERANKERS`.
+
+NONE = "none"
+RERANKERS: dict[str, Callable[[Tokens, str], Reranker]] = {
+    "late": lambda tokens, _: LateInteraction(tokens),
+    "lexical": lambda _, __: LexicalOverlap(),
+    "fusion": lambda _, __: Fusion(),
+    "cross_encoder": lambda _, model: CrossEncoderReranker(model),
+}
+"""Makes a reranker from the encoder's token vectors and the name of a cross-encoder, which some of them use."""
+
+__all__ = ["NONE", "RERANKERS", "Documents", "Reranker", "RerankerError", "Tokens"]
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A second look at the best tools of a retrieval, for the routers that rerank a list of their own.
+#
+#     score'(t) = (1 - w) * score(t) + w * rerank(q, t)          score and reranker in [0, 1]
+#
+# w = 1 is a reranker that decides alone, as a language model does in the papers. The offline ones of `core.routers.reranking` were not
+# trained to judge: alone they rank worse than retrieval, as a share of the score better (figures in each router's defaults).
+
+RERANK = "reranking"
+
+
+@per_catalog
+def _texts(catalog: Catalog) -> tuple[str, ...]:
+    return tuple(map(full, catalog.tools))
+
+
+def reranker_knob(default: str, *, none: str) -> str:
+    """Which reranker; `none` says what is left without one."""
+    return knob(default, group=RERANK, label="Reranker", choices=(*RERANKERS, NONE),
+        help="late: token by token. lexical: words in common. fusion: ranks under all views. "
+        f"cross_encoder: the model that WAYFARE_RERANKER names. none: {none}.")  # fmt: skip
+
+
+def rerank_share_knob(default: float, rest: str) -> float:
+    """How much the reranker's score counts; `rest` says what the remaining share is."""
+    return knob(default, SHARE, group=RERANK, symbol="w", label="Share of the reranker",
+        help=f"Share of the reranker's score; the rest is that of {rest}")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RerankingParameters(Parameters):
+    """Which reranker, and how much its score counts."""
+
+    reranker: str = reranker_knob("lexical", none="the order of retrieval")
+    rerank_share: float = rerank_share_knob(0.5, "retrieval. 1: the reranker decides alone.")
+
+
+def reranked(
+    query: Query,
+    context: RoutingContext,
+    text: str,
+    rows: NDArray[np.int64],
+    scores: Floats,
+    match: Match,
+    p: RerankingParameters,
+) -> Floats:
+    """(K,) scores of the given rows of tools after the second look, from their scores (K,) in [0, 1]."""
+    if p.reranker == NONE or not len(rows):
+        return scores
+    texts = _texts(context.catalog)
+    documents = Documents(
+        tuple(texts[row] for row in map(int, rows)), {"retrieval": scores, "similarity": match.tools[rows]}
+    )
+    second = RERANKERS[p.reranker](query.tokens, context.cross_encoder).rerank(text, documents)
+    return (1 - p.rerank_share) * scores + p.rerank_share * second
+
+
+def best_first(rows: NDArray[np.int64], scores: Floats, match: Match, context: RoutingContext) -> NDArray[np.int64]:
+    """Rows of tools by their scores (K,), ties by similarity, then name."""
+    return rows[ranking(scores, match.tools[rows], context.tool_order[rows])]

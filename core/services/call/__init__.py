@@ -1,0 +1,1 @@
+"""Real calls, the agent loop, and requests of servers."""

@@ -1,0 +1,102 @@
+"""Tool Attention around a model: what is put before it, and whether the call that it makes is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.domain.catalog import Server, Tool
+from core.domain.decision import Decision
+from core.mcp_bridge.lazy_pool import load_protocol
+from core.routers.attention import LoadedSchema, LoaderCounts, SchemaLoader, StateView, refusal, state_view
+from core.routers.tool_attention import ToolAttention, ToolAttentionParameters, summaries
+from core.services.decide.catalogs import CatalogService
+from core.shared.errors import CatalogError
+from core.virtual.launch import virtual_connection
+
+if TYPE_CHECKING:
+    from core.mcp_bridge.pool import SessionPool
+
+
+@dataclass(frozen=True, slots=True)
+class ToolPrompt:
+    """The tools of a turn as they are put before a model.
+
+    `summaries` are phase 1, one line for each tool of the catalog, for the stable prefix; empty where the router has no
+    such phase. `schemas` are phase 2, for right before the user's message.
+    """
+
+    summaries: tuple[str, ...]
+    schemas: tuple[LoadedSchema, ...]
+
+    @property
+    def phase2_tokens(self) -> int:
+        """Tokens of the definitions as they were loaded."""
+        return sum(schema.tokens for schema in self.schemas)
+
+
+class AttentionService:
+    """Between a router and a model. Thread-safe."""
+
+    def __init__(
+        self,
+        catalogs: CatalogService,
+        sessions: Callable[[], SessionPool],
+        *,
+        virtual_folder: Path,
+    ) -> None:
+        self._catalogs = catalogs
+        self._sessions = sessions
+        self._virtual_folder = virtual_folder
+        self._loader = SchemaLoader(self._listed)
+
+    @property
+    def loader_counts(self) -> LoaderCounts:
+        """Hits, misses and evictions of the schema loader so far."""
+        return self._loader.counts
+
+    def definitions(self, catalog: str, tools: Sequence[str], *, live: bool = False) -> tuple[LoadedSchema, ...]:
+        """Full definitions of tools (`server::tool`), in their order; `live` asks the servers. Raises UnknownNameError."""
+        return self._loader.load(self._catalogs.catalog(catalog), tools, live=live)
+
+    def before_model(self, decision: Decision, *, live: bool = False) -> ToolPrompt:
+        """Both phases of a decision; `live` asks the servers themselves for their definitions.
+
+        Raises UnknownNameError where the catalog was replaced and has lost a candidate.
+        """
+        ids = [decision.tools.ids[row] for row in decision.candidates]
+        if decision.router != ToolAttention.id:
+            return ToolPrompt((), self.definitions(decision.catalog, ids, live=live))
+        p = ToolAttentionParameters().replaced(decision.parameters)
+        wanted = ids if p.lazy_loading else []
+        catalog = self._catalogs.catalog(decision.catalog)
+        return ToolPrompt(
+            summaries(catalog, p.summary_tokens).lines, self.definitions(decision.catalog, wanted, live=live)
+        )
+
+    def after_model(self, decision: Decision, tool: str) -> dict[str, Any] | None:
+        """The error that goes back to the model where it calls what it was not offered, None where the call may be made."""
+        if decision.parameters.get("hallucination_gate") is False:
+            return None
+        return refusal([decision.tools.ids[row] for row in decision.candidates], tool)
+
+    def agent_state(self, decision: Decision) -> StateView | None:
+        """How the agent's state changed a decision, for a form that edits it; None for a router without a state."""
+        if decision.router != ToolAttention.id:
+            return None
+        return state_view(decision, self._catalogs.catalog(decision.catalog))
+
+    def _listed(self, catalog: str, server: Server) -> tuple[Tool, ...]:
+        """The tools that a server lists now; a virtual one without a connection is started."""
+        load_protocol()
+        from core.mcp_bridge.discovery import discover
+
+        reached = server
+        if server.virtual and server.connection is None:
+            reached = replace(server, connection=virtual_connection(server, self._virtual_folder))
+        (found,) = discover(self._sessions(), catalog, (reached,))
+        if found.server is None:
+            raise CatalogError(found.error)
+        return found.server.tools

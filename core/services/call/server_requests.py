@@ -1,0 +1,109 @@
+"""Requests to a server of a catalog that are no calls of tools: lists, resources, prompts, completion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.domain.catalog import Connection, ServerId, Tool
+from core.mcp_bridge.lazy_pool import load_protocol
+from core.services.decide.catalogs import CatalogService
+from core.services.govern.governance import GovernanceService
+from core.shared.errors import WayfareError
+from core.virtual.launch import virtual_connection
+
+if TYPE_CHECKING:
+    from mcp.client import Transport
+    from mcp_types import Implementation
+
+    from core.mcp_bridge.discovery import Contents, OwnSession
+    from core.mcp_bridge.pool import SessionPool
+
+
+def own_session(target: Transport, client_info: Implementation, abilities: frozenset[str]) -> OwnSession:
+    """A session of the caller's own with one server, outside the pool."""
+    load_protocol()
+    from core.mcp_bridge.discovery import OwnSession
+
+    return OwnSession(target, client_info, abilities)
+
+
+class ServerRequests:
+    """Thread-safe. `sessions` gives the pool; what is sent goes over the same sessions as calls do."""
+
+    def __init__(self, catalogs: CatalogService, sessions: Callable[[], SessionPool], virtual_folder: Path) -> None:
+        self._catalogs = catalogs
+        self.sessions = sessions
+        self._virtual_folder = virtual_folder
+
+    def connection(self, server: ServerId) -> Connection:
+        """How the server is reached. Raises WayfareError where the catalog does not say."""
+        catalog = self._catalogs.catalog(server.catalog)
+        row = catalog.server_row.get(server.server)
+        found = None if row is None else catalog.servers[row]
+        if found is not None and found.connection is not None:
+            return found.connection
+        if found is not None and found.virtual:
+            return virtual_connection(found, self._virtual_folder)
+        raise WayfareError(
+            f"Server {server.server} has no command or URL in catalog {server.catalog}; add a connection."
+        )
+
+    def list(self, server: ServerId, method: str, *, limit_s: float) -> list[Any]:
+        """What a server lists, in the protocol's types. Raises MCPError, WayfareError."""
+        load_protocol()
+        from core.mcp_bridge.discovery import list_of
+
+        return list_of(self.sessions(), server, self.connection(server), method, limit_s=limit_s)
+
+    def send(self, server: ServerId, method: str, params: Any, *, limit_s: float) -> Any:
+        """A server's answer, in the protocol's types. Raises MCPError, WayfareError."""
+        load_protocol()
+        from core.mcp_bridge.discovery import answer_of
+
+        return answer_of(self.sessions(), server, self.connection(server), method, params, limit_s=limit_s)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Resources that results of tools link to: read from the server that gave the link.
+
+READ = "resources/read"
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceLink:
+    """An address that a result of a tool linked to."""
+
+    catalog: str
+    server: str
+    tool: str
+    uri: str
+
+    @property
+    def server_id(self) -> ServerId:
+        """The server that gives it, by name and catalog."""
+        return ServerId(self.catalog, self.server)
+
+
+class LinkedResources:
+    """Thread-safe."""
+
+    def __init__(self, governance: GovernanceService, catalogs: CatalogService, requests: ServerRequests) -> None:
+        self._governance = governance
+        self._catalogs = catalogs
+        self._requests = requests
+
+    def tool(self, link: ResourceLink) -> Tool:
+        """The tool that gave it. Raises UnknownNameError where the catalog has it no more."""
+        return self._catalogs.catalog(link.catalog).find(link.server, link.tool)[1]
+
+    def read(self, link: ResourceLink, client: str, *, limit_s: float) -> tuple[Contents, ...]:
+        """What its server gives a client now; it counts as one call. Raises NotAllowedError, WayfareError."""
+        load_protocol()
+        from core.mcp_bridge.discovery import read_resource
+
+        self._governance.request(client, link.catalog, Tool(link.server, READ), linked_by=self.tool(link))
+        connection = self._requests.connection(link.server_id)
+        return read_resource(self._requests.sessions(), link.server_id, connection, link.uri, limit_s=limit_s)

@@ -1,0 +1,248 @@
+"""Lint reports of catalogs; a report is cached as long as its catalog, index and prices stay the same."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.domain.catalog import Catalog, Discovery, Imported, Server, ServerId
+from core.domain.events import Override
+from core.domain.lint import Finding, LintReport, Severity
+from core.domain.map import CatalogMap, Neighbour, Placement
+from core.importers import read_document, read_files
+from core.importers.shipped_catalogs import check_name
+from core.lint import RULES, Context, lint
+from core.mcp_bridge.lazy_pool import load_protocol
+from core.mcp_bridge.secrets import SecretVault, reference_names
+from core.relevance.catalog_index import CatalogIndex
+from core.relevance.encoder import CachedEncoder, Vectors, VectorStore
+from core.relevance.map_layout import coordinates, kept_share, placed
+from core.services.decide.catalogs import CatalogService
+from core.shared.errors import CatalogError, UnknownNameError
+from core.store.connection import encode, pa
+from core.virtual.multiply import Recipe, copies, multiplied, multiplied_name, server_of
+
+if TYPE_CHECKING:
+    from core.mcp_bridge.pool import SessionPool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _CachedReport:
+    catalog: Catalog
+    index: CatalogIndex | None
+    priced: NDArray[np.bool_]
+    report: LintReport
+
+    def fits(self, catalog: Catalog, index: CatalogIndex | None, priced: NDArray[np.bool_]) -> bool:
+        return self.catalog is catalog and self.index is index and np.array_equal(self.priced, priced)
+
+
+class LintReports:
+    """Lint reports by catalog. Thread-safe."""
+
+    def __init__(self, catalogs: CatalogService) -> None:
+        self._catalogs = catalogs
+        self._cache: dict[str, _CachedReport] = {}
+        self._lock = threading.Lock()
+
+    def report(self, name: str, *, vectors: bool = False) -> LintReport:
+        """All findings of a catalog. Rules that need vectors wait for the index, unless `vectors` has it built now."""
+        ready = vectors or self._catalogs.is_prepared(name)
+        index = self._catalogs.index(name) if ready else None
+        catalog = index.catalog if index is not None else self._catalogs.catalog(name)
+        priced = ~np.isnan(self._catalogs.statistics(name).tools.price_usd)
+        with self._lock:
+            cached = self._cache.get(name)
+            if cached is None or not cached.fits(catalog, index, priced):
+                seen = Context(catalog, index=index, tokens=lambda: self._catalogs.tokens(name), priced=priced)
+                cached = self._cache[name] = _CachedReport(catalog, index, priced, lint(catalog, seen))
+            return cached.report
+
+
+def findings_csv(findings: Sequence[Finding]) -> bytes:
+    """Findings as CSV, with what to do; texts that a spreadsheet would run get an apostrophe."""
+    names = ("severity", "rule", "server", "tool", "where", "reason", "evidence", "other", "advice")
+    columns = {name: [str(getattr(finding, name)) for finding in findings] for name in names}
+    return encode(pa.table({name: pa.array(column, pa.string()) for name, column in columns.items()}), "csv")
+
+
+def count_errors(catalog: Catalog) -> int:
+    """How many errors a catalog has by the rules that need neither vectors nor token counts: for a first look."""
+    severe = [rule for rule in RULES.values() if rule.severity is Severity.ERROR]
+    return len(lint(catalog, rules=severe).findings)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Maps of catalogs: each is computed once, and stored by the content of its vectors.
+
+MAP_METHOD = "map:1"  # the name under which coordinates are stored; a changed method needs a new one
+
+
+class CatalogMaps:
+    """The maps of all catalogs. Thread-safe; one map is computed at a time, since each keeps a core busy."""
+
+    def __init__(self, catalogs: CatalogService, encoder: CachedEncoder, kept: VectorStore) -> None:
+        self._catalogs = catalogs
+        self._encoder = encoder
+        self._kept = kept
+        self._maps: WeakKeyDictionary[CatalogIndex, CatalogMap] = WeakKeyDictionary()
+        self._drawing = threading.Lock()
+
+    def map(self, catalog: str) -> CatalogMap:
+        """All tools in two dimensions; the first time this takes a second for 1,000 tools, eight for 10,000."""
+        index = self._catalogs.index(catalog)
+        with self._drawing:
+            drawn = self._maps.get(index)
+            if drawn is None:
+                xy = self._coordinates(index.meanings)
+                ids = tuple(tool.id for tool in index.catalog.tools)
+                drawn = self._maps[index] = CatalogMap(catalog, ids, xy, kept_share(index.meanings, xy))
+            return drawn
+
+    def neighbours(self, catalog: str, tool_id: str, count: int = 10) -> tuple[Neighbour, ...]:
+        """The tools nearest in meaning, best first, by exact cosines. Raises UnknownNameError."""
+        index = self._catalogs.index(catalog)
+        if tool_id not in index.catalog.tool_row:
+            raise UnknownNameError(f"There is no tool {tool_id!r} in catalog {catalog!r}; check the name.")
+        rows, cosines = index.neighbours(index.catalog.tool_row[tool_id], count)
+        ids = [index.catalog.tools[int(row)].id for row in rows]
+        return tuple(Neighbour(tool, cosine) for tool, cosine in zip(ids, cosines.tolist(), strict=True))
+
+    def place(self, catalog: str, text: str) -> Placement:
+        """Where a text lies on the map: among the tools that are most similar to it."""
+        index = self._catalogs.index(catalog)
+        cosine = np.vecdot(index.meanings, self._encoder.encode_query(text))
+        x, y = placed(cosine[None, :], self.map(catalog).xy)[0].tolist()
+        return Placement(x, y, cosine)
+
+    def _coordinates(self, vectors: Vectors) -> Vectors:
+        content = hashlib.sha256(vectors.tobytes()).hexdigest()[:32]
+        found = self._kept.load_vectors(MAP_METHOD, [content]).get(content)
+        if found is None or found.size != 2 * len(vectors):
+            found = coordinates(vectors).reshape(-1)
+            self._kept.save_vectors(MAP_METHOD, {content: found})
+        xy = found.reshape(len(vectors), 2)
+        xy.flags.writeable = False
+        return xy
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Changes to catalogs: imports, discovery, copies of servers, prices set by hand.
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """The result of an import: the catalog it made, its notes, and what the servers still need."""
+
+    catalog: str
+    servers: int
+    tools: int
+    imported: Imported
+    lint_errors: int
+    discoveries: tuple[Discovery, ...] = ()
+
+
+class CatalogEditor:
+    """Everything that makes or changes a catalog. Thread-safe, as the catalog service is."""
+
+    def __init__(
+        self,
+        catalogs: CatalogService,
+        vault: SecretVault,
+        sessions: Callable[[], SessionPool],
+    ) -> None:
+        self._catalogs = catalogs
+        self._vault = vault
+        self._sessions = sessions
+
+    def read(self, text: str | bytes, source: str) -> Imported:
+        """Read a document without keeping anything."""
+        return read_document(text, source=source)
+
+    def keep(self, imported: Imported, name: str, source: str) -> ImportReport:
+        """Keep what was read as a catalog. Raises CatalogError where it cannot have this name."""
+        check_name(name)
+        self.keep_secrets(name, imported.servers, imported.secrets)
+        return self._saved(Catalog(name, imported.servers), source, imported)
+
+    def keep_secrets(self, catalog: str, servers: Iterable[Server], values: Mapping[str, str]) -> None:
+        """Keep values by the name of their reference, in memory, for those servers of a catalog that refer to them."""
+        for server in servers:
+            for name in reference_names(server.connection) & values.keys():
+                self._vault.put(ServerId(catalog, server.name), name, values[name])
+
+    def import_files(self, paths: Iterable[Path], name: str | None = None) -> ImportReport:
+        """Read catalogs or client configurations and keep them as one catalog. All or nothing."""
+        files = [Path(path) for path in paths]
+        if not files:
+            raise CatalogError("No file was given; name at least one catalog or client configuration.")
+        return self.keep(read_files(files), name or files[0].stem, ", ".join(path.name for path in files))
+
+    def import_text(self, text: str | bytes, name: str, source: str = "pasted text") -> ImportReport:
+        """The same for text that was pasted or uploaded."""
+        return self.keep(read_document(text, source=source), name, source)
+
+    def discover_file(self, path: Path, name: str | None = None) -> ImportReport:
+        """Read a client configuration and take its servers' tools live."""
+        return self.discover(read_files([path]), name or path.stem, path.name)
+
+    def discover(self, imported: Imported, name: str, source: str) -> ImportReport:
+        """Connect to every server of a read document, take its tools live and keep the catalog.
+
+        A server that does not answer harms only itself; where none answers, nothing is kept (CatalogError).
+        """
+        check_name(name)
+        self.keep_secrets(name, imported.servers, imported.secrets)
+        load_protocol()
+        from core.mcp_bridge.discovery import discover
+
+        found = discover(self._sessions(), name, imported.servers)
+        servers = tuple(d.server for d in found if d.server is not None)
+        if not servers:
+            reasons = "; ".join(d.error for d in found)
+            raise CatalogError(f"{source}: no server answered, so nothing was kept. {reasons}")
+        return self._saved(Catalog(name, servers), source, imported, found)
+
+    def remove(self, name: str) -> None:
+        """Forget an imported catalog and its servers' secrets. Its events stay."""
+        self._catalogs.remove(name)
+        self._vault.forget(name)
+
+    def copies(self, catalog: str, server: str, recipe: Recipe) -> tuple[Server, ...]:
+        """The virtual copies that `multiply` would make of a server. Raises UnknownNameError, CatalogError."""
+        known = self._catalogs.catalog(catalog)
+        return copies(server_of(known, server), recipe, taken=known.server_row)
+
+    def multiply(self, catalog: str, server: str, recipe: Recipe, *, name: str = "") -> Catalog:
+        """Keep a new catalog in which a server is accompanied or replaced by virtual copies of it."""
+        known = self._catalogs.catalog(catalog)
+        made = multiplied(known, server, recipe, name=name or multiplied_name(known.name, server, recipe.copies))
+        source = f"{known.name}, {server} × {recipe.copies}, seed {recipe.seed}, spread {recipe.spread:g}"
+        self._catalogs.save(made, source)
+        return made
+
+    def set_figure(self, catalog: str, server: str, tool: str, value: float | None) -> None:
+        """Set or clear (None) an operator's price of a tool, or with an empty tool the ask of a server. USD per call."""
+        if value is not None and not (np.isfinite(value) and value >= 0):
+            raise CatalogError(f"{value} is not a price; give a number of at least 0 in USD per call.")
+        known = self._catalogs.catalog(catalog)
+        if (f"{server}::{tool}" not in known.tool_row) if tool else (server not in known.server_row):
+            raise UnknownNameError(f"There is no {tool or server!r} to price in catalog {catalog!r}; check the name.")
+        field = "price_usd" if tool else "ask_usd"
+        self._catalogs.set_override(Override(catalog, server, tool, field, value, datetime.now(UTC)))
+
+    def _saved(
+        self, catalog: Catalog, source: str, imported: Imported, found: tuple[Discovery, ...] = ()
+    ) -> ImportReport:
+        self._catalogs.save(catalog, source)
+        errors = count_errors(catalog)
+        return ImportReport(catalog.name, len(catalog.servers), len(catalog.tools), imported, errors, found)

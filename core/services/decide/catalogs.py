@@ -1,0 +1,244 @@
+"""All catalogs by name: shipped, stored, and opened from files for this process; each with its index and statistics."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.domain.catalog import Catalog
+from core.domain.events import OutcomeEvent, Override
+from core.domain.params import Parameters
+from core.domain.statistics import Statistics
+from core.importers import read_files
+from core.importers.shipped_catalogs import SHIPPED_CATALOGS, check_name, shipped, shipped_size
+from core.relevance.catalog_index import CatalogIndex
+from core.relevance.encoder import CachedEncoder
+from core.relevance.feedback import Shift
+from core.relevance.learnt import Learnt
+from core.relevance.relevance_index import RelevanceIndex, RelevanceModel
+from core.relevance.scoring import FitMatcher, IndexScorer
+from core.routers.context import RoutingContext
+from core.routers.matching import IndexMatcher
+from core.routers.parameters import LearningParameters
+from core.services.decide.loaded_catalog import LoadedCatalog, token_counts, without_names
+from core.services.learn.learnt_models import LearntModels
+from core.shared.errors import CatalogError, UnknownNameError
+from core.stats.projection import StatisticsProjection
+from core.store import Store
+
+T = TypeVar("T")
+STEPS_IN_HALF_LIFE = 100  # decaying statistics change at so many times in a half-life; between two, decisions repeat
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogInfo:
+    """One line about a catalog."""
+
+    name: str
+    source: str
+    servers: int
+    tools: int
+
+
+class CatalogService:
+    """Catalogs by name. Thread-safe: pages of several sessions share it."""
+
+    def __init__(
+        self,
+        store: Store,
+        encoder: CachedEncoder,
+        *,
+        tuned: CachedEncoder | None = None,
+        learnt: LearntModels | None = None,
+        cross_encoder: str = "",
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._store = store
+        self._encoder = encoder
+        self._relevance_encoder = encoder if tuned is None else tuned
+        self._learnt = LearntModels(store, self._relevance_encoder) if learnt is None else learnt
+        self._cross_encoder = cross_encoder
+        self._now = now
+        self._loaded: dict[str, LoadedCatalog] = {}
+        self._lock = threading.RLock()
+
+    def infos(self) -> tuple[CatalogInfo, ...]:
+        """Every catalog there is, the sample first."""
+        own = (CatalogInfo(name, one.about, *shipped_size(name)) for name, one in SHIPPED_CATALOGS.items())
+        stored = (CatalogInfo(r.name, r.source, r.servers, r.tools) for r in self._store.catalogs.list_catalogs())
+        return (*own, *(info for info in stored if info.name not in SHIPPED_CATALOGS))
+
+    def catalog(self, name: str) -> Catalog:
+        """A catalog by name. Raises UnknownNameError."""
+        return self._loaded_catalog(name).catalog
+
+    def open(self, name_or_path: str) -> Catalog:
+        """A catalog by name, or read from a file for this process only. A name comes before a file of that name."""
+        path = Path(name_or_path)
+        if not self._knows(name_or_path) and (path.suffix or _is_file(path)):
+            imported = read_files([path])
+            with self._lock:
+                self._loaded[name_or_path] = LoadedCatalog(Catalog(name_or_path, imported.servers), str(path))
+        return self.catalog(name_or_path)
+
+    def add(self, catalog: Catalog, source: str) -> None:
+        """Add a catalog for this process only, as if it had been read from a file."""
+        with self._lock:
+            self._loaded[catalog.name] = LoadedCatalog(catalog, source)
+
+    def save(self, catalog: Catalog, source: str) -> None:
+        """Keep a catalog, replacing the one of that name; its calls so far stay with it."""
+        check_name(catalog.name)
+        with self._lock:
+            self._store.catalogs.save_catalog(catalog, source)
+            self._loaded[catalog.name] = self._freshly_loaded(catalog, source)
+
+    def remove(self, name: str) -> None:
+        """Forget a stored catalog; its events stay. Raises for a shipped one and for a name that is not there."""
+        if name in SHIPPED_CATALOGS:
+            raise CatalogError(f"The catalog {name!r} is part of Wayfare and cannot be removed; choose another one.")
+        with self._lock:
+            self.catalog(name)
+            self._store.catalogs.remove_catalog(name)
+            self._loaded.pop(name, None)
+
+    def set_override(self, override: Override) -> None:
+        """Set or clear an operator's price or ask; statistics see it at once."""
+        with self._lock:
+            loaded = self._loaded_catalog(override.catalog)
+            self._store.catalogs.set_override(override)
+            loaded.set_overrides(tuple(self._store.catalogs.overrides(override.catalog)))
+
+    @contextmanager
+    def unchanged(self) -> Generator[None]:
+        """No catalog is replaced meanwhile: an outcome is folded once, from the store or as it happens."""
+        with self._lock:
+            yield
+
+    def observe(self, outcome: OutcomeEvent) -> None:
+        """Fold an outcome that the store has into every projection in use."""
+        with self._lock:
+            self._loaded_catalog(outcome.catalog).observe(outcome)
+            self._learnt.observe(outcome)
+
+    def projection(self, name: str, learning: LearningParameters | None = None) -> StatisticsProjection:
+        """The statistics of a catalog as a fold under these priors and rates."""
+        with self._lock:
+            return self._loaded_catalog(name).projection(learning)
+
+    def statistics(self, name: str, parameters: Parameters | None = None) -> Statistics:
+        """A snapshot of a catalog's statistics, under the priors and rates of the parameters where these have any."""
+        learning = parameters if isinstance(parameters, LearningParameters) else None
+        with self._lock:
+            return self._loaded_catalog(name).snapshot(learning, self._statistics_at(learning))
+
+    def context(self, name: str, learning: LearningParameters | None = None) -> RoutingContext:
+        """What a router reads: catalog, statistics, index and token counts. Builds the index where there is none yet.
+
+        The same context while nothing changes, for each set of priors and rates that is in use.
+        """
+        if not self.is_prepared(name):
+            self.prepare(name)
+        with self._lock:
+            loaded = self._loaded_catalog(name)
+            learnt = self._learnt.of(loaded.catalog, loaded.relevance_rows)
+
+            def matcher(index: CatalogIndex, relevance: RelevanceIndex) -> IndexMatcher:
+                fit = FitMatcher(relevance, self._relevance_encoder, RelevanceModel.shipped(), learnt)
+                return IndexMatcher(index, self._encoder, fit)
+
+            at = self._statistics_at(learning)
+            return loaded.context(learning, at, learnt, matcher, cross_encoder=self._cross_encoder)
+
+    def _statistics_at(self, learning: LearningParameters | None) -> datetime | None:
+        """The time of a snapshot, rounded so that it stays the same for a while; None without decay."""
+        if learning is None or learning.half_life_s == 0:
+            return None
+        step_s = learning.half_life_s / STEPS_IN_HALF_LIFE
+        return datetime.fromtimestamp(self._now().timestamp() // step_s * step_s, UTC)
+
+    def prepare(self, name: str, progress: Callable[[int, int], None] | None = None) -> None:
+        """Embed the texts and count the tokens where that is still to do. `progress` gets the texts done, and of how many."""
+        loaded = self._loaded_catalog(name)
+        with loaded.preparing:
+            if loaded.index is None:
+                self.tokens(name)
+                loaded.relevance = RelevanceIndex.build(loaded.catalog, self._relevance_encoder, progress=progress)
+                loaded.index = CatalogIndex.build(loaded.catalog, self._encoder, progress=progress)
+
+    def is_prepared(self, name: str) -> bool:
+        """Whether the first decision on this catalog needs no embedding of the catalog."""
+        return self._loaded_catalog(name).index is not None
+
+    def tokens(self, name: str) -> NDArray[np.int64]:
+        """Tokens of each tool's definition, (T,); counted once for each text and kept in the store."""
+        loaded = self._loaded_catalog(name)
+        if loaded.tokens is None:
+            loaded.tokens = token_counts(loaded.catalog, self._store)
+        return loaded.tokens
+
+    def index(self, name: str) -> CatalogIndex:
+        """The index of a catalog."""
+        self.prepare(name)
+        return _built(self._loaded_catalog(name).index, name)
+
+    def scorer(self, name: str) -> IndexScorer:
+        """The relevance of a catalog as a fit sees it, without anything learnt."""
+        self.prepare(name)
+        relevance = _built(self._loaded_catalog(name).relevance, name)
+        return IndexScorer(relevance, self._relevance_encoder, RelevanceModel.shipped())
+
+    def learnt(self, name: str) -> Learnt:
+        """What labels have taught of a catalog, and the calibration in force."""
+        self.prepare(name)
+        with self._lock:
+            loaded = self._loaded_catalog(name)
+            return self._learnt.of(loaded.catalog, loaded.relevance_rows)
+
+    def learnt_shift(self, name: str, subtask: str) -> Shift | None:
+        """What labels do to the tools for one sub-task, and which labels; None where none is near."""
+        learnt = self.learnt(name)
+        return learnt.found(self._relevance_encoder.encode_query(subtask.strip()))
+
+    def _knows(self, name: str) -> bool:
+        stored = self._store.catalogs.list_catalogs()
+        return name in self._loaded or name in SHIPPED_CATALOGS or any(row.name == name for row in stored)
+
+    def _loaded_catalog(self, name: str) -> LoadedCatalog:
+        with self._lock:
+            if name not in self._loaded:
+                self._loaded[name] = self._load(name)
+            return self._loaded[name]
+
+    def _load(self, name: str) -> LoadedCatalog:
+        if name in SHIPPED_CATALOGS:
+            return self._freshly_loaded(shipped(name), SHIPPED_CATALOGS[name].about)
+        catalog = self._store.catalogs.load_catalog(name)
+        if catalog is None:
+            raise UnknownNameError(f"There is no catalog {name!r}; `wayfare catalogs` lists those there are.")
+        return self._freshly_loaded(catalog, "store")
+
+    def _freshly_loaded(self, catalog: Catalog, source: str) -> LoadedCatalog:
+        outcomes = list(map(without_names, self._store.events.outcomes(catalog.name)))
+        return LoadedCatalog(catalog, source, outcomes, tuple(self._store.catalogs.overrides(catalog.name)))
+
+
+def _built(index: T | None, name: str) -> T:
+    if index is None:
+        raise CatalogError(f"Catalog {name!r} was removed while it was opened; choose another.")
+    return index
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # too long, or not a path
+        return False

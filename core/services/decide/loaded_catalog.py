@@ -1,0 +1,159 @@
+"""One catalog in memory: its index, its outcomes so far, and the statistics and routing contexts that follow from them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+import numpy as np
+from cachetools import LRUCache
+from numpy.typing import NDArray
+
+from core.domain.catalog import Catalog, definition_text
+from core.domain.events import OutcomeEvent, Override
+from core.domain.outcome import OutcomeKind
+from core.domain.statistics import Statistics
+from core.network.traces import OUTAGE_S, CallHistory
+from core.relevance.catalog_index import CatalogIndex
+from core.relevance.encoder import Vectors, text_hash
+from core.relevance.learnt import NOTHING_LEARNT, Learnt
+from core.relevance.relevance_index import RelevanceIndex
+from core.routers.context import RoutingContext
+from core.routers.matching import IndexMatcher
+from core.routers.parameters import LearningParameters
+from core.shared.errors import CatalogError
+from core.shared.tokens import count_many
+from core.stats.ema import Rates
+from core.stats.projection import Priors, StatisticsProjection, teaches
+from core.store import Store
+
+PROJECTIONS_CACHED = 16  # one for each combination of priors and rates that was used lately
+
+Learning = tuple[Priors, Rates]
+MakeMatcher = Callable[[CatalogIndex, RelevanceIndex], IndexMatcher]
+
+
+@dataclass
+class LoadedCatalog:
+    """A catalog with what is computed of it. The service that owns it holds a lock around every call.
+
+    The indexes are built when they are first needed; projections and contexts are cached by priors and rates.
+    """
+
+    catalog: Catalog
+    source: str
+    outcomes: list[OutcomeEvent] = field(default_factory=list[OutcomeEvent])
+    overrides: tuple[Override, ...] = ()
+    preparing: threading.Lock = field(default_factory=threading.Lock)
+    index: CatalogIndex | None = None
+    relevance: RelevanceIndex | None = None
+    learnt: Learnt = NOTHING_LEARNT
+    tokens: NDArray[np.int64] | None = None
+    projections: LRUCache[Learning, StatisticsProjection] = field(default_factory=lambda: LRUCache(PROJECTIONS_CACHED))
+    contexts: LRUCache[Learning, RoutingContext] = field(default_factory=lambda: LRUCache(PROJECTIONS_CACHED))
+    latest: RoutingContext | None = None
+
+    def projection(self, learning: LearningParameters | None) -> StatisticsProjection:
+        """The statistics as a fold under these priors and rates."""
+        key = _key(learning)
+        if key not in self.projections:
+            projection = StatisticsProjection(self.catalog, overrides=self.overrides, priors=key[0], rates=key[1])
+            for outcome in self.outcomes:
+                projection.observe(outcome)
+            self.projections[key] = projection
+        return self.projections[key]
+
+    def snapshot(self, learning: LearningParameters | None, at: datetime | None) -> Statistics:
+        """The statistics at a time; the same object while nothing changes."""
+        return self.projection(learning).snapshot(at)
+
+    def observe(self, outcome: OutcomeEvent) -> None:
+        """Fold one more outcome into every projection in use."""
+        self.outcomes.append(without_names(outcome))
+        for projection in self.projections.values():
+            projection.observe(outcome)
+
+    def set_overrides(self, overrides: tuple[Override, ...]) -> None:
+        """Other prices set by hand: every projection starts anew."""
+        self.overrides = overrides
+        self.projections.clear()
+
+    def context(
+        self,
+        learning: LearningParameters | None,
+        at: datetime | None,
+        learnt: Learnt,
+        matcher: MakeMatcher,
+        *,
+        cross_encoder: str = "",
+    ) -> RoutingContext:
+        """The routing context under these priors and rates: the same object while nothing changes.
+
+        Raises CatalogError where the catalog is not prepared.
+        """
+        if learnt is not self.learnt:
+            self.learnt = learnt
+            self.contexts.clear()  # decisions from before a label are not made again
+        key, statistics = _key(learning), self.snapshot(learning, at)
+        context = self.contexts.get(key)
+        if context is None or context.statistics is not statistics:
+            if self.index is None or self.relevance is None or self.tokens is None:
+                raise _changed(self.catalog)
+            made = matcher(self.index, self.relevance) if context is None else context.matcher
+            network = measured_network(self.catalog, self.outcomes)
+            if self.latest is None:
+                self.latest = RoutingContext.of(
+                    self.catalog, statistics, made, self.tokens, network, cross_encoder=cross_encoder
+                )
+            else:  # names and places are the same in all
+                self.latest = replace(self.latest, statistics=statistics, matcher=made, network=network)
+            self.contexts[key] = context = self.latest
+        return context
+
+    def relevance_rows(self) -> Vectors:
+        """The vectors of the relevance index. Raises CatalogError where it is not built."""
+        if self.relevance is None:
+            raise _changed(self.catalog)
+        return self.relevance.rows
+
+
+def without_names(outcome: OutcomeEvent) -> OutcomeEvent:
+    """What statistics are folded from, without the texts that name one call: all outcomes of a catalog stay in memory."""
+    return replace(outcome, id="", decision_id=None, error="", client="")
+
+
+def measured_network(catalog: Catalog, outcomes: Sequence[OutcomeEvent]) -> CallHistory:
+    """The latencies of the real calls so far; one that was never answered counts as an outage."""
+    calls = len(outcomes)
+    return CallHistory(
+        tuple(server.name for server in catalog.servers),
+        lambda: ((call.server, _latency_s(call)) for call in outcomes[:calls] if teaches(call)),
+    )
+
+
+def token_counts(catalog: Catalog, store: Store) -> NDArray[np.int64]:
+    """(T,) tokens of each tool's definition; each text is counted once and kept in the store."""
+    texts = [definition_text(tool) for tool in catalog.tools]
+    hashes = [text_hash(text) for text in texts]
+    known = store.vectors.load_token_counts(hashes)
+    fresh = {h: text for h, text in zip(hashes, texts, strict=True) if h not in known}
+    if fresh:
+        counted = dict(zip(fresh, count_many(list(fresh.values())), strict=True))
+        store.vectors.save_token_counts(counted)
+        known = {**known, **counted}
+    return np.array([known[h] for h in hashes], dtype=np.int64)
+
+
+def _key(learning: LearningParameters | None) -> Learning:
+    chosen = learning or LearningParameters()
+    return chosen.priors(), chosen.rates()
+
+
+def _latency_s(call: OutcomeEvent) -> float:
+    return max(call.latency_s, OUTAGE_S) if OutcomeKind(call.kind).post_accept_failure else call.latency_s
+
+
+def _changed(catalog: Catalog) -> CatalogError:
+    return CatalogError(f"Catalog {catalog.name!r} was changed while it was opened; try again.")

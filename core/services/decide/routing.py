@@ -1,0 +1,269 @@
+"""What refusing does on a catalog: over its own labelled sub-tasks where there are enough, else as it was measured elsewhere."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from weakref import ref
+
+import numpy as np
+from cachetools import LRUCache
+
+from core.domain.decision import Decision
+from core.domain.feedback import LabelledQuery, RefusalCurve
+from core.domain.params import Parameters
+from core.domain.plans import Plan
+from core.importers.shipped_catalogs import SAMPLE
+from core.planning.base import Planner, SubQuery, Usage
+from core.planning.model import chosen_planner
+from core.relevance.calibration import LEAST_LABELS
+from core.relevance.refusal import limit_of, measured_curve, shipped_curve
+from core.relevance.scoring import SAME_HIGH, IndexScorer, nothing_fits
+from core.routers import ROUTERS
+from core.routers.base import AnyRouter
+from core.routers.context import RoutingContext
+from core.routers.parameters import LearningParameters
+from core.routers.presets import DEFAULT_PRESET, applied, preset_of
+from core.routers.why import fit_note
+from core.services.decide.catalogs import CatalogService
+from core.services.decide.decision_log import ChosenParameters, DecisionLog
+from core.services.learn.feedback import FeedbackService
+from core.shared.errors import UnknownNameError
+from core.whatif.layer import Supposed, layered
+
+KEPT = 8
+MOST_MEASURED = 500  # the newest; each takes some milliseconds
+
+
+class RefusalService:
+    """Measures the trade-off of the knob `wrong_refusals`. Thread-safe."""
+
+    def __init__(self, catalogs: CatalogService, feedback: FeedbackService) -> None:
+        self._catalogs = catalogs
+        self._feedback = feedback
+        self._known: LRUCache[object, RefusalCurve] = LRUCache(KEPT)
+        self._lock = threading.Lock()
+
+    def limit(self, percent: float) -> float:
+        """P(nothing fits) from which the knob at `percent` refuses; 1 where it never does."""
+        return limit_of(percent)
+
+    def curve(self, catalog: str = SAMPLE) -> RefusalCurve:
+        """Wrong refusals against impossible sub-tasks refused. A labelled sub-task is made impossible by taking away its right
+        tools and those that do the same. What labels teach is left out: it is new sub-tasks that are to be told."""
+        rows = self._catalogs.catalog(catalog).tool_row
+        queries = tuple(one for one in self._feedback.queries(catalog) if any(tool in rows for tool in one.right))
+        if len(queries) < LEAST_LABELS:
+            return shipped_curve()
+        with self._lock:
+            known = self._known.get((catalog, queries))
+        if known is None:
+            scorer = self._catalogs.scorer(catalog)
+            chances = [
+                _chances(scorer, one, [rows[t] for t in one.right if t in rows]) for one in queries[-MOST_MEASURED:]
+            ]
+            known = measured_curve([yes for yes, _ in chances], [no for _, no in chances])
+            with self._lock:
+                self._known[catalog, queries] = known
+        return known
+
+
+def _chances(scorer: IndexScorer, query: LabelledQuery, right: list[int]) -> tuple[float, float]:
+    """P(nothing fits) of a sub-task as it is, and without the tools that can do it."""
+    signals = scorer.found(query).raw
+    own = scorer.index.own
+    gone = np.flatnonzero((own @ own[right].T).max(axis=1) >= SAME_HIGH)
+    return nothing_fits(signals, scorer.model), nothing_fits(signals, scorer.model, [*right, *gone.tolist()])
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Routing as pages, commands and agents ask for it: one decision, recorded once and found again by id, or a plan.
+
+DECISIONS_KEPT, PREVIEWS_KEPT = 256, 64
+CONSOLE = "console"
+"""The origin of what is decided on a page."""
+
+
+class RoutingService:
+    """Asks the routers, records what they decide, and keeps the latest decisions. Thread-safe."""
+
+    def __init__(self, catalogs: CatalogService, log: DecisionLog, planners: Mapping[str, Planner]) -> None:
+        self._catalogs = catalogs
+        self._log = log
+        self._planners = planners
+        self._routers: dict[str, AnyRouter] = {name: router(planners) for name, router in ROUTERS.items()}
+        self._by_id: LRUCache[str, Decision] = LRUCache(DECISIONS_KEPT)
+        # a context that calls have made old is not kept for the decisions that were made in it
+        self._asked: LRUCache[tuple[object, ...], tuple[ref[RoutingContext], Decision]] = LRUCache(DECISIONS_KEPT)
+        self._previewed: LRUCache[tuple[object, ...], tuple[ref[RoutingContext], Decision]] = LRUCache(PREVIEWS_KEPT)
+        self._lock = threading.Lock()
+
+    def routers(self) -> tuple[type[AnyRouter], ...]:
+        """The routing algorithms, as declared."""
+        return tuple(ROUTERS.values())
+
+    def parameters(
+        self, router: str, values: Mapping[str, object] | None = None, *, preset: str = DEFAULT_PRESET
+    ) -> Parameters:
+        """A router's parameters: those of a preset, with some values set on top. Raises ParameterError, UnknownNameError."""
+        return applied(self._router(router).parameters, preset, values)
+
+    def route(
+        self,
+        subtask: str,
+        *,
+        catalog: str = SAMPLE,
+        router: str = "ehrr",
+        parameters: Parameters | None = None,
+        server_hint: str = "",
+        record: bool = True,
+        origin: str = CONSOLE,
+        visitor: str = "",
+        seen: Sequence[str] = (),
+        anew: bool = False,
+    ) -> Decision:
+        """One decision; recorded as an event unless told otherwise. The same query over unchanged statistics gives the
+        same decision again, recorded once; `anew` makes and records another one. `visitor` is whose parameters changed,
+        where they differ from the last ones; `seen` are tools whose output the agent has, for a router that knows its state.
+        """
+        algorithm = self._router(router)
+        chosen = algorithm.checked(parameters)
+        if not record:
+            return self.decide(subtask, self._context(catalog, chosen), router, chosen, server_hint=server_hint)
+        set_by = ChosenParameters(chosen, origin, visitor)
+        chosen = algorithm.having_seen(chosen, seen)
+        return self._recorded(algorithm, subtask, catalog, chosen, set_by, server_hint=server_hint, anew=anew)
+
+    def preview(
+        self,
+        subtask: str,
+        *,
+        catalog: str,
+        router: str,
+        parameters: Parameters,
+        server_hint: str = "",
+        supposed: tuple[Supposed, ...] = (),
+    ) -> Decision:
+        """What `route` would decide, without recording it. Asked for afterwards, `route` records this very decision, unless
+        figures were `supposed` for it."""
+        algorithm = self._router(router)
+        chosen = algorithm.checked(parameters)
+        context = self._context(catalog, chosen)
+        asked = _asked(context, router, chosen, subtask, server_hint)
+        with self._lock:
+            known = (self._asked.get((*asked, CONSOLE)) if not supposed else None) or self._previewed.get(
+                (*asked, supposed)
+            )
+        if known is not None and known[0]() is context:
+            return known[1]
+        figures = layered(context, supposed)
+        decision = _completed(algorithm.route(subtask, figures, chosen, server_hint=server_hint), figures, chosen)
+        with self._lock:
+            self._previewed[(*asked, supposed)] = (ref(context), decision)
+        return decision
+
+    def decide(
+        self, subtask: str, context: RoutingContext, router: str, parameters: Parameters, *, server_hint: str = ""
+    ) -> Decision:
+        """One decision over a context of one's own, not recorded."""
+        return self._router(router).route(subtask, context, parameters, server_hint=server_hint)
+
+    def parts(self, question: str, *, planner: str = "rules") -> tuple[SubQuery, ...]:
+        """What a question asks for, one part where it cannot be taken apart. Raises PlannerError."""
+        return chosen_planner(self._planners, planner).decompose(question)
+
+    def plan(
+        self,
+        question: str,
+        *,
+        planner: str = "rules",
+        catalog: str = SAMPLE,
+        router: str = "ehrr",
+        parameters: Parameters | None = None,
+        origin: str = CONSOLE,
+        visitor: str = "",
+    ) -> Plan:
+        """A question taken apart, each part a recorded decision of its own.
+
+        For a router that knows the agent's state, a step has seen what the steps that it needs bring: that changes what
+        the step is decided with, and is no change of parameters that anybody made.
+        """
+        algorithm = self._router(router)
+        chosen = algorithm.checked(parameters)
+        set_by = ChosenParameters(chosen, origin, visitor)
+
+        def decide(text: str, seen: Sequence[str]) -> Decision:
+            return self._recorded(algorithm, text, catalog, algorithm.having_seen(chosen, seen), set_by)
+
+        parts = [(part.text, part.needs) for part in self.parts(question, planner=planner)]
+        return Plan.of(question, self._planners[planner].name, parts, decide)
+
+    def planners(self) -> Mapping[str, str]:
+        """Who can be asked to plan, by the name that parameters take: `rules`, and the model where one is set."""
+        return {name: planner.name for name, planner in self._planners.items()}
+
+    def planner_usage(self) -> Usage | None:
+        """What the model that plans has taken since the start: calls, tokens, USD; None where no model is set."""
+        return self._planners["model"].usage if "model" in self._planners else None
+
+    def decision(self, decision_id: str) -> Decision | None:
+        """A decision of this process by id, None where it is not kept any more."""
+        with self._lock:
+            return self._by_id.get(decision_id)
+
+    def _recorded(
+        self,
+        algorithm: AnyRouter,
+        subtask: str,
+        catalog: str,
+        parameters: Parameters,
+        set_by: ChosenParameters,
+        *,
+        server_hint: str = "",
+        anew: bool = False,
+    ) -> Decision:
+        """A decision, recorded; the earlier one where nothing has changed since it was made."""
+        context = self._context(catalog, parameters)
+        query = _asked(context, algorithm.id, parameters, subtask, server_hint)
+        asked = (*query, set_by.origin)
+        with self._lock:
+            known = self._asked.get(asked)
+            previewed = self._previewed.pop((*query, ()), None)
+        if known is not None and known[0]() is context and not anew:
+            self._log.repeated(algorithm, set_by)
+            return known[1]
+        if previewed is not None and previewed[0]() is context and not anew:
+            decision = replace(previewed[1], at=datetime.now(UTC))
+        else:
+            decision = algorithm.route(subtask, context, parameters, server_hint=server_hint)
+            decision = _completed(decision, context, parameters)
+        self._log.decision(algorithm, decision, set_by)
+        with self._lock:
+            self._by_id[decision.id] = decision
+            self._asked[asked] = (ref(context), decision)
+        return decision
+
+    def _context(self, catalog: str, parameters: Parameters) -> RoutingContext:
+        learning = parameters if isinstance(parameters, LearningParameters) else None
+        return self._catalogs.context(catalog, learning)
+
+    def _router(self, name: str) -> AnyRouter:
+        if name not in self._routers:
+            raise UnknownNameError(f"There is no router {name!r}; choose one of: {', '.join(self._routers)}.")
+        return self._routers[name]
+
+
+def _asked(
+    context: RoutingContext, router: str, parameters: Parameters, subtask: str, server_hint: str
+) -> tuple[object, ...]:
+    """What makes two queries the same one, whoever asks."""
+    return id(context), router, parameters, subtask.strip(), server_hint.strip()
+
+
+def _completed(decision: Decision, context: RoutingContext, parameters: Parameters) -> Decision:
+    """A router's decision with what pages say beside it: how likely each tool fits, and the preset that the parameters are."""
+    if decision.fit is None:  # the router ranks by something else
+        decision = replace(decision, fit=context.matcher.fit(decision.subtask, decision.server_hint)[0])
+    return replace(decision, preset=preset_of(parameters), reason=decision.reason + fit_note(decision))

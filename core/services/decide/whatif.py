@@ -1,0 +1,213 @@
+"""Exact what-if on one sub-task as pages ask for it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from cachetools import LRUCache
+
+from core.domain.decision import Decision
+from core.domain.params import Parameters
+from core.domain.tasks import Task
+from core.importers.shipped_catalogs import SAMPLE
+from core.lab.preset_comparison import Compared, NamedSet, compared
+from core.planning.rules import RulesPlanner
+from core.routers.base import checked_subtask, refusal
+from core.routers.context import Query, RoutingContext
+from core.routers.ehrr import EhrrParameters
+from core.routers.estimates import beliefs
+from core.routers.expected_value import ExpectedValueParameters, prospects
+from core.routers.parameters import FIT, LearningParameters
+from core.routers.presets import PRESETS, applied
+from core.services.decide.catalogs import CatalogService
+from core.services.decide.routing import RoutingService
+from core.shared.errors import WayfareError
+from core.whatif import counterfactuals as of_ehrr
+from core.whatif import expected_value as of_value
+from core.whatif import tornado
+from core.whatif.case import Case, ViewSignals
+from core.whatif.counterfactuals import Counterfactual, Room
+from core.whatif.ehrr_strips import strips as ehrr_strips
+from core.whatif.expected_value import ValueCase
+from core.whatif.expected_value import strips as value_strips
+from core.whatif.layer import Supposed, layered
+from core.whatif.plane import Plane, plane, value_plane, values_of
+from core.whatif.strips import Strip, refusal_strip
+
+KEPT = 64
+CELLS, VALUE_CELLS = (56, 36), (40, 26)  # of a plane
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A sub-task and under what it is decided; `supposed` are figures that a visitor puts in the place of those known."""
+
+    subtask: str
+    parameters: Parameters
+    catalog: str = SAMPLE
+    router: str = "ehrr"
+    hint: str = ""
+    supposed: tuple[Supposed, ...] = ()
+
+
+class WhatIfService:
+    """Answers what a decision would be under other values. Nothing is recorded. Thread-safe."""
+
+    def __init__(self, catalogs: CatalogService, routing: RoutingService) -> None:
+        self._catalogs = catalogs
+        self._routing = routing
+        self._known: LRUCache[object, tuple[RoutingContext, dict[str, Strip]]] = LRUCache(KEPT)
+        self._lock = threading.Lock()
+
+    def strips(
+        self,
+        subtask: str,
+        *,
+        catalog: str = SAMPLE,
+        router: str = "ehrr",
+        parameters: Parameters,
+        server_hint: str = "",
+    ) -> dict[str, Strip]:
+        """By parameter: who wins at which value, exactly. Empty for a router whose decision is not computed that way.
+
+        Raises WayfareError as the router does.
+        """
+        return self.strips_of(Asked(subtask, parameters, catalog, router, server_hint))
+
+    def strips_of(self, asked: Asked) -> dict[str, Strip]:
+        """The same under what is supposed."""
+        context = self._context(asked)
+        key = (id(context), asked)
+        with self._lock:
+            known = self._known.get(key)
+        if known is not None and known[0] is context:
+            return known[1]
+        case = self._case(asked)
+        found = {} if case is None else _strips(case)
+        if case is not None:
+            knobs = {knob.name: knob for knob in case.parameters.knobs()}
+            decided = (_strips(replace(case, refused="")) if case.refused else found)["n"].at(case.parameters.n)
+            found["wrong_refusals"] = refusal_strip(
+                knobs["wrong_refusals"], case.parameters.wrong_refusals, self._nothing(asked), decided
+            )
+        with self._lock:
+            self._known[key] = context, found
+        return found
+
+    def decision(self, asked: Asked) -> Decision:
+        """The decision under what is supposed; not recorded."""
+        return self._routing.decide(
+            asked.subtask, layered(self._context(asked), asked.supposed), asked.router, asked.parameters,
+            server_hint=asked.hint,
+        )  # fmt: skip
+
+    def case(self, asked: Asked) -> Case | None:
+        """The sub-task under EHRR with its similarities; None for another router, or a catalog without tools."""
+        case = self._case(asked)
+        return case if isinstance(case, Case) else None
+
+    def value_case(self, asked: Asked) -> ValueCase:
+        """The sub-task under the router of expected value: with its own parameters, else with the defaults."""
+        context = layered(self._context(asked), asked.supposed)
+        parameters = asked.parameters if isinstance(asked.parameters, ExpectedValueParameters) else None
+        return _value_case(context, checked_subtask(asked.subtask), asked.hint, parameters or ExpectedValueParameters())
+
+    def room(self, asked: Asked) -> Room | None:
+        """How far the winner may worsen; None without a winner, or where the router is neither EHRR nor expected value."""
+        case = self._case(asked)
+        if isinstance(case, Case):
+            return of_ehrr.room(case)
+        return None if case is None else of_value.room(case)
+
+    def counterfactual(self, asked: Asked, tool: str) -> Counterfactual:
+        """What would make this tool win. Raises WayfareError where the catalog does not have it."""
+        case = self._case(asked)
+        if case is None or tool not in case.context.tool_ids:
+            raise WayfareError(f"There is no tool {tool[:80]!r} to make win under this router.")
+        row, strips = case.context.tool_ids.index(tool), self.strips_of(asked)
+        if isinstance(case, Case):
+            return of_ehrr.counterfactual(case, strips, row)
+        return of_value.counterfactual(case, strips, row)
+
+    def plane(self, asked: Asked, x: str, y: str, *, near: bool = False) -> Plane | None:
+        """Who wins over two parameters of EHRR or expected value, over their whole ranges or `near` their current values; None for
+        another router."""
+        case = self._case(asked)
+        if case is None:
+            return None
+        cells = CELLS if isinstance(case, Case) else VALUE_CELLS
+        knobs = {knob.name: knob for knob in asked.parameters.knobs()}
+        across, up = (
+            values_of(knobs[name], count, getattr(asked.parameters, name) if near else None)
+            for name, count in zip((x, y), cells, strict=True)
+        )
+        return plane(case, x, y, across, up) if isinstance(case, Case) else value_plane(case, x, y, across, up)
+
+    def tornado(self, asked: Asked, tasks: Sequence[Task]) -> tornado.Tornado:
+        """How many of these labelled tasks change when one knob of EHRR does. Raises WayfareError for another router."""
+        if not isinstance(asked.parameters, EhrrParameters):
+            raise WayfareError("Only EHRR is measured this way; choose it as the router.")
+        context, (possible, queries) = self._context(asked), self._possible(asked, tasks)
+        return tornado.measured(context, possible, [one.match(asked.parameters) for one in queries], asked.parameters)
+
+    def presets(
+        self, asked: Asked, tasks: Sequence[Task], own: Mapping[str, Parameters] | None = None
+    ) -> tuple[Compared, ...]:
+        """The knobs as they are, named "", every preset of EHRR, and some of one's `own`, over the labelled ones of these tasks."""
+        context, (possible, queries) = self._context(asked), self._possible(asked, tasks)
+        named = {"": asked.parameters, **{name: applied(EhrrParameters, name) for name in PRESETS}, **(own or {})}
+        sets = [
+            NamedSet(name, one, [query.match(one) for query in queries])
+            for name, one in named.items()
+            if isinstance(one, EhrrParameters)
+        ]
+        return compared(context, possible, sets)
+
+    def _possible(self, asked: Asked, tasks: Sequence[Task]) -> tuple[list[Task], list[Query]]:
+        """The tasks that something can do, and a query each."""
+        matcher, planner = self._context(asked).matcher, RulesPlanner()
+        possible = [task for task in tasks if task.relevant]
+        return possible, [Query(checked_subtask(one.subtask), one.server_hint, matcher, planner) for one in possible]
+
+    def _context(self, asked: Asked) -> RoutingContext:
+        learning = asked.parameters if isinstance(asked.parameters, LearningParameters) else None
+        return self._catalogs.context(asked.catalog, learning)
+
+    def _nothing(self, asked: Asked) -> float:
+        """P(nothing fits)."""
+        context = layered(self._context(asked), asked.supposed)
+        return Query(checked_subtask(asked.subtask), asked.hint.strip(), context.matcher, RulesPlanner()).fit().nothing
+
+    def _case(self, asked: Asked) -> Case | ValueCase | None:
+        context, text = layered(self._context(asked), asked.supposed), checked_subtask(asked.subtask)
+        if not context.tool_ids:
+            return None
+        if isinstance(asked.parameters, EhrrParameters):
+            return _ehrr_case(context, text, asked.hint.strip(), asked.parameters)
+        if isinstance(asked.parameters, ExpectedValueParameters):
+            return _value_case(context, text, asked.hint.strip(), asked.parameters)
+        return None
+
+
+def _strips(case: Case | ValueCase) -> dict[str, Strip]:
+    return ehrr_strips(case) if isinstance(case, Case) else value_strips(case)
+
+
+def _ehrr_case(context: RoutingContext, text: str, hint: str, parameters: EhrrParameters) -> Case:
+    query = Query(text, hint, context.matcher, RulesPlanner())
+    return Case(
+        context,
+        query.match(parameters),
+        parameters,
+        beliefs(context.statistics, parameters, rate=parameters.lambda_r),
+        refusal(query, parameters),
+        None if parameters.similarity == FIT else ViewSignals.of(context.matcher, text, hint, parameters),
+    )
+
+
+def _value_case(context: RoutingContext, text: str, hint: str, parameters: ExpectedValueParameters) -> ValueCase:
+    query = Query(text, hint, context.matcher, RulesPlanner())
+    known = prospects(query.fit().tools, context)
+    return ValueCase(context, known, query.likeness, parameters, refusal(query, parameters))

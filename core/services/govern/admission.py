@@ -1,0 +1,212 @@
+"""Requests that governance did not let through, kept in the sealed log: who wanted what, why not, and what would allow it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from cachetools import LRUCache
+
+from core.domain.catalog import Tool
+from core.domain.governance_events import RefusedRequest
+from core.governance import refusals
+from core.governance.calls import NotAllowedError
+from core.governance.limits import Bucket
+from core.governance.policy import Policy
+from core.governance.scope import Scope
+from core.services.decide.decision_log import AGENT
+from core.services.govern.clients import OWN_NAMES, ClientRegister
+from core.services.govern.definitions import KnownDefinitions
+from core.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+AGAIN = timedelta(seconds=30)
+"""The same refusal of the same client is counted for so long before it is written again."""
+MOST_KNOWN = 1024
+Key = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Burst:
+    """One refusal that was written at `begun`, its newest repetition, and how many there were that nothing is written of."""
+
+    begun: datetime
+    newest: RefusedRequest
+    unwritten: int = 0
+
+
+class RefusedRequests:
+    """Thread-safe. A client that repeats itself cannot fill the log: what it repeats is one record with a count, which is written
+    with the next refusal of its kind, or by `write_due`."""
+
+    def __init__(self, store: Store, now: Callable[[], datetime]) -> None:
+        self._store = store
+        self._now = now
+        self._lock = threading.Lock()
+        self._bursts: LRUCache[Key, _Burst] = LRUCache(MOST_KNOWN)
+        self._due: datetime | None = None  # when the oldest burst is over
+
+    @contextmanager
+    def recorded(self, client: str, catalog: str, tool: str, origin: str) -> Generator[None]:
+        """Keep the refusal that the block raises, and raise it on. `tool` is `server::tool`, "" where it is about none."""
+        try:
+            yield
+        except NotAllowedError as error:
+            self._keep(error, (client, catalog, tool, error.error), origin)
+            raise
+        finally:
+            self.write_due()
+
+    def write_due(self, *, everything: bool = False) -> None:
+        """Write the counts of bursts that are over, or of all: nobody knows whether the client comes again."""
+        now = self._now()
+        with self._lock:
+            if not everything and (self._due is None or now < self._due):
+                return
+            over = [key for key, burst in self._bursts.items() if everything or burst.begun + AGAIN <= now]
+            ended = [self._bursts.pop(key) for key in over]
+            self._due = min((burst.begun + AGAIN for burst in self._bursts.values()), default=None)
+        self._write(*ended)
+
+    def _keep(self, error: NotAllowedError, key: Key, origin: str) -> None:
+        now = self._now()
+        client, catalog, tool, name = key
+        server, _, own = tool.partition("::")
+        record = RefusedRequest(now, client, catalog, server, own, name, error.why, error.advice, origin, 0)
+        with self._lock:
+            known = self._bursts.get(key)
+            if known is not None and now < known.begun + AGAIN:
+                self._bursts[key] = _Burst(known.begun, record, known.unwritten + 1)
+                return
+            full = known is None and len(self._bursts) >= MOST_KNOWN
+            forgotten = [self._bursts.popitem()[1]] if full else []
+            self._bursts[key] = _Burst(now, record)
+            self._due = now + AGAIN if self._due is None else self._due
+            unwritten = 0 if known is None else known.unwritten
+        self._write(*forgotten)
+        self._store.events.append_later(replace(record, repeated=unwritten))
+
+    def _write(self, *bursts: _Burst) -> None:
+        """A record of each burst for its newest repetition, which counts the others."""
+        for burst in bursts:
+            if burst.unwritten:
+                self._store.events.append_later(replace(burst.newest, repeated=burst.unwritten - 1))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Who is let in: the names and tokens of clients, their scopes and rates, the policy's lists, and definitions that are held back.
+
+HTTP_TIMES = 5.0
+"""HTTP requests that a client may make for each request of a tool that it may: a session's beginning, lists, notifications."""
+HTTP_AT_ONCE = 30.0
+"""So many at once at least: a client with a low rate can begin a session, too."""
+
+
+class Admission:
+    """Thread-safe. `policy` gives the one in force, `clock` is monotonic, `now` the time of day."""
+
+    def __init__(
+        self,
+        clients: ClientRegister,
+        definitions: KnownDefinitions,
+        refused: RefusedRequests,
+        policy: Callable[[], Policy],
+        *,
+        now: Callable[[], datetime],
+        clock: Callable[[], float],
+    ) -> None:
+        self._clients = clients
+        self._definitions = definitions
+        self._refused = refused
+        self._policy = policy
+        self._now = now
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._of_tools: dict[str, Bucket] = {}
+        self._of_all: dict[str, Bucket] = {}  # HTTP requests
+
+    def enter(self, client: str, catalog: str, *, known: bool) -> None:
+        """Let a request of any tool in. `known` is that it came with the client's token. Raises NotAllowedError."""
+        with self._refused.recorded(client, catalog, "", AGENT):
+            if not known and client in OWN_NAMES:
+                raise refusals.name_taken(client)
+            if not known and self._clients.in_force(client) is not None:
+                raise refusals.not_authorized(client)
+            if reason := self._scope(client).catalog_refusal(catalog):
+                raise refusals.catalog_not_allowed(client, reason)
+            per_minute = self._per_minute(client)
+            if wait_s := self._waits(self._of_tools, client, per_minute, 1.0):
+                raise refusals.rate_limited(client, per_minute, wait_s, self._now())
+
+    def http_wait_s(self, client: str) -> float:
+        """How long the client of a token has to wait with any HTTP request at all, s; 0 where this one may go on. Who heeds the error
+        that `enter` raises never comes here: there is room for `HTTP_TIMES` as many."""
+        per_minute = HTTP_TIMES * self._per_minute(client)
+        wait_s = self._waits(self._of_all, client, per_minute, HTTP_AT_ONCE)
+        if wait_s:
+            with suppress(NotAllowedError), self._refused.recorded(client, "", "", AGENT):
+                raise refusals.flooding(client, per_minute, wait_s, self._now())
+        return wait_s
+
+    def describe(self, client: str, catalog: str, tool: Tool) -> None:
+        """Let a client read a definition. Raises NotAllowedError for a tool that it may neither see nor use."""
+        with self._refused.recorded(client, catalog, tool.id, AGENT):
+            self.check(client, catalog, tool)
+
+    def check(self, client: str, catalog: str, tool: Tool) -> bool:
+        """Whether a tool is known as it is now. Raises NotAllowedError, unrecorded, for one that a client may neither see nor use."""
+        policy = self._policy()
+        if reason := policy.refusal(tool) or self._scope(client).refusal(catalog, tool):
+            raise refusals.tool_not_allowed(tool.id, reason)
+        state = self._definitions.state(catalog, tool)
+        if policy.changed_definitions and state in {"changed", "denied"}:
+            raise refusals.definition_changed(tool.id, denied=state == "denied")
+        return state == "known"
+
+    def requestable(self, client: str, catalog: str, request: Tool) -> None:
+        """Let a request in that is no call of a tool: `server::resources/read`, as a tool that only reads. Raises NotAllowedError."""
+        if reason := self._policy().refusal(request) or self._scope(client).refusal(catalog, request):
+            raise refusals.tool_not_allowed(request.id, reason)
+
+    def may_request(self, client: str, catalog: str, request: Tool) -> bool:
+        """Whether a client may make such a request."""
+        try:
+            self.requestable(client, catalog, request)
+        except NotAllowedError:
+            return False
+        return True
+
+    def allows(self, client: str, catalog: str, tool: Tool) -> bool:
+        """Whether a client may see and use a tool."""
+        try:
+            self.check(client, catalog, tool)
+        except NotAllowedError:
+            return False
+        return True
+
+    def limited(self, client: str) -> bool:
+        """Whether there are tools that a client may not use."""
+        policy = self._policy()
+        return self._scope(client).limited or bool(policy.allow or policy.deny)
+
+    def _scope(self, client: str) -> Scope:
+        """What a client may use; one without a token may use all that the policy allows."""
+        known = None if client in OWN_NAMES else self._clients.in_force(client)
+        return Scope() if known is None else known.scope
+
+    def _per_minute(self, client: str) -> float:
+        """How many requests of tools a client may make a minute; 0 is no limit."""
+        own = self._scope(client).per_minute
+        return self._policy().per_minute if own is None else own
+
+    def _waits(self, buckets: dict[str, Bucket], client: str, per_minute: float, least: float) -> float:
+        if per_minute <= 0:
+            return 0.0
+        with self._lock:
+            return buckets.setdefault(client, Bucket(least)).wait_s(per_minute, self._clock())

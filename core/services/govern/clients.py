@@ -1,0 +1,203 @@
+"""Clients of the endpoint, and operators of the pages: their names, the hashes of their tokens, and what each may use."""
+
+from __future__ import annotations
+
+import math
+import secrets
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, cast
+
+from cachetools import LRUCache
+from itsdangerous import BadData, URLSafeSerializer
+
+from core.domain.governance_events import OPERATOR, ClientChange
+from core.governance.approvals import digest
+from core.governance.limits import Breaker, BreakerRules
+from core.governance.scope import Scope
+from core.shared.errors import UnknownNameError, WayfareError
+from core.shared.untrusted_text import one_line
+from core.store import Store
+
+MOST_NAME_CHARS = 80
+TOKEN_START = "wf_"  # noqa: S105 - how tokens begin, so that people and scanners know one
+MADE, REVOKED = "made", "revoked"
+AGENT_LOOP = "wayfare agent"
+OWN_NAMES = {OPERATOR: "the person at its pages", AGENT_LOOP: "its agent loop"}
+"""Under whose names the calls of a person and of the agent loop are governed: nobody else may take them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """One client with a token, in force or revoked; `seen` is when it was here last since Wayfare started."""
+
+    name: str
+    scope: Scope
+    since: datetime
+    revoked: bool = False
+    seen: datetime | None = None
+
+
+class ClientRegister:
+    """All clients that were ever made. Thread-safe; a revoked one is a stranger with its next request."""
+
+    def __init__(self, store: Store, now: Callable[[], datetime]) -> None:
+        self._store = store
+        self._now = now
+        self._lock = threading.Lock()
+        self._clients: dict[str, Client] = {}
+        self._by_hash: dict[str, str] = {}
+        for change in store.governance.clients():
+            self._take(change)
+
+    def all(self) -> tuple[Client, ...]:
+        """Those in force first, each kind by name."""
+        return tuple(sorted(self._clients.values(), key=lambda client: (client.revoked, client.name)))
+
+    def in_force(self, name: str) -> Client | None:
+        """The client of a name, None where there is none or it was revoked."""
+        client = self._clients.get(name)
+        return None if client is None or client.revoked else client
+
+    @property
+    def any_in_force(self) -> bool:
+        """Whether somebody has a token."""
+        return bool(self._by_hash)
+
+    @property
+    def any_operator(self) -> bool:
+        """Whether somebody can sign in to the pages."""
+        return any(client.scope.pages and not client.revoked for client in self._clients.values())
+
+    def make(self, name: str, scope: Scope | None = None, *, origin: str) -> str:
+        """A new client; gives its token, which nobody can see again. Raises WayfareError for a name that cannot be taken."""
+        if not name.strip() or name != one_line(name, MOST_NAME_CHARS):
+            raise WayfareError(f"A client's name is one line of at most {MOST_NAME_CHARS} characters.")
+        if name in OWN_NAMES:
+            raise WayfareError(f"{name!r} is Wayfare's own name for {OWN_NAMES[name]}; choose another.")
+        token = f"{TOKEN_START}{secrets.token_urlsafe(32)}"
+        with self._lock:
+            if self.in_force(name) is not None:
+                raise WayfareError(f"There is a client {name!r} already; revoke it first, or choose another name.")
+            made = ClientChange(self._now(), name, MADE, digest(token), (scope or Scope()).to_json(), origin)
+            self._store.governance.append(made)
+            self._take(made)
+        return token
+
+    def revoke(self, name: str, *, origin: str) -> None:
+        """Have a client's token be worth nothing from now on. Raises UnknownNameError."""
+        with self._lock:
+            client = self.in_force(name)
+            if client is None:
+                known = ", ".join(one.name for one in self.all() if not one.revoked) or "none"
+                raise UnknownNameError(f"There is no client {one_line(name, 80)!r}; there are: {known}.")
+            revoked = ClientChange(self._now(), name, REVOKED, "", client.scope.to_json(), origin)
+            self._store.governance.append(revoked)
+            self._take(revoked)
+
+    def of_token(self, token: str) -> Client | None:
+        """Which client's token it is; None where it is none's, or an operator's, which opens pages alone."""
+        return self._owner(token, pages=False)
+
+    def operator_of_token(self, token: str) -> Client | None:
+        """Which operator's token it is; None where it is none's."""
+        return self._owner(token, pages=True)
+
+    def _owner(self, token: str, *, pages: bool) -> Client | None:
+        given = digest(token)
+        with self._lock:
+            # every hash is compared, each in constant time: how long it takes says nothing
+            names = [name for hash_, name in self._by_hash.items() if secrets.compare_digest(hash_, given)]
+            if not names or self._clients[names[0]].scope.pages is not pages:
+                return None
+            self._clients[names[0]] = replace(self._clients[names[0]], seen=self._now())
+            return self._clients[names[0]]
+
+    def _take(self, change: ClientChange) -> None:
+        self._by_hash = {hash_: name for hash_, name in self._by_hash.items() if name != change.client}
+        if change.action == MADE:
+            self._by_hash[change.token_hash] = change.client
+        self._clients[change.client] = Client(
+            change.client, Scope.from_json(change.scope_json), change.at, revoked=change.action == REVOKED
+        )
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Operators who sign in to the pages: a token once, then a cookie that is signed, expires, and is worth nothing once it is ended.
+
+KEY = "sign_in_key"
+LASTS = timedelta(hours=12)
+TRIES = BreakerRules(failures=5, open_s=60.0)
+"""So many wrong tokens in a row from one address, then none for a minute, then one try; a wrong one doubles the wait."""
+MOST_ADDRESSES, MOST_ENDED = 4096, 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """How a try ended: a `cookie`, or none, with how long this address has to wait before its next one, s."""
+
+    cookie: str = ""
+    wait_s: int = 0
+
+
+class SignIns:
+    """Thread-safe. The secret that signs cookies is this store's own. `clock` is monotonic, `now` the time of day."""
+
+    def __init__(
+        self, store: Store, clients: ClientRegister, *, now: Callable[[], datetime], clock: Callable[[], float]
+    ) -> None:
+        key = store.get_setting(KEY)
+        if key is None:
+            store.set_setting(KEY, key := secrets.token_hex(32))
+        self.cookie = f"wayfare_{digest(key)[:8]}"
+        """Its name: cookies know no ports, and another console of this machine has another store."""
+        self._signer = URLSafeSerializer(key, salt="wayfare.sign-in")
+        self._clients = clients
+        self._now = now
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._tries: LRUCache[str, Breaker] = LRUCache(MOST_ADDRESSES)
+        self._ended: LRUCache[str, None] = LRUCache(MOST_ENDED)
+
+    def begin(self, token: str, address: str) -> SignIn:
+        """Sign in with an operator's token."""
+        with self._lock:
+            tries = self._tries.setdefault(address, Breaker())
+            if not tries.enter(self._clock()):
+                return SignIn(wait_s=math.ceil(tries.wait_s(self._clock())) or 1)
+        operator = self._clients.operator_of_token(token)
+        with self._lock:
+            tries.ended(operator is not None, TRIES, self._clock())
+        if operator is None:
+            return SignIn()
+        until = (self._now() + LASTS).timestamp()
+        session = {"id": secrets.token_urlsafe(12), "name": operator.name, "made": _made(operator), "until": until}
+        return SignIn(str(self._signer.dumps(session)))
+
+    def operator(self, cookie: str) -> str:
+        """Who is signed in with a cookie; "" where nobody is: it is forged, expired or ended, or the operator's token was revoked."""
+        session = self._session(cookie)
+        known = self._clients.in_force(session.get("name", ""))
+        if known is None or not known.scope.pages or session["made"] != _made(known):
+            return ""
+        return known.name if session["until"] > self._now().timestamp() and session["id"] not in self._ended else ""
+
+    def end(self, cookie: str) -> None:
+        """Sign out."""
+        session = self._session(cookie)
+        if session:
+            with self._lock:
+                self._ended[session["id"]] = None
+
+    def _session(self, cookie: str) -> dict[str, Any]:
+        try:
+            return cast("dict[str, Any]", self._signer.loads(cookie))
+        except BadData:
+            return {}
+
+
+def _made(operator: Client) -> str:
+    """Tells a token from the one that an operator of the same name has later."""
+    return operator.since.isoformat()

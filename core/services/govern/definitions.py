@@ -1,0 +1,148 @@
+"""Definitions of tools as they were first used or approved, and those that are held back because they changed since."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal
+
+from core.domain.catalog import Catalog, Server, Tool
+from core.domain.governance_events import DefinitionChange
+from core.domain.lint import Finding, Severity
+from core.governance.approvals import PartDifference, definition_json, differences, digest
+from core.lint import RULES, lint
+from core.services.decide.catalogs import CatalogService
+from core.shared.errors import UnknownNameError
+from core.store import Store
+
+FIRST_USE, APPROVED, DENIED = "first_use", "approved", "denied"
+State = Literal["new", "known", "changed", "denied"]
+Key = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class HeldDefinition:
+    """A tool whose definition is not the one that is known: what changed, and what Lint says of it as it is now.
+
+    `denied_by` is the origin of who denied it as it is now, "" where nobody did. `new_findings` are those that the known
+    definition did not have.
+    """
+
+    catalog: str
+    tool: Tool
+    known_since: datetime
+    denied_by: str
+    differences: tuple[PartDifference, ...]
+    findings: tuple[Finding, ...]
+    new_findings: tuple[Finding, ...]
+
+
+class KnownDefinitions:
+    """The definitions that agents have used. Thread-safe. Prices and times are no part of a definition."""
+
+    def __init__(self, store: Store, catalogs: CatalogService, now: Callable[[], datetime]) -> None:
+        self._store = store
+        self._catalogs = catalogs
+        self._now = now
+        self._lock = threading.Lock()
+        self._known: dict[Key, DefinitionChange] = {}
+        self._denied: dict[Key, DefinitionChange] = {}
+        for change in store.governance.definitions():
+            self._take(change)
+
+    def state(self, catalog: str, tool: Tool) -> State:
+        """Whether a tool's definition is known, and whether it is the one that was."""
+        key = (catalog, tool.server, tool.name)
+        found, text = self._known.get(key), definition_json(tool)
+        if found is None:
+            return "new"
+        if found.definition_json == text:
+            return "known"
+        denied = self._denied.get(key)
+        return "denied" if denied is not None and denied.digest == digest(text) else "changed"
+
+    def first_use(self, catalog: str, tool: Tool, *, approved: bool, origin: str) -> None:
+        """Remember the definition of a tool that is called for the first time."""
+        self._write(catalog, tool, APPROVED if approved else FIRST_USE, origin)
+
+    def decide(self, catalog: str, tool_id: str, *, approve: bool, origin: str) -> None:
+        """Approve a definition as it is now, or deny it. Raises UnknownNameError where the catalog has no such tool."""
+        found = self._catalogs.catalog(catalog)
+        row = found.tool_row.get(tool_id)
+        if row is None:
+            raise UnknownNameError(f"There is no tool {tool_id[:80]!r} in catalog {catalog!r}.")
+        self._write(catalog, found.tools[row], APPROVED if approve else DENIED, origin)
+
+    def changed(self) -> tuple[tuple[str, str], ...]:
+        """Catalog and tool of every definition that is held back now, in the order in which they became known."""
+        return tuple((catalog, tool.id) for catalog, tool, _ in self._changed())
+
+    def held(self) -> tuple[HeldDefinition, ...]:
+        """The same with what changed and what Lint says of it."""
+        return tuple(self._held(catalog, tool, known) for catalog, tool, known in self._changed())
+
+    def held_of(self, catalog: str, tool: Tool) -> HeldDefinition | None:
+        """What changed in one tool's definition; None where it is known as it is, or new."""
+        known = self._known.get((catalog, tool.server, tool.name))
+        held = known is not None and self.state(catalog, tool) in {"changed", "denied"}
+        return self._held(catalog, tool, known) if held and known is not None else None
+
+    def _changed(self) -> Iterator[tuple[str, Tool, DefinitionChange]]:
+        names = {info.name for info in self._catalogs.infos()}
+        for (catalog, server, name), known in tuple(self._known.items()):
+            if catalog not in names:
+                continue
+            now = self._catalogs.catalog(catalog)
+            row = now.tool_row.get(f"{server}::{name}")
+            if row is not None and self.state(catalog, now.tools[row]) in {"changed", "denied"}:
+                yield catalog, now.tools[row], known
+
+    def _held(self, catalog: str, tool: Tool, known: DefinitionChange) -> HeldDefinition:
+        findings, before = _findings(tool), {one.rule for one in _findings(_tool(tool, known.definition_json))}
+        denied = self._denied.get((catalog, tool.server, tool.name))
+        return HeldDefinition(
+            catalog,
+            tool,
+            known.at,
+            denied.origin if denied is not None and self.state(catalog, tool) == "denied" else "",
+            differences(known.definition_json, definition_json(tool)),
+            findings,
+            tuple(one for one in findings if one.rule not in before),
+        )
+
+    def _write(self, catalog: str, tool: Tool, action: str, origin: str) -> None:
+        text = definition_json(tool)
+        change = DefinitionChange(self._now(), catalog, tool.server, tool.name, action, digest(text), text, origin)
+        with self._lock:
+            self._store.governance.append(change)
+            self._take(change)
+
+    def _take(self, change: DefinitionChange) -> None:
+        key = (change.catalog, change.server, change.tool)
+        if change.action == DENIED:
+            self._denied[key] = change
+        else:
+            self._known[key] = change
+            self._denied.pop(key, None)
+
+
+def _findings(tool: Tool) -> tuple[Finding, ...]:
+    """What Lint says of one tool alone, notes aside: rules that compare tools, or need vectors, say nothing here."""
+    rules = [rule for rule in RULES.values() if not rule.needs_vectors and rule.severity is not Severity.NOTE]
+    report = lint(Catalog("one", (Server(tool.server, tools=(tool,)),)), rules=rules)
+    return tuple(one for one in report.findings if one.tool == tool.name)
+
+
+def _tool(now: Tool, text: str) -> Tool:
+    """A tool as its known definition has it."""
+    said = json.loads(text)
+    return replace(
+        now,
+        title=said["title"],
+        description=said["description"],
+        input_schema=said["inputSchema"],
+        output_schema=said["outputSchema"],
+    )

@@ -1,0 +1,1 @@
+"""Runs, sweeps, judgments, papers, replay and network scenarios."""

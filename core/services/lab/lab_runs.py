@@ -1,0 +1,295 @@
+"""Runs of the lab: stored with all that repeats them, found and listed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, cast
+
+from core.domain.catalog import Catalog
+from core.domain.lab_runs import ConsoleState, LabConditions, LabRun, Snapshot, Sweep, fingerprint, lab_id
+from core.domain.params import Parameters
+from core.domain.tasks import Task
+from core.importers import read_tasks, tasks_text
+from core.importers.reading import name_fault
+from core.lab.execution import Playing
+from core.lab.gate import CatalogDigest
+from core.network.profiles import NetworkProfiles, read_profile
+from core.services.decide.catalogs import CatalogService
+from core.services.lab.lab import BY_TIERS, LabService
+from core.services.learn.calibrations import CalibrationService
+from core.shared.errors import CatalogError, WayfareError
+from core.store import Store
+
+COMPUTING = ("wayfare", "numpy", "onnxruntime", "bm25s", "ir_measures", "optuna")
+LISTED = 500
+DRAWN = "tasks drawn with the testbed"
+
+
+def drawn_tasks(catalog: str) -> str:
+    """The setting that has the fingerprint of the tasks that were drawn with a catalog."""
+    return f"drawn tasks: {catalog}"
+
+
+class LabRunService:
+    """Stores what the lab measured. Thread-safe."""
+
+    def __init__(
+        self,
+        store: Store,
+        catalogs: CatalogService,
+        lab: LabService,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._store = store
+        self._catalogs = catalogs
+        self._lab = lab
+        self._now = now
+
+    def open(self, name_or_path: str) -> str:
+        """The name of a catalog, opened; one whose prices are by tiers is made again. Raises UnknownNameError."""
+        opened = self._catalogs.open(name_or_path.removesuffix(BY_TIERS)).name
+        return self._lab.priced_by_tiers(opened) if name_or_path.endswith(BY_TIERS) else opened
+
+    def catalog(self, name: str) -> Catalog:
+        """A catalog that is open, by its name. Raises UnknownNameError."""
+        return self._catalogs.catalog(name)
+
+    def digest(self, catalog: str) -> CatalogDigest:
+        """What routing reads of a catalog now."""
+        return CatalogDigest.of(self._catalogs.catalog(catalog), self._catalogs.statistics(catalog))
+
+    def conditions(
+        self,
+        tasks: Sequence[Task],
+        *,
+        source: str,
+        catalog: str,
+        router: str,
+        preset: str,
+        parameters: Parameters,
+        hints: bool = True,
+        seed: int = 0,
+        playing: Playing | None = None,
+    ) -> LabConditions:
+        """All that a result of a router over these tasks follows from, as it is now; `source` says where the tasks are from."""
+        in_force = self._store.calibrations.active(catalog)
+        return LabConditions(
+            catalog=catalog,
+            catalog_fingerprint=self.digest(catalog).fingerprint,
+            tasks=source,
+            tasks_fingerprint=fingerprint(tasks_text(tasks)),
+            hints=hints,
+            router=router,
+            preset=preset,
+            parameters_json=json.dumps(parameters.values()),
+            outcomes=self._catalogs.statistics(catalog, parameters).version,
+            labels=len(self._store.labels.history(catalog)),
+            calibration="" if in_force is None else in_force.id,
+            seed=seed,
+            versions_json=json.dumps({name: version(name) for name in COMPUTING}),
+            played_json="" if playing is None else json.dumps(asdict(playing)),
+        )
+
+    def inputs(self, conditions: LabConditions, tasks: Sequence[Task]) -> dict[str, tuple[str, str]]:
+        """The documents that a run is stored with: its tasks, and the digests of its catalog."""
+        return {
+            conditions.tasks_fingerprint: ("tasks", tasks_text(tasks)),
+            conditions.catalog_fingerprint: ("catalog", json.dumps(asdict(self.digest(conditions.catalog)))),
+        }
+
+    def keep(self, conditions: LabConditions, tasks: Sequence[Task], result: Mapping[str, Any]) -> str:
+        """Store a run by its entry in `wayfare bench --json`; its id. Raises StoreError."""
+        run = LabRun(**asdict(conditions), id=lab_id(conditions), at=self._now(), result_json=json.dumps(result))
+        self._store.lab_runs.save([run], self.inputs(conditions, tasks))
+        return run.id
+
+    def over(self, catalog: str, tasks: Sequence[Task]) -> tuple[LabRun, ...]:
+        """The newest runs of a catalog over exactly these tasks, wherever they came from, newest first."""
+        return self._store.lab_runs.newest(LISTED, catalog=catalog, tasks_fingerprint=fingerprint(tasks_text(tasks)))
+
+    def same_tasks(self, found: LabConditions, tasks: Sequence[Task]) -> bool:
+        """Whether a stored run or sweep is over exactly these tasks."""
+        return found.tasks_fingerprint == fingerprint(tasks_text(tasks))
+
+    def task_sets(self, catalog: str) -> Mapping[str, str]:
+        """The fingerprints of the tasks that were drawn with a catalog, and of those of its stored runs that did not come with it,
+        each with where they came from."""
+        shipped = {_shipped_fingerprint(path) for path in self._lab.task_sets(catalog).values()}
+        drawn = self._store.get_setting(drawn_tasks(catalog))
+        known = ({drawn: DRAWN} if drawn else {}) | self._store.lab_runs.task_sets(catalog)
+        return {one: source for one, source in known.items() if one not in shipped}
+
+    def stored_tasks(self, tasks_fingerprint: str, source: str) -> tuple[Task, ...]:
+        """Tasks that a run was stored with. Raises UnknownNameError where the store does not have them."""
+        return read_tasks(self._store.lab_runs.input(tasks_fingerprint), source=source)
+
+    def expected_s(self, catalog: str, router: str, tasks: int) -> float | None:
+        """About how long so many tasks take, by the middle decision of the router's newest run; None where it has none."""
+        runs = self._store.lab_runs.newest(1, catalog=catalog, router=router)
+        return float(runs[0].result["latency_ms_p50"]) * tasks / 1000 if runs else None
+
+    def runs(self, limit: int = LISTED) -> tuple[LabRun, ...]:
+        """The newest runs, newest first."""
+        return self._store.lab_runs.newest(limit)
+
+    def sweeps(self, limit: int = LISTED) -> tuple[Sweep, ...]:
+        """The newest sweeps, newest first."""
+        return self._store.lab_runs.newest_sweeps(limit)
+
+    def find(self, id_: str) -> LabRun | Sweep:
+        """A run or sweep by id or its beginning. Raises UnknownNameError."""
+        return self._store.lab_runs.find(id_)
+
+    def tasks(self, run: LabConditions) -> tuple[Task, ...]:
+        """The tasks of a stored run. Raises UnknownNameError where the store does not have them."""
+        return self.stored_tasks(run.tasks_fingerprint, run.tasks)
+
+
+@cache
+def _shipped_fingerprint(path: Path) -> str:
+    return fingerprint(tasks_text(read_tasks(path.read_bytes(), source=str(path))))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Snapshots of the whole console: named, compared, returned to, given out as a file and taken in.
+
+KIND = "wayfare snapshot"
+MOST_NAME_CHARACTERS = 80
+CATALOG, PROFILE = "catalog", "profile"  # what pages call a catalog and a network in their links
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """What going back to a snapshot gave: the pages' texts, and a sentence for each part that could not be as it was."""
+
+    pages: Mapping[str, Mapping[str, str]]
+    remarks: tuple[str, ...]
+
+
+class SnapshotService:
+    """Takes and restores them. What pages show is given and taken by the page that asks."""
+
+    def __init__(
+        self,
+        store: Store,
+        catalogs: CatalogService,
+        runs: LabRunService,
+        calibrations: CalibrationService,
+        networks: NetworkProfiles,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._store = store
+        self._catalogs = catalogs
+        self._runs = runs
+        self._calibrations = calibrations
+        self._networks = networks
+        self._now = now
+
+    def state(self, pages: Mapping[str, Mapping[str, str]], catalog: str) -> ConsoleState:
+        """The state now: what pages show, of which those without a catalog show `catalog`."""
+        wanted = [catalog, *(texts[CATALOG] for texts in pages.values() if texts.get(CATALOG))]
+        known = {info.name for info in self._catalogs.infos()}
+        names = [name for name in dict.fromkeys(wanted) if name in known]
+        profiles = dict.fromkeys(texts[PROFILE] for texts in pages.values() if texts.get(PROFILE))
+        saved = self._networks.saved()
+        return ConsoleState(
+            {page: dict(texts) for page, texts in pages.items()},
+            {name: self._runs.digest(name).fingerprint for name in names},
+            {name: self._calibration(name) for name in names},
+            {name: self._networks.load(name).text() for name in profiles if name in saved},
+        )
+
+    def save(self, name: str, state: ConsoleState) -> Snapshot:
+        """Keep a state under a name, in place of the one of that name. Raises CatalogError for a name that cannot be one."""
+        fault = name_fault(name)
+        if not fault and len(name) > MOST_NAME_CHARACTERS:
+            fault = f"has {len(name)} characters; give at most {MOST_NAME_CHARACTERS}"
+        if fault:
+            raise CatalogError(f"The snapshot's name {fault}.")
+        snapshot = Snapshot(name.strip(), self._now(), json.dumps(state.to_json()))
+        self._store.snapshots.save(snapshot)
+        return snapshot
+
+    def all(self) -> tuple[Snapshot, ...]:
+        """Every one, newest first."""
+        return self._store.snapshots.all()
+
+    def remove(self, name: str) -> None:
+        """Forget one."""
+        self._store.snapshots.remove(name)
+
+    def restore(self, name: str) -> Returned:
+        """Switch the calibrations on that were in force then, save networks that are gone, and give what the pages showed.
+
+        Catalogs stay as they are: one that has changed since is said. Raises UnknownNameError.
+        """
+        state = self._store.snapshots.find(name).state
+        known, remarks = {info.name for info in self._catalogs.infos()}, list[str]()
+        for catalog, stored in state.catalogs.items():
+            if catalog not in known:
+                remarks.append(f"Catalog {catalog} is not there any more; import it again.")
+                continue
+            if self._runs.digest(catalog).fingerprint != stored:
+                remarks.append(f"Catalog {catalog} has changed since; it stays as it is now.")
+            remarks += self._restore_calibration(catalog, state.calibrations.get(catalog, ""))
+        for network, text in state.networks.items():
+            remarks += self._restore_network(network, text)
+        return Returned(state.pages, tuple(remarks))
+
+    def export(self, name: str) -> str:
+        """A snapshot as the text of a file. Raises UnknownNameError."""
+        found = self._store.snapshots.find(name)
+        document = {"kind": KIND, "name": found.name, "at": found.at.isoformat(), "state": found.state.to_json()}
+        return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+    def import_file(self, data: bytes, *, source: str) -> Snapshot:
+        """Keep a snapshot that `export` wrote, under its name. Raises CatalogError that says what is wrong."""
+        try:
+            read: object = json.loads(data)
+            document = cast("dict[str, object]", read) if isinstance(read, dict) else {}
+            if document.get("kind") != KIND:
+                raise ValueError(f"it is no {KIND}")
+            state = ConsoleState.parse(document.get("state"))
+            name = str(document.get("name", ""))
+        except (ValueError, RecursionError) as error:
+            raise CatalogError(f"{source}: {error}; give a file that Export wrote.") from None
+        return self.save(name, state)
+
+    def _calibration(self, catalog: str, name: str = "") -> str:
+        """The file of a calibration, by default of the one in force, without its date; "" for none."""
+        if not name and self._calibrations.active(catalog) is None:
+            return ""
+        document = json.loads(self._calibrations.export(catalog, name))
+        return json.dumps({key: value for key, value in document.items() if key != "at"})
+
+    def _restore_calibration(self, catalog: str, text: str) -> list[str]:
+        if text == self._calibration(catalog):
+            return []
+        try:
+            if text:
+                known = [one.name for one in self._calibrations.of_catalog(catalog)]
+                same = [name for name in known if self._calibration(catalog, name) == text]
+                if same:
+                    self._calibrations.apply(same[0], catalog=catalog)
+                else:
+                    self._calibrations.import_file(text, source="the snapshot", catalog=catalog, apply=True)
+            else:
+                self._calibrations.apply("", catalog=catalog)
+        except WayfareError as error:
+            return [f"The calibration of {catalog} stays as it is: {error}"]
+        return []
+
+    def _restore_network(self, name: str, text: str) -> list[str]:
+        if name in self._networks.saved() and self._networks.load(name).text() == text:
+            return []
+        try:
+            self._networks.save(read_profile(text.encode(), "the snapshot"))
+        except WayfareError as error:
+            return [f"The network {name} stays as it is: {error}"]
+        return []

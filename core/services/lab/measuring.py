@@ -1,0 +1,261 @@
+"""Runs of the lab are made here: a router over labelled tasks, taken up where it was ended, and made again from the store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from core.domain.catalog import Imported
+from core.domain.lab_runs import LabConditions, LabRun, RunPart, differing, fingerprint, lab_id
+from core.domain.params import Parameters
+from core.domain.tasks import Task
+from core.importers import read_tasks, tasks_text
+from core.lab.benchmark import CLOCKED, BenchmarkRun, measured_run, run_entry
+from core.lab.execution import ExecutionRun, Playing, Routed
+from core.lab.gate import CatalogDigest, Change, changes
+from core.lab.testbed import Selection, Source, Testbed, drawn_testbed
+from core.services.decide.catalog_editor import CatalogEditor
+from core.services.decide.catalogs import CatalogService
+from core.services.decide.routing import RoutingService
+from core.services.lab.lab import LabService
+from core.services.lab.lab_runs import LabRunService, drawn_tasks
+from core.services.lab.sweeps import Spread, Work
+from core.services.learn.feedback import FeedbackService
+from core.shared.errors import WayfareError
+from core.store import Store
+
+BLOCK = 32  # tasks that are committed together: what a killed process may lose
+RANKED, PLAYED = "ranked", "played"
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A run as it was made: under which conditions, its measures, what was played, and its entry in `wayfare bench --json`."""
+
+    conditions: LabConditions
+    run: BenchmarkRun
+    played: ExecutionRun | None
+
+    @property
+    def entry(self) -> dict[str, Any]:
+        """What is stored of it."""
+        return run_entry(self.run, self.played, self.conditions.preset)
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """A run made again: `differing` names the conditions that are others now, `changes` what changed in the catalog, `moved` the
+    tasks whose first right tool has another rank, `other` what else of the result is not the same to the last byte; the times of
+    decisions, which no clock gives twice, are not compared."""
+
+    made: Measured
+    differing: tuple[str, ...]
+    changes: tuple[Change, ...]
+    moved: tuple[str, ...]
+    other: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """What `wayfare runs --repeat --json` says beside the result."""
+        return {
+            "differing": self.differing,
+            "changes": [asdict(one) for one in self.changes],
+            "moved": self.moved,
+            "other": self.other,
+        }
+
+
+class MeasuringService:
+    """Measures and repeats. Thread-safe."""
+
+    def __init__(self, store: Store, lab: LabService, routing: RoutingService, runs: LabRunService) -> None:
+        self._store = store
+        self._lab = lab
+        self._routing = routing
+        self._runs = runs
+
+    def measure(
+        self,
+        tasks: Sequence[Task],
+        *,
+        source: str,
+        catalog: str,
+        router: str,
+        preset: str,
+        parameters: Parameters,
+        hints: bool = True,
+        seed: int = 0,
+        playing: Playing | None = None,
+        resumable: bool = True,
+        progress: Progress = lambda _done: None,
+        spread: Spread | None = None,
+    ) -> Measured:
+        """Measure a router over tasks; `LabRunService.keep` stores the result. With `playing` the tasks are played out too.
+
+        `progress` is told how many decisions are known; what it raises ends the run. Where the run is `resumable` the tasks that
+        were routed until then are kept, and the next call with the same inputs goes on from there. The machines of a `spread` route
+        what is left. Raises WayfareError.
+        """
+        possible = [task for task in tasks if task.relevant]
+        if playing is not None and not possible:
+            raise WayfareError("No task names a tool that can do it; give tasks with `relevant`.")
+        conditions = self._runs.conditions(
+            tasks, source=source, catalog=catalog, router=router, preset=preset, parameters=parameters, hints=hints,
+            seed=seed, playing=playing,
+        )  # fmt: skip
+        run = lab_id(conditions) if resumable else ""
+        routed = self._routed(run, RANKED, tasks, conditions, parameters, progress, spread)
+        found = measured_run(router, parameters.values(), tasks, routed)
+        if playing is None:
+            return Measured(conditions, found, None)
+        deep = parameters.replaced({"n": playing.n})
+        tried = self._routed(run, PLAYED, possible, conditions, deep, lambda done: progress(len(tasks) + done), spread)
+        played = self._lab.play(possible, tried, catalog=catalog, router=router, playing=playing)
+        return Measured(conditions, found, played)
+
+    def known(self, conditions: LabConditions) -> int:
+        """How many decisions are kept of a run under these conditions that was ended before it was over."""
+        return sum(len(self._store.lab_runs.parts(lab_id(conditions), phase)) for phase in (RANKED, PLAYED))
+
+    def unfinished(self) -> int:
+        """How many runs were ended before they were over."""
+        return self._store.lab_runs.unfinished()
+
+    def repeat(self, run: LabRun, progress: Progress = lambda _done: None) -> Repeated:
+        """The same run again, over the catalog as it is now; nothing is stored.
+
+        Raises WayfareError where the catalog or the tasks are gone, or a parameter does not exist any more.
+        """
+        tasks, catalog = self._runs.tasks(run), self._runs.open(run.catalog)
+        made = self.measure(
+            tasks, source=run.tasks, catalog=catalog, router=run.router, preset=run.preset, hints=run.hints, seed=run.seed,
+            parameters=self._routing.parameters(run.router, run.parameters),
+            playing=None if run.played is None else Playing.parse(run.played), resumable=False, progress=progress,
+        )  # fmt: skip
+        before = CatalogDigest.parse(json.loads(self._store.lab_runs.input(run.catalog_fingerprint)))
+        if before is None:
+            raise WayfareError(f"The catalog of run {run.id} is damaged in the store; make the run anew.")
+        ranks: Mapping[str, Any] = run.result["tasks"]
+        return Repeated(
+            made,
+            differing(run, made.conditions),
+            changes(before, self._runs.digest(catalog)),
+            tuple(task.id for task in made.run.tasks if task.id in ranks and ranks[task.id]["rank"] != task.rank),
+            _other(run.result, json.loads(json.dumps(made.entry))),
+        )
+
+    def _routed(
+        self,
+        run: str,
+        phase: str,
+        tasks: Sequence[Task],
+        conditions: LabConditions,
+        parameters: Parameters,
+        progress: Progress,
+        spread: Spread | None,
+    ) -> list[Routed]:
+        """Every task routed; a run with an id keeps each block of them, and takes those that it has from the store."""
+        kept = self._store.lab_runs.parts(run, phase) if run else ()
+        routed = [Routed.parse(json.loads(part.routed_json)) for part in kept]
+        stored = len(routed)
+        if spread is None:
+            left = self._lab.routed(
+                tasks, catalog=conditions.catalog, router=conditions.router, parameters=parameters, known=tuple(routed),
+                server_hints=conditions.hints,
+            )  # fmt: skip
+        else:
+            work = Work(self._runs.catalog(conditions.catalog), conditions.router, tasks, conditions.hints)
+            left = spread.routed(work, parameters, known=stored)
+        try:
+            for one in left:
+                routed.append(one)
+                if run and len(routed) - stored >= BLOCK:
+                    self._keep(run, phase, routed, stored)
+                    stored = len(routed)
+                progress(len(routed))
+        finally:
+            if run:
+                self._keep(run, phase, routed, stored)
+        return routed
+
+    def _keep(self, run: str, phase: str, routed: Sequence[Routed], stored: int) -> None:
+        parts = [RunPart(run, phase, at, json.dumps(routed[at].to_json())) for at in range(stored, len(routed))]
+        self._store.lab_runs.add_parts(parts)
+
+
+def _other(then: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, ...]:
+    """The keys of a result whose values are not the same."""
+    names = dict.fromkeys((*then, *now))
+    return tuple(name for name in names if name not in CLOCKED and then.get(name) != now.get(name))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Testbeds: what they are drawn from, and how they are kept as a catalog with its tasks.
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """A registry file that was read: its name, and its servers with the secrets in them."""
+
+    name: str
+    imported: Imported
+
+
+class TestbedService:
+    """Draws and keeps. Thread-safe."""
+
+    __test__ = False  # no class of tests
+
+    def __init__(
+        self, store: Store, catalogs: CatalogService, editor: CatalogEditor, lab: LabService, feedback: FeedbackService
+    ) -> None:
+        self._store = store
+        self._catalogs = catalogs
+        self._editor = editor
+        self._lab = lab
+        self._feedback = feedback
+
+    def draw(
+        self,
+        catalogs: Sequence[str],
+        selection: Selection,
+        *,
+        registries: Sequence[Registry] = (),
+        tasks: Sequence[Task] | None = None,
+    ) -> Testbed:
+        """A testbed from stored catalogs and registry files. `tasks` are labelled with tools of the first catalog; None: those that
+        come with each catalog, and its labels. Raises WayfareError where there is nothing to draw from."""
+        sources = [
+            Source(
+                name,
+                self._catalogs.catalog(name).servers,
+                self._tasks(name) if tasks is None else tuple(tasks) if not at else (),
+            )
+            for at, name in enumerate(dict.fromkeys(catalogs))
+        ]
+        sources += [Source(one.name, one.imported.servers) for one in registries]
+        if not sources:
+            raise WayfareError("There is nothing to choose servers from; give a catalog or a registry file.")
+        return drawn_testbed(sources, selection)
+
+    def keep(self, testbed: Testbed, name: str, *, registries: Sequence[Registry] = ()) -> None:
+        """Keep it as a catalog, and its tasks with the catalog: the Lab lists them. Raises WayfareError."""
+        if not testbed.chosen:
+            raise WayfareError("No server is chosen: use fewer or other words, or other sizes.")
+        servers = testbed.catalog(name).servers
+        sources = ", ".join(dict.fromkeys(one.source for one in testbed.chosen))
+        self._editor.keep(Imported("testbed", servers), name, f"testbed from {sources}")
+        for registry in registries:
+            its_own = [one.server for one in testbed.chosen if one.source == registry.name]
+            self._editor.keep_secrets(name, its_own, registry.imported.secrets)
+        if testbed.tasks:
+            text = tasks_text(testbed.tasks)
+            self._store.lab_runs.add_inputs({fingerprint(text): ("tasks", text)})
+            self._store.set_setting(drawn_tasks(name), fingerprint(text))
+
+    def _tasks(self, catalog: str) -> tuple[Task, ...]:
+        shipped = [task for path in self._lab.task_sets(catalog).values() for task in self._lab.read_tasks(path)]
+        labelled = self._feedback.export(catalog) if self._feedback.queries(catalog) else ""
+        return (*shipped, *(read_tasks(labelled.encode(), source=f"labels of {catalog}") if labelled else ()))

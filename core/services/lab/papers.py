@@ -1,0 +1,155 @@
+"""The papers, recomputed over the catalogs and tasks that come with Wayfare; their reports written, read and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+
+import sample_catalog
+from core.domain.decision import Decision
+from core.domain.tasks import Task
+from core.lab.gate import CatalogDigest
+from core.lab.papers import PAPERS, RESULTS
+from core.lab.papers.report import ATTENTION, SEARCH, Material, Report
+from core.lab.scenarios.simulation import World
+from core.planning.base import Planner
+from core.routers.presets import DEFAULT_PRESET
+from core.services.decide.catalogs import CatalogService
+from core.services.decide.routing import RoutingService
+from core.services.lab.lab import TASK_SETS, LabService
+from core.services.lab.lab_runs import COMPUTING
+from core.services.lab.scenarios import ScenarioService
+from core.shared.errors import UnknownNameError, WayfareError
+
+MODEL_TASKS = 20
+
+
+class PaperService:
+    """Makes reports of papers, and reads those in `folder`."""
+
+    def __init__(
+        self,
+        catalogs: CatalogService,
+        routing: RoutingService,
+        scenarios: ScenarioService,
+        lab: LabService,
+        planners: Mapping[str, Planner],
+        *,
+        folder: Path = RESULTS,
+    ) -> None:
+        self._catalogs = catalogs
+        self._routing = routing
+        self._scenarios = scenarios
+        self._lab = lab
+        self._planners = planners
+        self._folder = folder
+
+    def make(
+        self,
+        paper: str,
+        *,
+        seed: int = 0,
+        model_tasks: int = MODEL_TASKS,
+        poisoned: Path | None = None,
+        say: Callable[[str], None] = lambda _: None,
+    ) -> Report:
+        """Recompute one paper: seconds to minutes; `say` is told what is under way. Where a model is set, the rows that need one ask
+        it about at most `model_tasks` questions each. Raises UnknownNameError."""
+        if paper not in PAPERS:
+            raise UnknownNameError(f"There is no paper {paper!r}; choose one of: {', '.join(PAPERS)}.")
+        of = PAPERS[paper]
+        material = self.material(seed=seed, model_tasks=model_tasks, poisoned=poisoned, say=say)
+        tables, charts = of.results(material)
+        return Report(
+            id=paper,
+            name=of.name,
+            title=of.title,
+            about=of.about,
+            catalogs={name: self._fingerprint(name) for name in of.catalogs},
+            seed=seed,
+            versions={name: version(name) for name in COMPUTING},
+            model="" if material.model is None else material.model.name,
+            tables=tables,
+            charts=charts,
+        )
+
+    def material(
+        self,
+        *,
+        seed: int = 0,
+        model_tasks: int = MODEL_TASKS,
+        poisoned: Path | None = None,
+        say: Callable[[str], None] = lambda _: None,
+    ) -> Material:
+        """What a paper is recomputed over: the console's catalogs, routers and networks."""
+        return Material(
+            context=self._catalogs.context,
+            tasks=self._tasks,
+            decide=self._decide,
+            world=self._world,
+            add_catalog=lambda catalog: self._catalogs.add(catalog, "for a measurement"),
+            seed=seed,
+            model=self._planners.get("model"),
+            model_tasks=model_tasks,
+            poisoned=poisoned,
+            say=say,
+        )
+
+    def write(self, report: Report, folder: Path | None = None) -> Path:
+        """Put a report where the page reads it, or into another folder. Raises WayfareError."""
+        file = (folder or self._folder) / f"{report.id}.json"
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(report.to_json(), encoding="utf-8")
+        except OSError as error:
+            raise WayfareError(f"{file}: it cannot be written ({error.strerror}); name another folder.") from None
+        return file
+
+    def report(self, paper: str) -> Report | None:
+        """The report that was written last, None where none was. Raises WayfareError where its file cannot be read."""
+        file = self._folder / f"{paper}.json"
+        try:
+            return _read(file, file.stat().st_mtime_ns)
+        except OSError:
+            return None
+
+    def outdated(self, report: Report) -> tuple[str, ...]:
+        """The catalogs that are not any more, or not here, what the report was made over."""
+        return tuple(name for name, made in report.catalogs.items() if self._fingerprint(name) != made)
+
+    def _fingerprint(self, catalog: str) -> str:
+        return CatalogDigest.of(self._catalogs.catalog(catalog), self._catalogs.statistics(catalog)).fingerprint
+
+    def _tasks(self, name: str) -> tuple[Task, ...]:
+        shipped = {testbed: path for testbed in (ATTENTION, SEARCH) for path in TASK_SETS[testbed].values()}
+        return self._lab.read_tasks(shipped.get(name, sample_catalog.TASKS_DIR / f"{name}.jsonl"))
+
+    def _decide(
+        self,
+        text: str,
+        catalog: str,
+        router: str,
+        settings: Mapping[str, object] | None = None,
+        *,
+        hint: str = "",
+        preset: str = DEFAULT_PRESET,
+    ) -> Decision:
+        chosen = self._routing.parameters(router, settings, preset=preset)
+        return self._routing.route(
+            text, catalog=catalog, router=router, parameters=chosen, server_hint=hint, record=False
+        )
+
+    def _world(self, profile: str, steps: int, seed: int, as_asked: bool) -> World:
+        return self._scenarios.world(profile, steps=steps, seed=seed, raw_questions=as_asked)
+
+
+def papers() -> tuple[str, ...]:
+    """Their short names, in the order of the page."""
+    return tuple(PAPERS)
+
+
+@lru_cache(maxsize=16)
+def _read(file: Path, _changed: int) -> Report:
+    return Report.parse(file.read_bytes(), source=file.name)

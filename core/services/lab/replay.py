@@ -1,0 +1,142 @@
+"""Replay: recorded sub-tasks under other parameters or another router, with the statistics of their time.
+
+Outcomes and prices set by hand are folded in the order in which they were committed; each decision is made again between those
+that came before it and those that came after. Catalog, labels and calibration are those of now.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from core.domain.decision import Decision
+from core.domain.events import DecisionEvent, OutcomeEvent, Override
+from core.domain.params import Parameters
+from core.lab.replay import Chosen, Replayed
+from core.routers.context import RoutingContext
+from core.routers.parameters import LearningParameters
+from core.routers.presets import DEFAULT_PRESET
+from core.services.decide.catalogs import CatalogService
+from core.services.decide.loaded_catalog import measured_network
+from core.services.decide.routing import RoutingService
+from core.shared.errors import WayfareError
+from core.stats.projection import StatisticsProjection
+from core.store import Store
+
+Progress = Callable[[int, int], None]
+
+
+class ReplayService:
+    """Decides recorded sub-tasks again; nothing of it is recorded."""
+
+    def __init__(self, store: Store, catalogs: CatalogService, routing: RoutingService) -> None:
+        self._store = store
+        self._catalogs = catalogs
+        self._routing = routing
+
+    def replay(
+        self,
+        catalog: str,
+        *,
+        router: str = "",
+        preset: str = "",
+        settings: Mapping[str, object] | None = None,
+        decisions: int = 1_000,
+        progress: Progress = lambda _done, _of: None,
+    ) -> tuple[Replayed, ...]:
+        """The newest `decisions` of a catalog, oldest first. What is not given (router, preset, settings) is as it was recorded;
+        where no router is given, those whose router does not have one of the settings are left out.
+
+        Raises WayfareError where nothing is left, or a setting is one that the router does not have.
+        """
+        self._store.events.flush()
+        changed = settings or {}
+        able = {one.id for one in self._routing.routers() if router or changed.keys() <= _names(one.parameters)}
+        happened = [
+            event
+            for event in self._store.history.of_catalog(catalog, decisions=decisions)
+            if not isinstance(event, DecisionEvent) or event.router in able
+        ]
+        total = sum(isinstance(event, DecisionEvent) for event in happened)
+        if not total:
+            what = f" by a router that has {' and '.join(changed)}" if changed and not router else ""
+            raise WayfareError(f"Nothing was decided in catalog {catalog!r}{what}; there is nothing to replay.")
+        past = _Past(self._catalogs, catalog)
+        rows: list[Replayed] = []
+        for event in happened:
+            if not isinstance(event, DecisionEvent):
+                past.add(event)
+                continue
+            chosen = router or event.router
+            parameters = self._parameters(event, chosen, preset, changed)
+            decision = self._routing.decide(
+                event.subtask, past.context(parameters, event), chosen, parameters, server_hint=event.server_hint
+            )
+            rows.append(Replayed(event.id, event.at, event.subtask, event.router, _then(event), _now(decision)))
+            progress(len(rows), total)
+        return tuple(rows)
+
+    def _parameters(self, event: DecisionEvent, router: str, preset: str, settings: Mapping[str, object]) -> Parameters:
+        """Those that were recorded, with the settings on top; those of a preset where one is named or the router is another."""
+        if preset or router != event.router:
+            return self._routing.parameters(router, settings, preset=preset or DEFAULT_PRESET)
+        recorded: dict[str, Any] = json.loads(event.parameters_json)
+        known = self._routing.parameters(router).values()  # one of an earlier version may be gone
+        kept = {name: value for name, value in recorded.items() if name in known}
+        return self._routing.parameters(router, {**kept, **settings})
+
+
+class _Past:
+    """A catalog's statistics as they were while its events are gone through."""
+
+    def __init__(self, catalogs: CatalogService, catalog: str) -> None:
+        self._catalogs = catalogs
+        self._name = catalog
+        self._outcomes: list[OutcomeEvent] = []
+        self._overrides: list[Override] = []
+        self._projections: dict[object, StatisticsProjection] = {}
+
+    def add(self, event: OutcomeEvent | Override) -> None:
+        """What happened next."""
+        if isinstance(event, Override):
+            self._overrides.append(event)
+            self._projections.clear()
+            return
+        self._outcomes.append(event)
+        for projection in self._projections.values():
+            projection.observe(event)
+
+    def context(self, parameters: Parameters, event: DecisionEvent) -> RoutingContext:
+        """What a router would have read then."""
+        learning = parameters if isinstance(parameters, LearningParameters) else LearningParameters()
+        key = learning.priors(), learning.rates()
+        catalog = self._catalogs.catalog(self._name)
+        if key not in self._projections:
+            projection = StatisticsProjection(catalog, overrides=self._overrides, priors=key[0], rates=key[1])
+            for outcome in self._outcomes:
+                projection.observe(outcome)
+            self._projections[key] = projection
+        return replace(
+            self._catalogs.context(self._name),
+            statistics=self._projections[key].snapshot(event.at),
+            network=measured_network(catalog, self._outcomes),
+        )
+
+
+def _names(parameters: type[Parameters]) -> set[str]:
+    return {knob.name for knob in parameters.knobs()}
+
+
+def _then(event: DecisionEvent) -> Chosen:
+    candidates: list[dict[str, Any]] = json.loads(event.candidates_json)
+    tokens = sum(int(one.get("tokens", 0)) for one in candidates)
+    return Chosen(event.winner, event.expected_price_usd, event.expected_time_s, tokens)
+
+
+def _now(decision: Decision) -> Chosen:
+    winner, tokens = decision.winner, int(decision.tool_tokens[list(decision.candidates)].sum())
+    if winner is None:
+        return Chosen(None, None, None, tokens)
+    return Chosen(winner.tool, winner.price_usd, winner.time_cost_s, tokens)

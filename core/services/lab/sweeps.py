@@ -1,0 +1,262 @@
+"""The port through which other machines take part in a run or a sweep."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from cachetools import LRUCache
+
+from core.domain.catalog import Catalog
+from core.domain.lab_runs import Sweep, SweepPoint, lab_id
+from core.domain.params import Parameters
+from core.domain.tasks import Task
+from core.lab.execution import Routed
+from core.lab.sweep import Axis, Point, PointScorer, Result, Rows, drawn, grid, pareto_front, routed
+from core.planning.rules import RulesPlanner
+from core.routers.base import checked_subtask, refusal
+from core.routers.context import Match, Query
+from core.routers.ehrr import EhrrParameters
+from core.routers.ehrr_batch import candidates_of, family
+from core.routers.parameters import FIT, MatchingParameters
+from core.services.decide.catalogs import CatalogService
+from core.services.decide.routing import RoutingService
+from core.services.lab.lab_runs import LabRunService
+from core.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What is routed: tasks of a catalog, by a router, with their server hints or without."""
+
+    catalog: Catalog
+    router: str
+    tasks: Sequence[Task]
+    hints: bool
+
+
+class Spread(Protocol):
+    """Machines that hold the same store. What one of them had begun when it was lost is done by another."""
+
+    def routed(self, work: Work, parameters: Parameters, *, known: int) -> Iterator[Routed]:
+        """The tasks from the `known`-th on, in their order, as soon as each is known with all before it."""
+        ...
+
+    def points(
+        self, work: Work, blocks: Sequence[Sequence[Parameters]]
+    ) -> Iterator[tuple[int, list[Mapping[str, Any]]]]:
+        """The measures of each block of points with its position, as they are known."""
+        ...
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Sweeps and searches over parameters: each point is stored when it is known, and a sweep that was ended is taken up again.
+
+BLOCK = 64  # points of EHRR that are computed and committed together; others one by one
+SIMILARITIES_KEPT = 8
+GRID, RANDOM, OPTUNA = "grid", "random", "optuna"
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPlan:
+    """Which points: all of a grid, or `count` that are drawn or searched for with a seed."""
+
+    axes: tuple[Axis, ...]
+    method: str = GRID
+    count: int = 0
+
+    def to_json(self, points: int) -> dict[str, Any]:
+        """What the store keeps of it."""
+        return {"axes": [axis.text for axis in self.axes], "method": self.method, "points": points}
+
+
+class SweepService:
+    """Runs sweeps over labelled tasks. Nothing that is routed is recorded as a decision."""
+
+    def __init__(
+        self,
+        store: Store,
+        catalogs: CatalogService,
+        routing: RoutingService,
+        runs: LabRunService,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._store = store
+        self._catalogs = catalogs
+        self._routing = routing
+        self._runs = runs
+        self._now = now
+
+    def run(
+        self,
+        tasks: Sequence[Task],
+        plan: SweepPlan,
+        *,
+        source: str,
+        catalog: str,
+        router: str,
+        preset: str,
+        parameters: Parameters,
+        hints: bool = True,
+        seed: int = 0,
+        progress: Progress = lambda _done, _of: None,
+        spread: Spread | None = None,
+    ) -> dict[str, Any]:
+        """The sweep's document; points that the store has are not computed again. `progress` gets the points known, and of how
+        many. The points of a grid, and drawn ones, are computed by the machines of a `spread`. Raises WayfareError."""
+        points = None if plan.method == OPTUNA else _points(plan, seed)
+        total = plan.count if points is None else len(points)
+        conditions = self._runs.conditions(
+            tasks, source=source, catalog=catalog, router=router, preset=preset, parameters=parameters, hints=hints,
+            seed=seed,
+        )  # fmt: skip
+        described = plan.to_json(total)
+        sweep = Sweep(
+            **asdict(conditions), id=lab_id(conditions, described), at=self._now(), plan_json=json.dumps(described)
+        )
+        asked = _Asked(self._catalogs, self._routing, tasks, catalog, router, hints)
+        known = self._store.lab_runs.begin(sweep, self._runs.inputs(conditions, tasks))
+        progress(len(known), total)
+        if points is None:
+            self._search(sweep, plan, asked, parameters, known, progress)
+        else:
+            left = [(number, point) for number, point in enumerate(points) if number not in known]
+            size = BLOCK if isinstance(parameters, EhrrParameters) else 1
+            blocks = [left[at : at + size] for at in range(0, len(left), size)]
+            asking = [[parameters.replaced(point) for _, point in block] for block in blocks]
+            if spread is None:
+                found = enumerate(map(asked.results, asking))
+            else:
+                found = spread.points(Work(self._catalogs.catalog(catalog), router, tasks, hints), asking)
+            done = len(known)
+            for at, results in found:
+                self._keep(sweep, blocks[at], results)
+                done += len(blocks[at])
+                progress(done, total)
+        return self.document(sweep.id)
+
+    def measured(
+        self, tasks: Sequence[Task], points: Sequence[Parameters], *, catalog: str, router: str, hints: bool
+    ) -> list[Result]:
+        """The measures of each point over these tasks; nothing is stored."""
+        return _Asked(self._catalogs, self._routing, tasks, catalog, router, hints).results(points)
+
+    def document(self, sweep: str) -> dict[str, Any]:
+        """What is stored of a sweep: every point in order, and the Pareto front in success, money and time."""
+        points = [
+            {"number": point.number, "values": json.loads(point.values_json), **json.loads(point.result_json)}
+            for point in self._store.lab_runs.points(sweep)
+        ]
+        return {"sweep": sweep, "points": points, "front": [points[at]["number"] for at in pareto_front(points)]}
+
+    def importances(
+        self, axes: Sequence[Axis], points: Sequence[Mapping[str, Any]], objective: str
+    ) -> dict[str, float]:
+        """How much each parameter mattered for an objective among the points of a document; see `core.lab.search`."""
+        from core.lab.search import importances  # loads Optuna
+
+        return importances(axes, points, objective)
+
+    def _search(
+        self,
+        sweep: Sweep,
+        plan: SweepPlan,
+        asked: _Asked,
+        parameters: Parameters,
+        known: Mapping[int, SweepPoint],
+        progress: Progress,
+    ) -> None:
+        from core.lab.search import Search  # loads Optuna
+
+        search = Search(plan.axes, seed=sweep.seed)
+        for number, point in enumerate(search.points(plan.count)):
+            if number in known:
+                result = json.loads(known[number].result_json)
+            else:
+                (result,) = asked.results([parameters.replaced(point)])
+                self._keep(sweep, [(number, point)], [result])
+            search.tell(result)
+            progress(number + 1, plan.count)
+
+    def _keep(self, sweep: Sweep, block: Sequence[tuple[int, Point]], results: Sequence[Result]) -> None:
+        self._store.lab_runs.add_points(
+            [
+                SweepPoint(sweep.id, number, json.dumps(point), json.dumps(result))
+                for (number, point), result in zip(block, results, strict=True)
+            ]
+        )
+
+
+class _Asked:
+    """A router over the tasks of a sweep, under one set of parameters after the other."""
+
+    def __init__(
+        self,
+        catalogs: CatalogService,
+        routing: RoutingService,
+        tasks: Sequence[Task],
+        catalog: str,
+        router: str,
+        hints: bool,
+    ) -> None:
+        self._catalogs = catalogs
+        self._routing = routing
+        self._tasks = tasks
+        self._catalog = catalog
+        self._router = router
+        self._hints = hints
+        self._scorer = PointScorer(tasks, catalogs.context(catalog))
+        matcher, planner = catalogs.context(catalog).matcher, RulesPlanner()
+        self._queries = [Query(checked_subtask(task.subtask), self._hint(task), matcher, planner) for task in tasks]
+        self._similarities: LRUCache[tuple[object, ...], list[Match]] = LRUCache(SIMILARITIES_KEPT)
+
+    def results(self, points: Sequence[Parameters]) -> list[Result]:
+        """The measures of each point, in order."""
+        groups: dict[object, list[int]] = {}
+        for at, point in enumerate(points):
+            alike = family(point) if isinstance(point, EhrrParameters) else None
+            groups.setdefault(at if alike is None else alike, []).append(at)
+        found: dict[int, Result] = {}
+        for places in groups.values():
+            found |= dict(
+                zip(places, self._scorer.results(self._candidates([points[at] for at in places])), strict=True)
+            )
+        return [found[at] for at in range(len(points))]
+
+    def _candidates(self, alike: Sequence[Parameters]) -> Rows:
+        """(P, Q, n) candidates of points of one family, or of one point."""
+        batch = [point for point in alike if isinstance(point, EhrrParameters) and family(point) is not None]
+        if batch:
+            found = candidates_of(self._catalogs.context(self._catalog, batch[0]), self._matches(batch[0]), batch)
+            found[:, [bool(refusal(query, batch[0])) for query in self._queries]] = -1
+            return found
+        (point,) = alike
+        return routed(self._tasks, lambda task: self._route(task, point), int(point.values().get("n") or 0))
+
+    def _route(self, task: Task, parameters: Parameters) -> Sequence[int]:
+        return self._routing.route(
+            task.subtask, catalog=self._catalog, router=self._router, parameters=parameters, server_hint=self._hint(task),
+            record=False,
+        ).candidates  # fmt: skip
+
+    def _matches(self, parameters: EhrrParameters) -> list[Match]:
+        """Similarities for every task, computed once for each way to compare texts."""
+        names = [knob.name for knob in MatchingParameters.knobs() if knob.name != "n"]
+        key: tuple[object, ...] = (FIT,)
+        if parameters.similarity != FIT:
+            key = tuple(getattr(parameters, name) for name in names)
+        if key not in self._similarities:
+            self._similarities[key] = [query.match(parameters) for query in self._queries]
+        return self._similarities[key]
+
+    def _hint(self, task: Task) -> str:
+        return task.server_hint.strip() if self._hints else ""
+
+
+def _points(plan: SweepPlan, seed: int) -> list[Point]:
+    return grid(plan.axes) if plan.method == GRID else drawn(plan.axes, plan.count, seed=seed)

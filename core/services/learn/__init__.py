@@ -1,0 +1,1 @@
+"""Labels, what is learnt from them, calibrations, equal function sets."""

@@ -1,0 +1,245 @@
+"""Labels: what people say of decisions, kept for good, taken back with a word, given out and taken in as labelled tasks."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from core.domain.feedback import By, Label, LabelledQuery, labelled_queries
+from core.importers.judgments import read_labels
+from core.importers.shipped_catalogs import SAMPLE
+from core.relevance.feedback import Move
+from core.routers.base import checked_subtask
+from core.services.decide.catalogs import CatalogService
+from core.services.learn.learnt_models import CALIBRATION, LearntModels
+from core.shared.errors import UnknownNameError, WayfareError
+from core.store import Store
+
+MOST_NOTE_CHARACTERS = 2_000
+MOST_AT_ONCE = 20_000
+OPERATOR = By()
+LABEL, CALL = "label", "call"  # what moved a tool, beside CALIBRATION
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedLabels:
+    """What a file of labelled tasks gave: labels that are new, those that were known, and those of tools that the catalog
+    does not have."""
+
+    added: int
+    known: int
+    passed_over: int
+
+
+@dataclass(frozen=True, slots=True)
+class MovedBy:
+    """What moved a tool in one decision: a label, or, where it is None, a real call that ended well (`CALL`) or a sub-task that
+    the calibration in force was fitted to (`CALIBRATION`). `subtask` is the one that it was said of."""
+
+    move: Move
+    tool: str
+    by: str
+    subtask: str
+    label: Label | None = None
+
+
+class FeedbackService:
+    """Adds and takes back labels; the next decisions follow. Thread-safe."""
+
+    def __init__(
+        self,
+        store: Store,
+        catalogs: CatalogService,
+        learnt: LearntModels,
+        *,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._store = store
+        self._catalogs = catalogs
+        self._learnt = learnt
+        self._now = now
+
+    def label(
+        self,
+        subtask: str,
+        tool: str,
+        *,
+        right: bool,
+        catalog: str = SAMPLE,
+        server_hint: str = "",
+        decision_id: str | None = None,
+        note: str = "",
+        by: By = OPERATOR,
+    ) -> Label:
+        """Say that a tool (`server::tool`) is right or wrong for a sub-task. Raises UnknownNameError, WayfareError."""
+        label = self._label(subtask, server_hint, tool, right, catalog, decision_id, note, by)
+        self._keep(catalog, label)
+        return label
+
+    def should_have_been(
+        self,
+        subtask: str,
+        *,
+        right: str,
+        shown: str,
+        catalog: str = SAMPLE,
+        server_hint: str = "",
+        decision_id: str | None = None,
+        note: str = "",
+        by: By = OPERATOR,
+    ) -> tuple[Label, Label]:
+        """Say that one tool is right and the one that was shown is wrong; both are kept, or neither."""
+        if right == shown:
+            raise WayfareError(f"{right} cannot be right and wrong at once; name the tool that it should have been.")
+        good = self._label(subtask, server_hint, right, True, catalog, decision_id, note, by)
+        self._require(catalog, shown)
+        bad = replace(good, id=uuid.uuid4().hex, tool=shown, right=False)
+        self._keep(catalog, good, bad)
+        return good, bad
+
+    def retract(self, label_id: str, *, by: By = OPERATOR) -> Label:
+        """Take a label back; gives the entry that does so. Raises UnknownNameError."""
+        label = self._store.labels.find(label_id)
+        entry = replace(
+            label,
+            id=uuid.uuid4().hex,
+            at=self._now(),
+            visitor=by.visitor,
+            origin=by.origin,
+            note="",
+            retracts=label.id,
+        )
+        self._keep(label.catalog, entry)
+        return entry
+
+    def labels(self, catalog: str = SAMPLE) -> tuple[Label, ...]:
+        """The labels of a catalog that are in force, newest first."""
+        return self._learnt.labels(catalog)[::-1]
+
+    def said(
+        self, subtask: str, *, catalog: str = SAMPLE, server_hint: str = "", by: By = OPERATOR
+    ) -> dict[str, Label]:
+        """What somebody says of the tools for one sub-task, by tool."""
+        asked = (subtask.strip(), server_hint.strip(), by.visitor, by.origin)
+        labels = self._learnt.labels(catalog)
+        return {one.tool: one for one in labels if (one.subtask, one.server_hint, one.visitor, one.origin) == asked}
+
+    def queries(self, catalog: str = SAMPLE) -> tuple[LabelledQuery, ...]:
+        """The labelled sub-tasks of a catalog, oldest first: what a calibration is fitted to."""
+        return labelled_queries(self._learnt.labels(catalog))
+
+    def moved(self, subtask: str, *, catalog: str = SAMPLE) -> tuple[MovedBy, ...]:
+        """What moves which tools for a sub-task, and by how many logits of p_fit, the strongest first."""
+        found = self._catalogs.learnt_shift(catalog, subtask)
+        if found is None:
+            return ()
+        tools = self._catalogs.catalog(catalog).tools
+        solved = self._catalogs.learnt(catalog).values.solved
+        said: dict[str, tuple[str, str, Label | None]] = {
+            **{f"{CALIBRATION}:{number}": (CALIBRATION, one.subtask, None) for number, one in enumerate(solved)},
+            **{call.outcome_id: (CALL, call.subtask, None) for call in self._learnt.worked(catalog)},
+            **{label.id: (LABEL, label.subtask, label) for label in self._learnt.labels(catalog)},
+        }
+        return tuple(MovedBy(move, tools[move.tool].id, *said[move.id]) for move in found.moves() if move.id in said)
+
+    def export(self, catalog: str = SAMPLE) -> str:
+        """The labelled sub-tasks as JSON Lines in the shape of labelled tasks, with `wrong` beside `relevant`. Sub-tasks of
+        which nothing is known but what is wrong are left out: an empty `relevant` says that nothing can do them."""
+        lines = [
+            {
+                "id": f"label-{number}",
+                "subtask": query.subtask,
+                "server_hint": query.server_hint,
+                "relevant": list(query.right),
+                "wrong": list(query.wrong),
+            }
+            for number, query in enumerate((query for query in self.queries(catalog) if query.right), start=1)
+        ]
+        return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
+
+    def import_tasks(
+        self, text: str | bytes, *, source: str, catalog: str = SAMPLE, by: By | None = None
+    ) -> ImportedLabels:
+        """Labels from JSON Lines of labelled tasks, all or none; what was said by the same before is not said again.
+
+        Raises CatalogError that names file, line and field, WayfareError for too many.
+        """
+        who = By(origin="file") if by is None else by
+        tool_row = self._catalogs.catalog(catalog).tool_row
+        said = {
+            (label.subtask, label.server_hint, label.tool, label.right)
+            for label in self.labels(catalog)
+            if (label.visitor, label.origin) == (who.visitor, who.origin)
+        }
+        wanted = dict.fromkeys(pair for query in read_labels(text, source=source) for pair in _pairs(query))
+        there = [pair for pair in wanted if pair[2] in tool_row]
+        fresh = [pair for pair in there if pair not in said]
+        if len(fresh) > MOST_AT_ONCE:
+            raise WayfareError(f"{source} has {len(fresh):,} labels; give at most {MOST_AT_ONCE:,} in one file.")
+        at = self._now()
+        self._keep(
+            catalog,
+            *(
+                Label(
+                    uuid.uuid4().hex,
+                    at,
+                    catalog,
+                    checked_subtask(subtask),
+                    hint,
+                    tool,
+                    right,
+                    who.visitor,
+                    who.origin,
+                    None,
+                )
+                for subtask, hint, tool, right in fresh
+            ),
+        )
+        return ImportedLabels(len(fresh), len(there) - len(fresh), len(wanted) - len(there))
+
+    def _require(self, catalog: str, tool: str) -> None:
+        if tool not in self._catalogs.catalog(catalog).tool_row:
+            raise UnknownNameError(
+                f"There is no tool {tool!r} in catalog {catalog!r}; write server::tool as the catalog has it."
+            )
+
+    def _label(
+        self,
+        subtask: str,
+        server_hint: str,
+        tool: str,
+        right: bool,
+        catalog: str,
+        decision_id: str | None,
+        note: str,
+        by: By,
+    ) -> Label:
+        self._require(catalog, tool)
+        return Label(
+            id=uuid.uuid4().hex,
+            at=self._now(),
+            catalog=catalog,
+            subtask=checked_subtask(subtask),
+            server_hint=server_hint.strip(),
+            tool=tool,
+            right=right,
+            visitor=by.visitor,
+            origin=by.origin,
+            decision_id=decision_id,
+            note=note[:MOST_NOTE_CHARACTERS],
+        )
+
+    def _keep(self, catalog: str, *labels: Label) -> None:
+        if labels:
+            self._store.labels.append(*labels)
+            self._learnt.forget(catalog)
+
+
+def _pairs(query: LabelledQuery) -> Iterator[tuple[str, str, str, bool]]:
+    """Sub-task, hint, tool and whether it is right."""
+    for tools, right in ((query.right, True), (query.wrong, False)):
+        for tool in tools:
+            yield query.subtask, query.server_hint, tool, right

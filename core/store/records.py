@@ -1,0 +1,168 @@
+"""Calibrations by catalog, and which one is in force."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.domain.events import DecisionEvent, OutcomeEvent, Override
+from core.domain.feedback import Calibration, CalibrationSwitch, Judgment, Label, Worked, switched_on
+from core.domain.tasks import EqualJudgment
+from core.shared.errors import UnknownNameError
+from core.store.connection import Database
+from core.store.log import Log, entry
+
+
+class Calibrations:
+    """Append-only: a calibration that was saved stays, and so does every step of switching between them."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
+    def save(self, calibration: Calibration, switch: CalibrationSwitch | None = None) -> None:
+        """Keep a calibration and, where `switch` is given, switch it on in the same transaction. Raises StoreError."""
+        self._log.write([entry(record) for record in (calibration, switch) if record is not None])
+
+    def switch(self, switch: CalibrationSwitch) -> None:
+        """Keep a step of the history. Raises StoreError."""
+        self._log.write([entry(switch)])
+
+    def of_catalog(self, catalog: str) -> tuple[Calibration, ...]:
+        """The calibrations of a catalog, newest first; of one name the newest alone."""
+        found = tuple(self._log.read(Calibration, "catalog = ?", [catalog]))
+        newest = {calibration.name: calibration for calibration in found}
+        return tuple(calibration for calibration in reversed(found) if newest[calibration.name] is calibration)
+
+    def find(self, catalog: str, name: str) -> Calibration:
+        """The newest calibration of a name. Raises UnknownNameError that names those there are."""
+        known = self.of_catalog(catalog)
+        for calibration in known:
+            if calibration.name == name:
+                return calibration
+        names = ", ".join(calibration.name for calibration in known[:8]) or "none"
+        raise UnknownNameError(f"Catalog {catalog!r} has no calibration {name!r}; it has: {names}.")
+
+    def history(self, catalog: str) -> tuple[CalibrationSwitch, ...]:
+        """Every step of switching, in order of commit."""
+        return tuple(self._log.read(CalibrationSwitch, "catalog = ?", [catalog]))
+
+    def active(self, catalog: str) -> Calibration | None:
+        """The calibration in force, None where it is what Wayfare comes with."""
+        id_ = switched_on(self.history(catalog))
+        return next(self._log.read(Calibration, "id = ?", [id_]), None) if id_ else None
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Pairs of tools that somebody judged to be equal or not, by catalog.
+
+
+class EqualJudgments:
+    """One judgment a pair: a later one takes the place of the earlier one."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def save(self, judged: Sequence[EqualJudgment]) -> None:
+        """Keep judgments, all or none. Raises StoreError."""
+        with self._database.transaction() as connection:
+            for one in judged:
+                values = [one.catalog, one.one, one.other, one.says, one.at]
+                connection.execute("INSERT OR REPLACE INTO equal_judgments VALUES (?, ?, ?, ?, ?)", values)
+
+    def remove(self, catalog: str, one: str, other: str) -> None:
+        """Forget what was said of a pair."""
+        with self._database.transaction() as connection:
+            connection.execute(
+                "DELETE FROM equal_judgments WHERE catalog = ? AND one = ? AND other = ?", [catalog, one, other]
+            )
+
+    def of_catalog(self, catalog: str) -> tuple[EqualJudgment, ...]:
+        """Every judgment of a catalog, in the order in which they were made."""
+        rows = self._database.read(
+            'SELECT catalog, one, other, says, "at" FROM equal_judgments WHERE catalog = ? ORDER BY "at", one, other',
+            [catalog],
+        )
+        return tuple(EqualJudgment(**row) for row in rows.to_pylist())
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What happened in a catalog, in the order in which it was committed: what a replay goes through.
+
+Happened = DecisionEvent | OutcomeEvent | Override
+
+
+class History:
+    """Reads only."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
+    def of_catalog(self, catalog: str, *, decisions: int) -> tuple[Happened, ...]:
+        """Every outcome and every price set by hand, and the newest decisions, so many."""
+        newest = "catalog = ? AND sequence IN (SELECT sequence FROM decisions WHERE catalog = ? ORDER BY sequence DESC LIMIT ?)"
+        happened: list[tuple[int, Happened]] = [
+            *self._log.numbered(DecisionEvent, newest, [catalog, catalog, decisions]),
+            *self._log.numbered(OutcomeEvent, "catalog = ?", [catalog]),
+            *self._log.numbered(Override, "catalog = ?", [catalog]),
+        ]
+        return tuple(record for _, record in sorted(happened, key=lambda numbered: numbered[0]))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Judgments of tools, in sets by catalog.
+
+
+class Judgments:
+    """Append-only: a judgment that was written stays; a later one of the same judge counts instead."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
+    def append(self, *judgments: Judgment) -> None:
+        """Commit judgments together. Raises StoreError, and keeps none of them, where one cannot be stored."""
+        self._log.write([entry(judgment) for judgment in judgments])
+
+    def history(self, catalog: str) -> tuple[Judgment, ...]:
+        """Every entry of a catalog in order of commit."""
+        return tuple(self._log.read(Judgment, "catalog = ?", [catalog]))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Labels of sub-tasks, and calls that ended well: what is learnt from.
+
+WORKED = """
+SELECT o.id, d.subtask, d.server_hint, o.server || '::' || o.tool AS tool
+FROM outcomes o JOIN decisions d ON d.id = o.decision_id
+WHERE o.catalog = ? AND d.catalog = o.catalog AND o.kind = 'ok' AND NOT o.simulated AND o.injected = ''
+ORDER BY o.sequence DESC LIMIT ?
+"""
+
+
+class Labels:
+    """Append-only: a label that was written stays, and an entry that names it takes it back."""
+
+    def __init__(self, database: Database, log: Log) -> None:
+        self._database = database
+        self._log = log
+
+    def append(self, *labels: Label) -> None:
+        """Commit labels together. Raises StoreError, and keeps none of them, where one cannot be stored."""
+        self._log.write([entry(label) for label in labels])
+
+    def history(self, catalog: str) -> tuple[Label, ...]:
+        """Every entry of a catalog in order of commit, those that take labels back among them."""
+        return tuple(self._log.read(Label, "catalog = ?", [catalog]))
+
+    def find(self, id_: str) -> Label:
+        """A label by id. Raises UnknownNameError where there is none, or where it was taken back."""
+        label = next(self._log.read(Label, "id = ?", [id_]), None)
+        if label is None or label.retracts:
+            raise UnknownNameError(f"There is no label {id_!r}; choose one of those that the catalog has.")
+        if next(self._log.read(Label, "retracts = ?", [id_]), None) is not None:
+            raise UnknownNameError(f"The label {id_} was taken back already; there is nothing left to take back.")
+        return label
+
+    def worked(self, catalog: str, *, limit: int) -> tuple[Worked, ...]:
+        """The newest real calls of a catalog that ended well on a decision, newest first. Simulated calls and those under an
+        injected network are no evidence."""
+        rows = self._database.read(WORKED, [catalog, limit]).to_pylist()
+        return tuple(Worked(row["id"], row["subtask"], row["server_hint"], row["tool"]) for row in rows)
