@@ -21,6 +21,7 @@ class Worker:
 
     def __init__(self, tables: Mapping[str, Table], opened: OpenApp = build_app) -> None:
         self._app = opened(Store.of_tables(tables))
+        self._sent: dict[str, Catalog] = {}
 
     def ready(self) -> bool:
         """Answers as soon as the app is open."""
@@ -43,7 +44,10 @@ class Worker:
         return list(self._app.sweeps.measured(read, points, catalog=self._known(catalog), router=router, hints=hints))
 
     def _known(self, catalog: Catalog) -> str:
-        """The catalog's name; one that is not in the store, such as a file's, is taken as it was sent."""
-        if catalog.name not in {info.name for info in self._app.catalogs.infos()}:
+        """The catalog's name. One that is not in the store, such as a file's, is taken as it was sent; it is sent with every part,
+        and indexed again only where its content is another."""
+        stored = {info.name for info in self._app.catalogs.infos()}
+        if catalog.name not in stored and self._sent.get(catalog.name) != catalog:
             self._app.catalogs.add(catalog, "sent to a worker")
+            self._sent[catalog.name] = catalog
         return catalog.name

@@ -22,14 +22,16 @@ class BreakerRules:
 class Breaker:
     """One server's. Closed: calls go. Open: none goes until `until_s`. Then half-open: one call tries, others wait for it.
 
+    Each call has an id. A call that began before the breaker opened may end while another one tries, and ends nothing of it.
+
     >>> breaker, rules = Breaker(), BreakerRules(failures=2, open_s=10.0)
-    >>> for _ in range(2):
-    ...     breaker.ended(False, rules, now_s=0.0)
-    >>> breaker.state(5.0), breaker.wait_s(5.0), breaker.enter(5.0), breaker.state(10.0)
+    >>> for call in ("a", "b"):
+    ...     breaker.ended(call, False, rules, now_s=0.0)
+    >>> breaker.state(5.0), breaker.wait_s(5.0), breaker.enter("c", 5.0), breaker.state(10.0)
     ('open', 5.0, False, 'half-open')
-    >>> breaker.enter(10.0), breaker.enter(10.0)
+    >>> breaker.enter("c", 10.0), breaker.enter("d", 10.0)
     (True, False)
-    >>> breaker.ended(True, rules, now_s=11.0)
+    >>> breaker.ended("c", True, rules, now_s=11.0)
     >>> breaker.state(11.0)
     'closed'
     """
@@ -37,7 +39,8 @@ class Breaker:
     failures: int = 0
     until_s: float | None = None
     opened: int = 0
-    trying: bool = False
+    trying: str = ""
+    """The call that tries; empty where none does."""
 
     def state(self, now_s: float) -> str:
         """closed, open or half-open."""
@@ -53,23 +56,26 @@ class Breaker:
         """Whether a call may go now."""
         return self.until_s is None or not (self.trying or now_s < self.until_s)
 
-    def enter(self, now_s: float) -> bool:
-        """The same, and it goes; where it is the one that tries, nobody else may until it has ended."""
+    def enter(self, call: str, now_s: float) -> bool:
+        """The same, and it goes; where it is the one that tries, no other may until it has ended."""
         if not self.may_enter(now_s):
             return False
-        self.trying = self.until_s is not None
+        if self.until_s is not None:
+            self.trying = call
         return True
 
-    def ended(self, good: bool | None, rules: BreakerRules, now_s: float) -> None:
+    def ended(self, call: str, good: bool | None, rules: BreakerRules, now_s: float) -> None:
         """A call that went has ended: well, badly, or in a way that says nothing of the server (None)."""
-        was_trying, self.trying = self.trying, False
+        tried = call == self.trying
+        if tried:
+            self.trying = ""
         if good is None:
             return
         if good:
             self.failures, self.opened, self.until_s = 0, 0, None
             return
         self.failures += 1
-        if rules.failures and (was_trying or self.failures >= rules.failures) and self.wait_s(now_s) == 0.0:
+        if rules.failures and (tried or self.failures >= rules.failures) and self.wait_s(now_s) == 0.0:
             self.until_s = now_s + min(LONGEST_S, rules.open_s * 2**self.opened)
             self.opened += 1
 

@@ -6,19 +6,19 @@ Success is whether the winner can do the task by its label, money the winner's p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.domain.tasks import Task
 from core.domain.trace import Array
 from core.lab.significance import interval
-from core.routers.context import Match, RoutingContext
-from core.routers.ehrr import EhrrParameters
-from core.routers.ehrr_batch import candidates_of
+from core.routers.context import RoutingContext
 from core.routers.estimates import estimate_servers, estimate_tools
 
+Rows = NDArray[np.int64]
 Measures = tuple[Array, Array, Array]  # of each task: success, USD, s
 
 
@@ -46,17 +46,8 @@ class Compared:
     changed: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NamedSet:
-    """Parameters with a name, and the similarities (one for each task) that they give."""
-
-    name: str
-    parameters: EhrrParameters
-    matches: Sequence[Match]
-
-
-def compared(context: RoutingContext, tasks: Sequence[Task], sets: Sequence[NamedSet]) -> tuple[Compared, ...]:
-    """All sets in their order, each against the first. Sets that explore are not for this: their winners are drawn."""
+def compared(context: RoutingContext, tasks: Sequence[Task], winners: Mapping[str, Rows]) -> tuple[Compared, ...]:
+    """All sets in their order, each against the first; `winners` are the rows of each task's winner, -1 for none, by set."""
     known = context.statistics.tools
     time_s = estimate_tools(context, estimate_servers(context)).time_cost_s
     price, time = np.append(np.nan_to_num(known.price_usd), 0.0), np.append(time_s, 0.0)
@@ -64,11 +55,11 @@ def compared(context: RoutingContext, tasks: Sequence[Task], sets: Sequence[Name
     rows = {name: row for row, name in enumerate(context.tool_ids)}
     for place, task in enumerate(tasks):
         right[place, [rows[name] for name in task.relevant if name in rows]] = 1.0
-    winners = [candidates_of(context, one.matches, [one.parameters])[0, :, 0] for one in sets]
-    values = [(right[np.arange(len(tasks)), won], price[won], time[won]) for won in winners]
+    first, *_ = winners.values()
+    values = {name: (right[np.arange(len(tasks)), won], price[won], time[won]) for name, won in winners.items()}
+    base, *_ = values.values()
     return tuple(
-        _compared(one.name, own, values[0], np.flatnonzero(won != winners[0]).tolist())
-        for one, won, own in zip(sets, winners, values, strict=True)
+        _compared(name, own, base, np.flatnonzero(winners[name] != first).tolist()) for name, own in values.items()
     )
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
@@ -49,30 +51,54 @@ class Meter:
 
     def answered(self, input_tokens: int, output_tokens: int, cost_usd: float | None) -> None:
         """One call that was answered; None: its price is not known."""
-        with self._lock:
-            u = self._usage
-            self._usage = replace(
+        self._add(
+            lambda u: replace(
                 u,
                 calls=u.calls + 1,
                 input_tokens=u.input_tokens + input_tokens,
                 output_tokens=u.output_tokens + output_tokens,
                 cost_usd=None if u.cost_usd is None or cost_usd is None else u.cost_usd + cost_usd,
             )
+        )
 
     def failed(self) -> None:
         """One question without a reply that can be used."""
-        with self._lock:
-            self._usage = replace(self._usage, failed=self._usage.failed + 1)
+        self._add(lambda u: replace(u, failed=u.failed + 1))
 
     def cache_hit(self) -> None:
         """One reply from the cache."""
-        with self._lock:
-            self._usage = replace(self._usage, cache_hits=self._usage.cache_hits + 1)
+        self._add(lambda u: replace(u, cache_hits=u.cache_hits + 1))
 
     def invented(self, count: int) -> None:
         """Names that were not offered."""
-        with self._lock:
-            self._usage = replace(self._usage, invented=self._usage.invented + count)
+        self._add(lambda u: replace(u, invented=u.invented + count))
+
+    def _add(self, more: Callable[[Usage], Usage]) -> None:
+        one = _ONE_RUN.get()
+        for meter in (self,) if one is None else (self, one):
+            with meter._lock:
+                meter._usage = more(meter._usage)
+
+
+_ONE_RUN: ContextVar[Meter | None] = ContextVar("wayfare_usage_of_one_run", default=None)
+
+
+@contextmanager
+def also_counted(meter: Meter) -> Generator[None]:
+    """What any model takes meanwhile, in this thread or task, is counted in `meter` too: of one run among several at once.
+
+    >>> total, run = Meter("small"), Meter("small")
+    >>> with also_counted(run):
+    ...     total.answered(100, 20, 0.5)
+    >>> total.answered(100, 20, 0.5)
+    >>> total.usage.calls, run.usage.calls
+    (2, 1)
+    """
+    token = _ONE_RUN.set(meter)
+    try:
+        yield
+    finally:
+        _ONE_RUN.reset(token)
 
 
 # ----------------------------------------------------------------------------------------------------------------------

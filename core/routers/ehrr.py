@@ -80,6 +80,10 @@ class EhrrParameters(RefusingParameters, ExplorationParameters, LearningParamete
     hierarchy: bool = knob(True, group=ABLATION, label="Rank servers before tools", advanced=True,
         help="Off: all servers are on the short-list, tools are ranked flat (w/o Hierarchical).")  # fmt: skip
 
+    def weights_of_time(self) -> tuple[float, float]:
+        """Similarity given up per second, of a server (3) and of a tool (7); 0 where similarity alone ranks, 1/s."""
+        return (self.alpha_s, self.alpha_t) if self.execution_signals else (0.0, 0.0)
+
 
 NOT_SHORTLISTED, REJECTED, NOT_AFFORDABLE, OUTRANKED, NOT_WORTH = map(
     DROPS.index, (Drop.NOT_SHORTLISTED, Drop.REJECTED, Drop.NOT_AFFORDABLE, Drop.OUTRANKED, Drop.NOT_WORTH)
@@ -133,7 +137,7 @@ class Ehrr(Router[EhrrParameters]):
         self, similarity: Array, estimates: ServerEstimates[Array], context: RoutingContext, p: EhrrParameters
     ) -> ServerTrace:
         ask_usd, cost_s = context.statistics.servers.ask_usd, estimates.cost_s
-        utilities = utility.utility(similarity, cost_s, alpha=p.alpha_s if p.execution_signals else 0.0)
+        utilities = utility.utility(similarity, cost_s, alpha=p.weights_of_time()[0])
         rank = ranks(utility.ranking(utilities, similarity, context.server_order))
         shortlisted = rank <= (p.k if p.hierarchy else len(rank))
         posted = auction.posted_price(
@@ -166,9 +170,7 @@ class Ehrr(Router[EhrrParameters]):
         known = estimate_tools(
             context, estimates, kappa=p.kappa, per_attempt=p.billing == "per_attempt", eps=p.eps, beliefs=believed
         )
-        utilities = utility.utility(
-            similarity, known.time_cost_s + known.money_cost_s, alpha=p.alpha_t if p.execution_signals else 0.0
-        )
+        utilities = utility.utility(similarity, known.time_cost_s + known.money_cost_s, alpha=p.weights_of_time()[1])
         can_pay = (
             auction.affordable(known.price_usd, servers.posted_price_usd[server])
             if p.auction

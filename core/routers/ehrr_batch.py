@@ -6,36 +6,82 @@ found: a selection in place of a sort. Where equal utilities stand at its edge, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from core.domain.params import Value
 from core.domain.trace import Array
 from core.economics import auction, utility
-from core.routers.context import Match, RoutingContext
+from core.routers.base import refusal
+from core.routers.context import Match, Query, RoutingContext
 from core.routers.ehrr import EhrrParameters
-from core.routers.estimates import estimate_servers, estimate_tools
+from core.routers.estimates import beliefs, estimate_servers, estimate_tools
+from core.routers.parameters import FIT, MatchingParameters
 
 Rows = NDArray[np.int64]
 
 BROADCAST = ("alpha_s", "alpha_t", "l_route_s", "eps", "p_bs", "p_ofs", "l0_s", "kappa", "budget_usd")
 AT_ONCE = 1 << 18  # utilities of servers in one step: what a core keeps near
 NONE = -1
+SIMILARITIES_KEPT = 8
+
+MATCHING = tuple(knob.name for knob in MatchingParameters.knobs() if knob.name not in ("n", "similarity"))
 
 
-def family(parameters: EhrrParameters) -> tuple[Value, ...] | None:
-    """What all points of one batch have in common; None for a point that explores, which is drawn and not computed."""
-    if parameters.exploration != "none":
-        return None
+class ManyTasks:
+    """EHRR over many sub-tasks: under any parameters it gives what the router decides when it is asked one by one.
+
+    `context` gives the routing context under the priors and rates of the parameters.
+    """
+
+    def __init__(self, queries: Sequence[Query], context: Callable[[EhrrParameters], RoutingContext]) -> None:
+        self._queries = queries
+        self._context = context
+        self._similarities: LRUCache[tuple[object, ...], list[Match]] = LRUCache(SIMILARITIES_KEPT)
+
+    def candidates(self, points: Sequence[EhrrParameters]) -> Rows:
+        """(P, Q, n) rows of the candidates, best first, -1 where there are no more; the points are of one `family`."""
+        p = points[0]
+        found = candidates_of(self._context(p), self._matches(p), points)
+        found[:, [bool(refusal(query, p)) for query in self._queries]] = NONE
+        return found
+
+    def winners(self, points: Sequence[EhrrParameters]) -> Rows:
+        """(P, Q) rows of the winners of any points, -1 where there is none."""
+        found = np.full((len(points), len(self._queries)), NONE, dtype=np.int64)
+        for places in families(points):
+            found[places] = self.candidates([points[at] for at in places])[:, :, 0]
+        return found
+
+    def _matches(self, p: EhrrParameters) -> list[Match]:
+        """Similarities for every sub-task, computed once for each way to compare texts."""
+        weights = () if p.similarity == FIT else tuple(getattr(p, name) for name in MATCHING)
+        key = (p.similarity, *weights)
+        if key not in self._similarities:
+            self._similarities[key] = [query.match(p) for query in self._queries]
+        return self._similarities[key]
+
+
+def family(parameters: EhrrParameters) -> tuple[Value, ...]:
+    """What all points of one batch have in common."""
     return tuple(value for name, value in parameters.values().items() if name not in BROADCAST)
+
+
+def families(points: Sequence[EhrrParameters]) -> list[list[int]]:
+    """The places of the points of each family."""
+    found: dict[tuple[Value, ...], list[int]] = {}
+    for at, point in enumerate(points):
+        found.setdefault(family(point), []).append(at)
+    return list(found.values())
 
 
 def candidates_of(context: RoutingContext, matches: Sequence[Match], points: Sequence[EhrrParameters]) -> Rows:
     """(P, Q, n) rows of the candidates, best first, -1 where there are no more: for each of P points, which are of one `family`,
-    and each of Q sub-tasks, whose similarities are `matches`. Refusals are the caller's."""
+    and each of Q sub-tasks, whose similarities are `matches`. Nothing is refused; `ManyTasks` does that."""
     found = np.full((len(points), len(matches), points[0].n), NONE, dtype=np.int64)
     if not len(context.tool_ids) or not len(matches):
         return found
@@ -67,10 +113,12 @@ class _Layer:
         """Equations (2) and (6) under every point."""
         p = points[0]
         column = {name: np.array([[_number(getattr(q, name))] for q in points]) for name in BROADCAST}
-        known = estimate_servers(context, l_route_s=column["l_route_s"], eps=column["eps"])
+        believed = beliefs(context.statistics, p, rate=p.lambda_r)
+        known = estimate_servers(context, l_route_s=column["l_route_s"], eps=column["eps"], beliefs=believed)
         tools = estimate_tools(
-            context, known, kappa=column["kappa"], per_attempt=p.billing == "per_attempt", eps=column["eps"]
-        )
+            context, known, kappa=column["kappa"], per_attempt=p.billing == "per_attempt", eps=column["eps"],
+            beliefs=believed,
+        )  # fmt: skip
         cost_s = tools.time_cost_s + tools.money_cost_s
         nowhere = np.zeros((len(points), 1))
         weighed = 1.0 if p.execution_signals else 0.0

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.economics.auction import posted_price
+from core.economics.utility import ranking, utility
 from core.routers.estimates import estimate_servers, estimate_tools
 from core.whatif.case import Case, decide
 
@@ -63,12 +64,15 @@ def auction_of(case: Case, worth_usd: float) -> list[Offer]:
     posted = posted_price(
         case.match.servers, known.cost_s, p_bs=p.p_bs, p_ofs=p.p_ofs, l0_s=p.l0_s, budget_usd=p.budget_usd
     )
-    utility = case.match.tools - p.alpha_t * (tools.time_cost_s + tools.money_cost_s)
-    order = np.argsort(-(case.match.servers - p.alpha_s * known.cost_s), kind="stable")
+    of_servers, of_tools = p.weights_of_time()
+    servers_u = utility(case.match.servers, known.cost_s, alpha=of_servers)
+    tools_u = utility(case.match.tools, tools.time_cost_s + tools.money_cost_s, alpha=of_tools)
+    best_first = ranking(tools_u, case.match.tools, context.tool_order)
     found: list[Offer] = []
-    for row in (int(one) for one in order if now.listed[0, one]):
-        own = np.flatnonzero(context.tool_server == row)
-        best = int(own[np.argmax(utility[own])]) if len(own) else -1
+    for row in map(int, ranking(servers_u, case.match.servers, context.server_order)):
+        if not now.listed[0, row]:
+            continue
+        best = next((int(tool) for tool in best_first if context.tool_server[tool] == row), -1)
         chance = float(case.match.tools[best] * tools.success[best]) if best >= 0 else 0.0
         offered, ask = float(posted[row]), float(context.statistics.servers.ask_usd[row])
         asked = None if np.isnan(ask) else ask

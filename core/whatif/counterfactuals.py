@@ -209,7 +209,7 @@ def _limits(case: Case, now: Outcomes, row: int) -> Headroom:
         price_usd=float(np.nan_to_num(known.price_usd[row])),
         to_beat=to_beat,
         posted_usd=_posted(case, row),
-        alpha_t=p.alpha_t if p.execution_signals else 0.0,
+        alpha_t=p.weights_of_time()[1],
         kappa=p.kappa,
         eps=p.eps,
         per_attempt=p.billing == "per_attempt",

@@ -99,7 +99,7 @@ def _tool_utility(case: Case, terms: Terms, row: int) -> tuple[str, str]:
     if row < 0:
         return formula, ""
     p = case.parameters
-    alpha = p.alpha_t if p.execution_signals else 0.0
+    _, alpha = p.weights_of_time()
     similarity, wait = float(case.match.tools[row]), float(terms.tool_wait_s[row])
     beta, paid = float(terms.tool_beta[row]), float(terms.paid_s[row])
     result = similarity - alpha * (wait / beta + p.kappa * paid)
@@ -112,8 +112,7 @@ def _server_utility(case: Case, terms: Terms, row: int) -> tuple[str, str]:
     formula = r"U_i = \mathrm{Sim}_i - \alpha_s\,C_i,\quad C_i = \frac{G_i + L_i}{\beta_i}"
     if row < 0:
         return formula, ""
-    p = case.parameters
-    alpha = p.alpha_s if p.execution_signals else 0.0
+    alpha, _ = case.parameters.weights_of_time()
     similarity, wait, beta = float(case.match.servers[row]), float(terms.wait_s[row]), float(terms.beta[row])
     return formula, (
         f"{rounded(similarity)} − {rounded(alpha)} · {rounded(wait)} s / {rounded(beta)} = {rounded(similarity - alpha * wait / beta)}"

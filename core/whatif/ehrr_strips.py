@@ -62,7 +62,7 @@ class Terms:
     def servers(self, name: str) -> Lines:
         """U_i (3) over alpha_s, L_route or 1 / eps."""
         p, similarity = self.case.parameters, self.case.match.servers
-        alpha = p.alpha_s if p.execution_signals else 0.0
+        alpha, _ = p.weights_of_time()
         if name == "eps":
             return Lines(similarity, alpha * self.wait_s, 1 / self.chance)
         cost_s = self.wait_s / self.beta
@@ -73,7 +73,7 @@ class Terms:
     def tools(self, name: str) -> Lines:
         """U_ij (7) over alpha_t, kappa, L_route or 1 / eps."""
         p, similarity = self.case.parameters, self.case.match.tools
-        alpha = p.alpha_t if p.execution_signals else 0.0
+        _, alpha = p.weights_of_time()
         time_s, money_s = self.tool_wait_s / self.tool_beta, p.kappa * self.paid_s
         if name == "alpha_t":
             slope = time_s + money_s

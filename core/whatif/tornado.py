@@ -13,10 +13,9 @@ import numpy as np
 from core.domain.params import Knob
 from core.domain.tasks import Task
 from core.domain.trace import Array
-from core.routers.context import Match, RoutingContext
+from core.routers.context import RoutingContext
 from core.routers.ehrr import EhrrParameters
-from core.routers.ehrr_batch import candidates_of, family
-from core.whatif.case import Rows
+from core.routers.ehrr_batch import ManyTasks
 
 KNOBS = ("alpha_s", "alpha_t", "kappa", "p_bs", "p_ofs", "l0_s", "eps", "budget_usd", "k")
 TURNS = (-0.5, -0.25, -0.1, 0.1, 0.25, 0.5)
@@ -56,14 +55,14 @@ class Tornado:
         return sorted((one for one in found if one[1]), key=lambda one: -len(one[1]))
 
 
-def measured(context: RoutingContext, tasks: Sequence[Task], matches: Sequence[Match], p: EhrrParameters) -> Tornado:
-    """Every knob at every turn, over the similarities of the tasks."""
+def measured(context: RoutingContext, tasks: Sequence[Task], decisions: ManyTasks, p: EhrrParameters) -> Tornado:
+    """Every knob at every turn; `decisions` are of these tasks."""
     knobs = {knob.name: knob for knob in p.knobs()}
     turned = [
         (name, turn, value) for name in KNOBS for turn in TURNS if (value := _turned(knobs[name], p, turn)) is not None
     ]
     points = [p, *(p.replaced({name: value}) for name, _, value in turned)]
-    winners = _winners(context, matches, points)
+    winners = decisions.winners(points)
     right = [{row for row, name in enumerate(context.tool_ids) if name in set(task.relevant)} for task in tasks]
     solved = np.array([[int(row) in right[at] for at, row in enumerate(point)] for point in winners], dtype=np.float64)
     price = np.append(np.nan_to_num(context.statistics.tools.price_usd), 0.0)  # nobody costs nothing
@@ -91,14 +90,3 @@ def _turned(knob: Knob, p: EhrrParameters, turn: float) -> float | None:
     if knob.kind is int:
         moved = float(round(moved))
     return None if moved == value else moved
-
-
-def _winners(context: RoutingContext, matches: Sequence[Match], points: Sequence[EhrrParameters]) -> Rows:
-    """(P, Q) rows, -1 where nobody wins."""
-    found = np.full((len(points), len(matches)), -1, dtype=np.int64)
-    groups: dict[object, list[int]] = {}
-    for at, point in enumerate(points):
-        groups.setdefault(family(point), []).append(at)
-    for places in groups.values():
-        found[places] = candidates_of(context, matches, [points[at] for at in places])[:, :, 0]
-    return found

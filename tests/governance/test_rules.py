@@ -61,14 +61,32 @@ def test_a_breaker_lets_one_call_try_at_a_time_and_none_while_it_is_open(ends: l
     for end in ends:
         now_s += 11.0 if end == "wait" else 0.1
         state = breaker.state(now_s)
-        assert breaker.enter(now_s) is (state != "open")
+        assert breaker.enter("one", now_s) is (state != "open")
         if state == "half-open":
-            assert not breaker.enter(now_s)
+            assert not breaker.enter("other", now_s)
         if state != "open":
-            breaker.ended({"good": True, "bad": False}.get(end), rules, now_s)
+            breaker.ended("one", {"good": True, "bad": False}.get(end), rules, now_s)
             assert breaker.state(now_s) != "open" or breaker.failures >= 2
         if end == "good" and state != "open":
             assert breaker.state(now_s) == "closed"
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["begin", "good", "bad", "unknown", "wait"]), st.integers(0, 9)), max_size=60)
+)
+def test_however_calls_overlap_one_at_a_time_tries_a_server(steps: list[tuple[str, int]]) -> None:
+    breaker, rules, now_s = Breaker(), BreakerRules(failures=2, open_s=10.0), 0.0
+    going: list[tuple[str, bool]] = []  # each call, and whether it tries
+    for number, (step, place) in enumerate(steps):
+        now_s += 11.0 if step == "wait" else 0.1
+        if step == "begin":
+            tries = breaker.state(now_s) == "half-open"
+            if breaker.enter(str(number), now_s):
+                assert not (tries and any(tried for _, tried in going))
+                going.append((str(number), tries))
+        elif step != "wait" and going:
+            call, _ = going.pop(place % len(going))
+            breaker.ended(call, {"good": True, "bad": False}.get(step), rules, now_s)
 
 
 @given(st.floats(1, 600), st.lists(st.floats(0, 5), min_size=20, max_size=80))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.domain.tasks import Task
-from core.lab.preset_comparison import NamedSet, compared
+from core.lab.preset_comparison import compared
 from core.routers.context import Match
 from core.routers.ehrr import Ehrr, EhrrParameters
 from tests.routers import worlds
@@ -19,7 +19,8 @@ def test_each_set_is_what_the_router_decides_and_the_first_differs_from_itself_b
     matches = [Match(rng.random(8), rng.random(len(context.tool_ids))) for _ in range(14)]
     tasks = [Task(f"t{at}", f"task {at}", relevant=context.tool_ids[at : at + 8]) for at in range(14)]
     now, quick = EhrrParameters(k=4), EhrrParameters(k=8, alpha_t=0.5, p_ofs=0.06)
-    first, other = compared(context, tasks, [NamedSet("", now, matches), NamedSet("quick", quick, matches)])
+    rows = instances.many(context, matches).winners([now, quick])
+    first, other = compared(context, tasks, dict(zip(("", "quick"), rows, strict=True)))
     winners = []
     for parameters, found in ((now, first), (quick, other)):
         decided = []

@@ -89,9 +89,6 @@ def test_the_same_candidates(data) -> None:
     matches = [
         Match(*(np.array(data.draw(st.lists(SHARES, min_size=n, max_size=n))) for n in sizes)) for sizes in layers
     ]
-    if family(points[0]) is None:
-        assert points[0].exploration != "none"
-        return
     assert len({family(point) for point in points}) == 1
     found = candidates_of(context, matches, points)
     for point, rows in zip(points, found, strict=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import zip_longest
 from typing import TypeVar
 
 import pytest
@@ -13,9 +14,13 @@ from core.app import App
 from core.domain.outcome import OutcomeKind
 from core.domain.plans import AgentEvent, Executed, Routed, Stopped
 from core.planning.base import Action, SubQuery, Turn
+from core.planning.model import ModelPlanner
+from core.planning.model_endpoint import Message, Reply
 from core.planning.rules import RulesPlanner
 from core.services.call.agent import AgentRun, AgentTask
 from core.services.call.calls import CallService
+from core.services.decide.decision_log import DecisionLog
+from core.services.decide.routing import RoutingService
 from core.services.govern.governed_calls import GovernedCalls
 from tests.services.world import Scripted
 
@@ -58,6 +63,24 @@ class Told(RulesPlanner):
     def act(self, turn: Turn) -> Action:
         self.turns.append(turn)
         return self.actions.pop(0)
+
+
+class Priced:
+    """A model that takes 1 cent and 120 tokens an answer; it never says the same twice."""
+
+    model = "small"
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def ask(self, message: Message) -> Reply:
+        self.asked += 1
+        said = {
+            "parts": {"parts": [{"text": f"Echo words {self.asked}", "needs": []}]},
+            "description": {"description": "Echo words."},
+            "actionreply": {"action": "stop", "tool": "", "arguments_json": "", "subtask": "", "words": "Enough."},
+        }
+        return Reply(json.dumps(said[message.name]), 100, 20, 0.01)
 
 
 @pytest.fixture
@@ -179,3 +202,23 @@ def test_no_candidate_is_given_back_with_the_reason(app: App, start: Start) -> N
     routed, stopped = start(replace(TASK, router="tool_attention", parameters=parameters)).events()
     assert not routed.decision.candidates
     assert stopped.words == routed.decision.reason
+
+
+def test_runs_at_once_are_charged_for_their_own_questions_alone(app: App, start: Start) -> None:
+    """Each asks three times: for the parts, in the router, and what to do; the third run only routes."""
+    assert start(TASK).model_usd == 0.0
+    model = ModelPlanner(Priced())
+    planners = {"rules": RulesPlanner(), "model": model}
+    agent = replace(
+        app.agent, planners=planners, routing=RoutingService(app.catalogs, DecisionLog(app.store), planners)
+    )
+    parameters = app.routing.parameters("prag", {"planner": "model"})
+    task = AgentTask("", "birds", router="prag", parameters=parameters, planner="model", budget_usd=0.05)
+    runs = [agent.start(replace(task, question=f"Echo words {number}")) for number in range(2)]
+    runs.append(agent.start(replace(task, planner="rules", question="Echo words 'good day'")))
+    for _ in zip_longest(*(run.events() for run in runs)):
+        model.summarise("somebody else asks meanwhile")
+    assert [run.model_usd for run in runs] == pytest.approx([0.03, 0.03, 0.01])
+    assert [run.model_tokens for run in runs] == [360, 360, 120]
+    assert runs[0].left_usd == pytest.approx(0.02)
+    assert model.usage.calls == 8

@@ -6,6 +6,7 @@ import json
 import os
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ from typing import Any
 import pytest
 
 from core.app import App, Settings, build_app
+from core.cluster.worker import Worker
+from core.domain.catalog import Catalog
+from core.importers.tasks import tasks_text
 from core.lab.benchmark import CLOCKED
 from core.lab.sweep import read_axis
 from core.relevance.encoder import CachedEncoder, EncoderSource
@@ -32,6 +36,32 @@ def opened(folder: Path, store: Store) -> App:
     """A worker's app, with the encoder of the tests; it leaves a file that says so."""
     (folder / str(os.getpid())).touch()
     return build_app(store, Settings(seed=1), encoder=CachedEncoder(EncoderSource.of(WordEncoder()), store.vectors))
+
+
+def test_a_worker_indexes_a_catalog_that_is_sent_with_every_part_once(app: App) -> None:
+    apps: list[App] = []
+
+    def kept(store: Store) -> App:
+        apps.append(
+            build_app(store, Settings(seed=1), encoder=CachedEncoder(EncoderSource.of(WordEncoder()), store.vectors))
+        )
+        return apps[-1]
+
+    worker, tasks = Worker(app.store.tables(), kept), tasks_text(TASKS)
+    file = Catalog("mine.json", app.catalogs.catalog("world").servers)
+    points = [app.routing.parameters("ehrr", {"n": n}) for n in (1, 2)]
+    with apps[0] as there:
+        first = worker.points(file, "ehrr", tasks, True, points)
+        index = there.catalogs.index("mine.json")
+        again = Catalog("mine.json", there.catalogs.catalog("world").servers)
+        assert again.servers is not file.servers
+        assert worker.points(again, "ehrr", tasks, True, points) == first
+        assert len(worker.routed(file, "ehrr", tasks, True, points[0])) == len(TASKS)
+        assert there.catalogs.index("mine.json") is index
+        worker.points(replace(file, servers=file.servers[:2]), "ehrr", tasks, True, points)
+        assert len(there.catalogs.catalog("mine.json").servers) == 2
+        worker.points(app.catalogs.catalog("world"), "ehrr", tasks, True, points)
+        assert there.catalogs.index("mine.json") is not index
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -63,6 +64,27 @@ def test_a_person_acts_in_the_planners_place_and_lets_it_go_on(begin: Begin) -> 
     turns = turn_tokens(run.events)
     assert [turn.do for turn in turns] == ["execute", "stop"]
     assert all(0 < turn.exposed < turn.baseline and turn.model == 0 for turn in turns)
+
+
+def test_what_was_answered_waits_no_more_and_is_waited_for_no_more(begin: Begin) -> None:
+    called, goes_on = threading.Event(), threading.Event()
+
+    def held(_: ToolCall) -> None:
+        called.set()
+        goes_on.wait(WAIT_S)
+
+    run = begin(held, paused=True)
+    assert run.wait(WAIT_S)
+    run.answer(run.proposal.action)
+    assert run.proposal is None
+    assert not run.wait(0.0)
+    assert called.wait(WAIT_S)
+    run.answer(Action("stop", "Pressed twice."))  # nothing waits: it is not kept for the next action
+    run.go_on()
+    goes_on.set()
+    while not run.done:
+        run.wait(WAIT_S)
+    assert run.events[-1].words != "Pressed twice."
 
 
 def test_the_end_comes_before_the_next_action(begin: Begin) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from core.domain.catalog import Catalog, Server, Tool
-from core.routers.context import Match
+from core.planning.rules import RulesPlanner
+from core.routers.context import Match, Query, RoutingContext
 from core.routers.ehrr import EhrrParameters
+from core.routers.ehrr_batch import ManyTasks
 from core.whatif.case import Case
 from tests.routers import worlds
 
@@ -56,3 +60,14 @@ def case(rng: np.random.Generator, *, servers: int = 6, tools: int = 4) -> Case:
     match = Match(rng.random(len(made.servers)), rng.random(len(made.tools)))
     context.matcher.answer = match
     return Case(context, match, parameters(rng))
+
+
+def many(context: RoutingContext, matches: Sequence[Match]) -> ManyTasks:
+    """Sub-tasks with these similarities."""
+
+    def asked(match: Match) -> Query:
+        matcher = worlds.FixedMatcher(context.catalog, {}, {})
+        matcher.answer = match
+        return Query("x", "", matcher, RulesPlanner())
+
+    return ManyTasks([asked(match) for match in matches], lambda _: context)

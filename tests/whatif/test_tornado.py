@@ -29,7 +29,7 @@ def test_each_bar_is_what_the_router_decides_with_the_knob_turned() -> None:
             found.append(decision.winner.tool if decision.winner else None)
         return found
 
-    found, plain = measured(context, tasks, matches, today), asked(today)
+    found, plain = measured(context, tasks, instances.many(context, matches), today), asked(today)
     assert list(found.winners) == plain
     assert found.success == np.mean([name in task.relevant for name, task in zip(plain, tasks, strict=True)])
     assert {bar.turn for bar in found.bars} == set(TURNS)
@@ -51,5 +51,5 @@ def test_a_knob_at_zero_has_nothing_to_turn() -> None:
     case = instances.case(np.random.default_rng(2))
     zero = replace(case.parameters, kappa=0.0, budget_usd=None)
     task = Task("t", "x", relevant=(case.context.tool_ids[0],))
-    found = measured(case.context, [task], [case.match], zero)
+    found = measured(case.context, [task], instances.many(case.context, [case.match]), zero)
     assert not {"kappa", "budget_usd"} & {bar.name for bar in found.bars}

@@ -12,7 +12,7 @@ from core.domain.outcome import Outcome, ToolCall
 from core.domain.params import Parameters
 from core.domain.plans import AgentEvent, Executed, Routed, Stopped
 from core.governance.calls import NotAllowedError, Wanted
-from core.planning.base import MAY_WRITE, Action, Attempt, Planner, SubQuery, Turn
+from core.planning.base import MAY_WRITE, Action, Attempt, Meter, Planner, SubQuery, Turn, also_counted
 from core.planning.model import chosen_planner
 from core.services.call.attention import AttentionService
 from core.services.call.calls import CallHandle
@@ -115,23 +115,19 @@ class AgentRun:
         self._planner = planner
         self._review = review
         self._call: CallHandle | None = None
-        self._before = planner.usage
+        self._model = Meter(planner.usage.model)
         self._results: dict[int, tuple[str, str]] = {}  # of the steps that were done: sub-task and what it brought
         self._seen: list[str] = []
 
     @property
     def model_usd(self) -> float | None:
-        """What the model took; None where its price is not known."""
-        before, now = self._before.cost_usd, self._planner.usage.cost_usd
-        if self._planner.usage.calls == self._before.calls:
-            return 0.0
-        return None if before is None or now is None else now - before
+        """What the model took for this run; None where its price is not known."""
+        return self._model.usage.cost_usd
 
     @property
     def model_tokens(self) -> int:
-        """Tokens that went to the model and came back."""
-        before, now = self._before, self._planner.usage
-        return now.input_tokens + now.output_tokens - before.input_tokens - before.output_tokens
+        """Tokens that went to the model and came back, for this run."""
+        return self._model.usage.input_tokens + self._model.usage.output_tokens
 
     @property
     def left_usd(self) -> float | None:
@@ -142,7 +138,8 @@ class AgentRun:
 
     def events(self) -> Iterator[AgentEvent]:
         """The loop. Raises PlannerError where the model cannot answer: what was done until then is done."""
-        parts = self._planner.decompose(self._task.question)
+        with also_counted(self._model):
+            parts = self._planner.decompose(self._task.question)
         for step, part in enumerate(parts):
             yield from self._step(step, part, last=step == len(parts) - 1)
 
@@ -183,10 +180,11 @@ class AgentRun:
 
     def _route(self, subtask: str) -> Decision:
         task = self._task
-        return self._services.routing.route(
-            subtask, catalog=task.catalog, router=task.router, parameters=task.parameters,
-            origin=AGENT, visitor=AGENT_LOOP, seen=tuple(self._seen), anew=True,
-        )  # fmt: skip
+        with also_counted(self._model):  # a router may ask the model, too
+            return self._services.routing.route(
+                subtask, catalog=task.catalog, router=task.router, parameters=task.parameters,
+                origin=AGENT, visitor=AGENT_LOOP, seen=tuple(self._seen), anew=True,
+            )  # fmt: skip
 
     def _turn(self, decision: Decision, attempts: list[Attempt], left: int, *, last: bool) -> Turn:
         shown = self._services.attention.before_model(decision)
@@ -204,9 +202,11 @@ class AgentRun:
 
     def _next(self, turn: Turn) -> Action:
         """What the planner decides; a model is not asked where nothing is left to pay it with."""
-        if self._planner.usage.model and self.left_usd is not None and self.left_usd <= 0:
+        if self._model.usage.model and self.left_usd is not None and self.left_usd <= 0:
             return Action("stop", "The budget is spent.")
-        return self._review(turn, self._planner.act(turn))
+        with also_counted(self._model):
+            action = self._planner.act(turn)
+        return self._review(turn, action)
 
     def _executed(self, decision: Decision, action: Action) -> Executed:
         """EXECUTE: a recorded call, or the error that says why there is none."""

@@ -77,19 +77,20 @@ class SupervisedAgent:
     def go_on(self) -> None:
         """Let the planner act by itself, from what waits on."""
         with self._changed:
-            self._paused = False
+            self._paused, self._proposal = False, None
             self._changed.notify_all()
 
     def answer(self, action: Action) -> None:
-        """Do this instead of what the planner proposed, and wait again before the next action."""
+        """Do this instead of what the planner proposed, and wait again before the next action. Where nothing waits, nothing is done."""
         with self._changed:
-            self._answer = action
-            self._changed.notify_all()
+            if self._proposal is not None:
+                self._answer, self._proposal = action, None
+                self._changed.notify_all()
 
     def end(self) -> None:
         """Do nothing further; a call under way is cancelled."""
         with self._changed:
-            self._ended = True
+            self._ended, self._proposal = True, None
             self._changed.notify_all()
         self.run.cancel_call()
 
@@ -103,8 +104,7 @@ class SupervisedAgent:
             if self._paused and not self._ended:
                 self._answer, self._proposal = None, Proposal(turn, action)
                 self._changed.notify_all()
-                self._changed.wait_for(lambda: self._ended or not self._paused or self._answer is not None)
-                self._proposal = None
+                self._changed.wait_for(lambda: self._proposal is None)
             if self._ended:
                 raise _EndedError
             answer, self._answer = self._answer, None

@@ -12,11 +12,12 @@ from core.domain.decision import Decision
 from core.domain.params import Parameters
 from core.domain.tasks import Task
 from core.importers.shipped_catalogs import SAMPLE
-from core.lab.preset_comparison import Compared, NamedSet, compared
+from core.lab.preset_comparison import Compared, compared
 from core.planning.rules import RulesPlanner
 from core.routers.base import checked_subtask, refusal
 from core.routers.context import Query, RoutingContext
 from core.routers.ehrr import EhrrParameters
+from core.routers.ehrr_batch import ManyTasks
 from core.routers.estimates import beliefs
 from core.routers.expected_value import ExpectedValueParameters, prospects
 from core.routers.parameters import FIT, LearningParameters
@@ -149,27 +150,25 @@ class WhatIfService:
         """How many of these labelled tasks change when one knob of EHRR does. Raises WayfareError for another router."""
         if not isinstance(asked.parameters, EhrrParameters):
             raise WayfareError("Only EHRR is measured this way; choose it as the router.")
-        context, (possible, queries) = self._context(asked), self._possible(asked, tasks)
-        return tornado.measured(context, possible, [one.match(asked.parameters) for one in queries], asked.parameters)
+        possible, decisions = self._possible(asked, tasks)
+        return tornado.measured(self._context(asked), possible, decisions, asked.parameters)
 
     def presets(
         self, asked: Asked, tasks: Sequence[Task], own: Mapping[str, Parameters] | None = None
     ) -> tuple[Compared, ...]:
         """The knobs as they are, named "", every preset of EHRR, and some of one's `own`, over the labelled ones of these tasks."""
-        context, (possible, queries) = self._context(asked), self._possible(asked, tasks)
+        possible, decisions = self._possible(asked, tasks)
         named = {"": asked.parameters, **{name: applied(EhrrParameters, name) for name in PRESETS}, **(own or {})}
-        sets = [
-            NamedSet(name, one, [query.match(one) for query in queries])
-            for name, one in named.items()
-            if isinstance(one, EhrrParameters)
-        ]
-        return compared(context, possible, sets)
+        sets = {name: one for name, one in named.items() if isinstance(one, EhrrParameters)}
+        winners = decisions.winners(list(sets.values()))
+        return compared(self._context(asked), possible, dict(zip(sets, winners, strict=True)))
 
-    def _possible(self, asked: Asked, tasks: Sequence[Task]) -> tuple[list[Task], list[Query]]:
-        """The tasks that something can do, and a query each."""
+    def _possible(self, asked: Asked, tasks: Sequence[Task]) -> tuple[list[Task], ManyTasks]:
+        """The tasks that something can do, and the decisions on them."""
         matcher, planner = self._context(asked).matcher, RulesPlanner()
         possible = [task for task in tasks if task.relevant]
-        return possible, [Query(checked_subtask(one.subtask), one.server_hint, matcher, planner) for one in possible]
+        queries = [Query(checked_subtask(one.subtask), one.server_hint.strip(), matcher, planner) for one in possible]
+        return possible, ManyTasks(queries, lambda parameters: self._catalogs.context(asked.catalog, parameters))
 
     def _context(self, asked: Asked) -> RoutingContext:
         learning = asked.parameters if isinstance(asked.parameters, LearningParameters) else None

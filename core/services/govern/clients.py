@@ -163,13 +163,14 @@ class SignIns:
 
     def begin(self, token: str, address: str) -> SignIn:
         """Sign in with an operator's token."""
+        attempt = secrets.token_hex(8)
         with self._lock:
             tries = self._tries.setdefault(address, Breaker())
-            if not tries.enter(self._clock()):
+            if not tries.enter(attempt, self._clock()):
                 return SignIn(wait_s=math.ceil(tries.wait_s(self._clock())) or 1)
         operator = self._clients.operator_of_token(token)
         with self._lock:
-            tries.ended(operator is not None, TRIES, self._clock())
+            tries.ended(attempt, operator is not None, TRIES, self._clock())
         if operator is None:
             return SignIn()
         until = (self._now() + LASTS).timestamp()

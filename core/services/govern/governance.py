@@ -119,7 +119,7 @@ class GovernanceService:
         with self.lock:
             try:
                 weighed = self._weighed(wanted)
-                self._breaker(wanted.call.server_id, enter=False)
+                self._breaker(wanted.call.server_id)
             except NotAllowedError as error:
                 return Outlook(refusal=error)
         return Outlook(reasons=weighed.reasons)
@@ -130,9 +130,10 @@ class GovernanceService:
         with self.refused.recorded(wanted.client, call.catalog, tool.id, wanted.origin), self.lock:
             weighed = self._weighed(wanted)
             approval = self._approved(wanted, weighed) if weighed.reasons else None
-            breaker = self._breaker(call.server_id, enter=True)
+            id_ = uuid.uuid4().hex
+            breaker = self._breaker(call.server_id, entering=id_)
             usage = Usage(day_of(self._now()), wanted.client, *call.server_id)
-            reservation = Reservation(uuid.uuid4().hex, usage, weighed.amount, over=weighed.over)
+            reservation = Reservation(id_, usage, weighed.amount, over=weighed.over)
             self.ledger.reserve(reservation, self._now())
             stored = any(budget.covers(usage) for budget in self._policy.budgets)
             permit = Permit(reservation.id, wanted, reservation, stored)
@@ -146,7 +147,7 @@ class GovernanceService:
                     self.definitions.first_use(call.catalog, tool, approved=approval is not None, origin=origin)
             except BaseException:
                 self.ledger.release(permit.id)
-                breaker.ended(None, self._policy.breaker, self._clock())
+                breaker.ended(id_, None, self._policy.breaker, self._clock())
                 raise
         return permit
 
@@ -168,10 +169,10 @@ class GovernanceService:
         tokens = self.ledger.tokens_left(others, usage, wanted.result_tokens)
         return _Weighed(Amount(usd, 1, tokens), priced, reasons + beyond, over=True)
 
-    def _breaker(self, server: ServerId, *, enter: bool) -> Breaker:
-        """A server's breaker, entered if asked for. Raises NotAllowedError where no call may go."""
+    def _breaker(self, server: ServerId, *, entering: str = "") -> Breaker:
+        """A server's breaker; `entering` is the call that goes. Raises NotAllowedError where no call may go."""
         breaker, now_s = self._breakers.setdefault(server, Breaker()), self._clock()
-        if not (breaker.enter(now_s) if enter else breaker.may_enter(now_s)):
+        if not (breaker.enter(entering, now_s) if entering else breaker.may_enter(now_s)):
             raise refusals.server_paused(server, breaker.failures, breaker.wait_s(now_s), self._now())
         return breaker
 
@@ -183,7 +184,7 @@ class GovernanceService:
         good = None if kind is None or kind in NOT_THE_SERVERS else kind not in LOST
         with self.lock:
             self.ledger.settle(permit.id, used)
-            self._breakers[permit.wanted.call.server_id].ended(good, self._policy.breaker, self._clock())
+            self._breakers[permit.wanted.call.server_id].ended(permit.id, good, self._policy.breaker, self._clock())
         self._store.governance.settle_later(self._row(permit, used, settled=True))
 
     def request(self, client: str, catalog: str, request: Tool, *, linked_by: Tool | None = None) -> None:
@@ -195,7 +196,7 @@ class GovernanceService:
                 self.admission.requestable(client, catalog, request)
             else:
                 self.admission.check(client, catalog, linked_by)
-            self._breaker(ServerId(catalog, request.server), enter=False)
+            self._breaker(ServerId(catalog, request.server))
             if short := self.ledger.short(self._policy.budgets, here, Amount(calls=1)):
                 raise refusals.budget_spent(request.id, short[0], (), self._now())
             self.ledger.add(here, Amount(calls=1), self._now())

@@ -8,8 +8,6 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from cachetools import LRUCache
-
 from core.domain.catalog import Catalog
 from core.domain.lab_runs import Sweep, SweepPoint, lab_id
 from core.domain.params import Parameters
@@ -17,11 +15,10 @@ from core.domain.tasks import Task
 from core.lab.execution import Routed
 from core.lab.sweep import Axis, Point, PointScorer, Result, Rows, drawn, grid, pareto_front, routed
 from core.planning.rules import RulesPlanner
-from core.routers.base import checked_subtask, refusal
-from core.routers.context import Match, Query
+from core.routers.base import checked_subtask
+from core.routers.context import Query
 from core.routers.ehrr import EhrrParameters
-from core.routers.ehrr_batch import candidates_of, family
-from core.routers.parameters import FIT, MatchingParameters
+from core.routers.ehrr_batch import ManyTasks, families
 from core.services.decide.catalogs import CatalogService
 from core.services.decide.routing import RoutingService
 from core.services.lab.lab_runs import LabRunService
@@ -56,7 +53,6 @@ class Spread(Protocol):
 # Sweeps and searches over parameters: each point is stored when it is known, and a sweep that was ended is taken up again.
 
 BLOCK = 64  # points of EHRR that are computed and committed together; others one by one
-SIMILARITIES_KEPT = 8
 GRID, RANDOM, OPTUNA = "grid", "random", "optuna"
 
 Progress = Callable[[int, int], None]
@@ -212,30 +208,22 @@ class _Asked:
         self._hints = hints
         self._scorer = PointScorer(tasks, catalogs.context(catalog))
         matcher, planner = catalogs.context(catalog).matcher, RulesPlanner()
-        self._queries = [Query(checked_subtask(task.subtask), self._hint(task), matcher, planner) for task in tasks]
-        self._similarities: LRUCache[tuple[object, ...], list[Match]] = LRUCache(SIMILARITIES_KEPT)
+        queries = [Query(checked_subtask(task.subtask), self._hint(task), matcher, planner) for task in tasks]
+        self._ehrr = ManyTasks(queries, lambda parameters: catalogs.context(catalog, parameters))
 
     def results(self, points: Sequence[Parameters]) -> list[Result]:
         """The measures of each point, in order."""
-        groups: dict[object, list[int]] = {}
-        for at, point in enumerate(points):
-            alike = family(point) if isinstance(point, EhrrParameters) else None
-            groups.setdefault(at if alike is None else alike, []).append(at)
+        ehrr = [point for point in points if isinstance(point, EhrrParameters)]
+        if len(ehrr) < len(points):
+            return [self._scorer.results(self._routed(point))[0] for point in points]
         found: dict[int, Result] = {}
-        for places in groups.values():
-            found |= dict(
-                zip(places, self._scorer.results(self._candidates([points[at] for at in places])), strict=True)
-            )
+        for places in families(ehrr):
+            candidates = self._ehrr.candidates([ehrr[at] for at in places])
+            found |= dict(zip(places, self._scorer.results(candidates), strict=True))
         return [found[at] for at in range(len(points))]
 
-    def _candidates(self, alike: Sequence[Parameters]) -> Rows:
-        """(P, Q, n) candidates of points of one family, or of one point."""
-        batch = [point for point in alike if isinstance(point, EhrrParameters) and family(point) is not None]
-        if batch:
-            found = candidates_of(self._catalogs.context(self._catalog, batch[0]), self._matches(batch[0]), batch)
-            found[:, [bool(refusal(query, batch[0])) for query in self._queries]] = -1
-            return found
-        (point,) = alike
+    def _routed(self, point: Parameters) -> Rows:
+        """(1, Q, n) candidates of a router that is asked task by task."""
         return routed(self._tasks, lambda task: self._route(task, point), int(point.values().get("n") or 0))
 
     def _route(self, task: Task, parameters: Parameters) -> Sequence[int]:
@@ -243,16 +231,6 @@ class _Asked:
             task.subtask, catalog=self._catalog, router=self._router, parameters=parameters, server_hint=self._hint(task),
             record=False,
         ).candidates  # fmt: skip
-
-    def _matches(self, parameters: EhrrParameters) -> list[Match]:
-        """Similarities for every task, computed once for each way to compare texts."""
-        names = [knob.name for knob in MatchingParameters.knobs() if knob.name != "n"]
-        key: tuple[object, ...] = (FIT,)
-        if parameters.similarity != FIT:
-            key = tuple(getattr(parameters, name) for name in names)
-        if key not in self._similarities:
-            self._similarities[key] = [query.match(parameters) for query in self._queries]
-        return self._similarities[key]
 
     def _hint(self, task: Task) -> str:
         return task.server_hint.strip() if self._hints else ""

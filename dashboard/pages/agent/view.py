@@ -90,11 +90,12 @@ def _begin(key: str, example: str) -> None:
 
 def _run(app: App, run: SupervisedAgent, state: UrlState) -> None:
     """What has happened; while it goes on, drawn again and again."""
-    if run.done or run.proposal is not None:
+    proposal = run.proposal  # another visitor may answer it meanwhile
+    if run.done or proposal is not None:
         totals(run)
         steps(app, run)
-        if run.proposal is not None:
-            your_turn(app, run, run.proposal)
+        if proposal is not None:
+            your_turn(app, run, proposal)
         else:
             _ended(run, state)
             turn_table(run)
