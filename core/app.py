@@ -161,7 +161,7 @@ def build_app(
     embedding = _encoder(packaged, chosen, startup) if encoder is None else encoder
     tuned = _encoder(packaged, chosen, startup, tuned=True) if encoder is None else encoder
     vault = SecretVault(chosen.environment)
-    pool = LazyPool(vault)
+    pool = LazyPool(vault, max_answer_bytes=chosen.max_answer_bytes)
     networks = NetworkProfiles(chosen.networks_folder)
     known_planners = planners(chosen.environment)
     learnt = LearntModels(store, tuned)

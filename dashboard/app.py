@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
 import tomllib
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -13,7 +14,7 @@ from typing import Any
 
 import streamlit as st
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
@@ -32,6 +33,7 @@ from dashboard.preload import PreloadCharts
 from dashboard.sign_in import OPERATOR, SignInGate
 from dashboard.ui.chart import PLOTLY_URL, plotly_js
 
+_log = logging.getLogger(__name__)
 HERE = Path(__file__).parent
 CONFIG = HERE.parent / ".streamlit" / "config.toml"
 
@@ -128,4 +130,7 @@ pages = st.App(
 async def app(scope: Scope, receive: Receive, send: Send) -> None:
     """Requests of agents go straight to the endpoint: what the page host does for browsers (compression, cookies) takes 2 ms of each."""
     ahead = scope["type"] == "http" and scope["path"] == PATH
-    await (endpoint if ahead else pages)(scope, receive, send)
+    try:
+        await (endpoint if ahead else pages)(scope, receive, send)
+    except ClientDisconnect:  # no fault of ours, and nobody is left to be answered
+        _log.debug("A client left before its request was read.")

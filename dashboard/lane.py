@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import anyio.to_thread
 from cachetools import LRUCache
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from core.endpoint.http_app import stranger
@@ -81,6 +81,8 @@ class FastLanes:
             return _sentence(refused.status, str(refused))
         except WayfareError as error:
             return _sentence(422, str(error))
+        except ClientDisconnect:
+            raise
         except Exception:  # noqa: BLE001 - a knob that is let go does the same through the page host, which shows what is wrong
             _log.exception("A turned knob was not answered.")
             return _sentence(500, "This could not be worked out while the knob was turned; let it go.")

@@ -10,7 +10,7 @@ import mcp_types
 
 from core.domain.catalog import Catalog, Server, Tool
 from core.endpoint.base import AgentTool, Answer, Refusal, Request, Services, answer, definition
-from core.shared.untrusted_text import visible
+from core.endpoint.definitions import shown_description, shown_schema
 from core.virtual.launch import hint_names
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -67,8 +67,8 @@ def _described(services: Services, request: Request) -> list[dict[str, Any]]:
     return [
         {
             "tool": loaded.tool.id,
-            "description": visible(loaded.tool.description),
-            "inputSchema": dict(loaded.tool.input_schema or {"type": "object"}),
+            "description": shown_description(loaded.tool.description),
+            "inputSchema": shown_schema(loaded.tool),
             "annotations": hint_names(loaded.tool.hints),
         }
         for loaded in app.attention.definitions(name, wanted)

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.to_thread
 from starlette.datastructures import Headers, QueryParams
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.requests import Request as HttpRequest
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from core.shared.errors import WayfareError
 from core.shared.settings import FIRST_CATALOG
@@ -104,7 +104,10 @@ class EndpointApp:
         if self._served is None:
             return await JSONResponse({"status": "the store cannot be opened"}, status_code=503)(scope, receive, send)
         mirrored = "mirror" in QueryParams(scope.get("query_string", b""))
-        return await self._served[mirrored](scope, receive, send)
+        try:
+            await self._served[mirrored](scope, _whole_body(receive), send)
+        except ClientDisconnect:
+            _log.debug("A client left before its request was read.")
 
     async def refused(self, scope: Scope) -> JSONResponse | None:
         """The answer to a request that is not let in; None where it is, then with its client in the scope."""
@@ -208,6 +211,22 @@ class EndpointApp:
         own = mcp_server(endpoint.call, options_of, client_of, listing=endpoint.listed)
         mirrors = mcp_server(endpoint.call, options_of, client_of, listing=endpoint.listed, part=endpoint.part)
         return StreamableHTTPSessionManager(own), StreamableHTTPSessionManager(mirrors)
+
+
+def _whole_body(receive: Receive) -> Receive:
+    """The same messages, but raises ClientDisconnect where the client leaves before the whole body has come: the protocol's package
+    would write a traceback."""
+    complete = False
+
+    async def received() -> Message:
+        nonlocal complete
+        message = await receive()
+        if message["type"] == "http.disconnect" and not complete:
+            raise ClientDisconnect
+        complete = complete or not message.get("more_body", False)
+        return message
+
+    return received
 
 
 def _own_url(scope: Scope) -> str:

@@ -195,7 +195,9 @@ class JoinedOwner:
         info = mcp_types.Implementation(name=name, version="stdio")
         try:
             http = create_mcp_http_client(headers=self._headers)
-            target = streamable_http_client(self._address, http_client=http)
+            target = streamable_http_client(
+                self._address, http_client=http, max_sse_event_size=None
+            )  # the owner has a limit
             async with http, own_session(target, info, abilities) as session:
                 await session.tools()
                 self._sessions[whose] = session

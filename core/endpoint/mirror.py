@@ -15,10 +15,11 @@ from mcp.shared.inbound import X_MCP_HEADER_KEY
 
 from core.domain.catalog import Catalog, Tool
 from core.endpoint.base import Answer, EndpointOptions, Refusal, Request, Services
+from core.endpoint.definitions import shown_description, shown_output_schema, shown_schema, small
 from core.endpoint.describe import MOST_NEAR
 from core.endpoint.execute import execute_tool
 from core.endpoint.passing_on import READ_RESULT
-from core.shared.untrusted_text import one_line, visible
+from core.shared.untrusted_text import one_line
 from core.virtual.launch import hint_names
 
 LONGEST = 64
@@ -38,12 +39,12 @@ def mirrored(
         mcp_types.Tool(
             name=name,
             title=one_line(tool.title, TITLE_CHARS) or None,
-            description=visible(tool.description),
-            input_schema=_without_headers(tool.input_schema or {"type": "object"}),
+            description=shown_description(tool.description),
+            input_schema=_without_headers(shown_schema(tool)),
             annotations=mcp_types.ToolAnnotations.model_validate(hint_names(tool.hints)),
-            output_schema=dict(tool.output_schema) if tool.output_schema else None,
-            icons=live[tool.id].icons if tool.id in live else None,
-            _meta=live[tool.id].meta if tool.id in live else None,
+            output_schema=shown_output_schema(tool),
+            icons=small(live[tool.id].icons) if tool.id in live else None,
+            _meta=small(live[tool.id].meta) if tool.id in live else None,
         )
         for name, tool in tools.items()
         if admission.allows(client, options.catalog, tool)

@@ -21,6 +21,7 @@ from mcp import MCPError
 from core.domain.catalog import ServerId, Tool, ToolHints
 from core.domain.execution import ITEMS, PROMPTS, RESOURCES, TEMPLATES, TOOLS
 from core.endpoint.base import EndpointOptions, PartRequest, Refusal, Services
+from core.endpoint.definitions import shown_description, small
 from core.endpoint.mirror import chosen, names
 from core.endpoint.passing_on import MOST_BINARY_CHARS, text_of
 from core.governance.calls import NotAllowedError
@@ -47,6 +48,8 @@ NOT_THERE = {
     mcp_types.METHOD_NOT_FOUND,
     -32002,
 }  # the last is the code for resources up to 2025-11-25
+EXPRESSION, OPERATOR = re.compile(r"\{[^{}]*\}"), re.compile(r"\{[+#/?&;.][^{}]*\}")
+"""What stands for a text in a template, and those of them that are more than one segment."""
 Lists = dict[str, list[Any]]
 
 
@@ -159,17 +162,37 @@ def prompts(lists: Mapping[str, Iterable[Any]]) -> dict[str, Tool]:
 
 
 def fits_template(uri: str, template: str) -> bool:
-    """Whether an address is one of a template (RFC 6570): each expression stands for any text, a simple one for one segment.
+    """Whether an address is one of a template (RFC 6570), found in linear time. A simple expression stands for any text of one
+    segment; one with an operator, and each after it, for any text.
 
     >>> fits_template("db://t/7/row", "db://t/{id}/row"), fits_template("db://t/7/8", "db://t/{id}"), fits_template("f:///a/b", "f:///{+path}")
     (True, False, True)
     """
-    parts = re.split(r"\{([^{}]*)\}", template)
-    pattern = "".join(
-        re.escape(part) if place % 2 == 0 else ".*" if part[:1] in "+#/?&;." and part else "[^/]*"
-        for place, part in enumerate(parts)
+    operator = OPERATOR.search(template)
+    alone = template.count("/", 0, None if operator is None else operator.start())
+    segments, expected = uri.split("/", alone), template.split("/", alone)
+    if len(segments) != len(expected) or (operator is None and "/" in segments[-1]):
+        return False
+    return all(
+        _in_order(segment, EXPRESSION.split(pattern)) for segment, pattern in zip(segments, expected, strict=True)
     )
-    return re.fullmatch(pattern, uri, re.DOTALL) is not None
+
+
+def _in_order(text: str, literals: list[str]) -> bool:
+    """Whether a text has these parts in this order, begins with the first and ends with the last. The earliest place of each part
+    leaves most room for the next: nothing is tried twice."""
+    first, last = literals[0], literals[-1]
+    if len(literals) == 1:
+        return text == first
+    at, end = len(first), len(text) - len(last)
+    if at > end or not text.startswith(first) or not text.endswith(last):
+        return False
+    for literal in literals[1:-1]:
+        found = text.find(literal, at, end)
+        if found < 0:
+            return False
+        at = found + len(literal)
+    return True
 
 
 def _of_all(method: str, lists: Lists) -> list[Any]:
@@ -190,8 +213,16 @@ def _of_all(method: str, lists: Lists) -> list[Any]:
 
 
 def _shown(item: Any, **changed: Any) -> Any:
-    texts = {"title": one_line(item.title or "", NAME_CHARS), "description": visible(item.description or "")}
-    return item.model_copy(update={**{name: text or None for name, text in texts.items()}, **changed})
+    texts = {"title": one_line(item.title or "", NAME_CHARS), "description": shown_description(item.description or "")}
+    shown = {
+        **{name: text or None for name, text in texts.items()},
+        "icons": small(item.icons),
+        "meta": small(item.meta),
+    }
+    if isinstance(item, mcp_types.Prompt) and item.arguments:
+        said = {one.name: shown_description(one.description or "") or None for one in item.arguments}
+        shown["arguments"] = [one.model_copy(update={"description": said[one.name]}) for one in item.arguments]
+    return item.model_copy(update={**shown, **changed})
 
 
 def _request(server: str, method: str) -> Tool:

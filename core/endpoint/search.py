@@ -28,7 +28,9 @@ from core.shared.untrusted_text import one_line
 
 MOST_ARGUMENTS = 12
 MOST_VALUES = 6
-NAME_CHARS, VALUE_CHARS, SENTENCE_CHARS = 40, 24, 140
+DEEPEST = 2
+"""How many alternatives within alternatives are followed."""
+NAME_CHARS, VALUE_CHARS, TYPE_CHARS, SENTENCE_CHARS = 40, 24, 160, 140
 
 
 def signature(tool: Tool) -> str:
@@ -53,7 +55,7 @@ def signature(tool: Tool) -> str:
     return f"{one_line(tool.name, 2 * NAME_CHARS)}({', '.join([*parts, *more])}){f' -- {about}' if about else ''}"
 
 
-def _type(root: Json, schema: object) -> str:
+def _type(root: Json, schema: object, depth: int = 0) -> str:
     """The type of one argument in a word or a few."""
     found = _mapping(schema)
     if "$ref" in found:
@@ -66,8 +68,9 @@ def _type(root: Json, schema: object) -> str:
         return "|".join([*shown, *(["…"] if len(values) > MOST_VALUES else [])]) or "any"
     for key in ("anyOf", "oneOf"):
         if isinstance(found.get(key), list):
-            kinds = [_type({}, one) for one in cast("list[object]", found[key])[:MOST_VALUES]]
-            return "|".join(dict.fromkeys(kinds)) or "any"
+            alternatives = cast("list[object]", found[key])[:MOST_VALUES]
+            kinds = [_type({}, one, depth + 1) if depth < DEEPEST else "any" for one in alternatives]
+            return one_line("|".join(dict.fromkeys(kinds)), TYPE_CHARS) or "any"
     kind: object = found.get("type", "any")
     if isinstance(kind, list):
         return "|".join(one_line(str(one), VALUE_CHARS) for one in cast("list[object]", kind)[:MOST_VALUES])

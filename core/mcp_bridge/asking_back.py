@@ -133,6 +133,7 @@ async def called(
         allow_input_required=True,
     )
     if isinstance(given, mcp_types.InputRequiredResult):
-        side.questions.append(given)
+        _, redact = _CURRENT.get() or (side, str)
+        side.questions.append(without_secrets(given, redact))
         return mcp_types.CallToolResult(content=[])
     return given

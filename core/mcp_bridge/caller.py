@@ -18,7 +18,7 @@ from core.domain.catalog import Connection, Tool
 from core.domain.execution import CLIENT_SIDE, NOBODY, ClientSide, Progress
 from core.domain.outcome import SIMULATED_MARK, CallMode, ContentBlock, Outcome, OutcomeKind, ToolCall
 from core.mcp_bridge.asking_back import called
-from core.mcp_bridge.codec import MAX_RESULT_BYTES, Redact, decode_blocks, decode_structured, without_secrets
+from core.mcp_bridge.codec import Redact, decode_block, result_without_secrets, without_secrets
 from core.mcp_bridge.errors import (
     CallTimeoutError,
     CancelledCallError,
@@ -100,12 +100,10 @@ class McpCaller:
         *,
         clock: Callable[[], float] = time.perf_counter,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
-        max_result_bytes: int = MAX_RESULT_BYTES,
     ) -> None:
         self._pool = pool
         self._clock = clock
         self._now = now
-        self._max_result_bytes = max_result_bytes
 
     def call(
         self,
@@ -180,10 +178,11 @@ class McpCaller:
             attempt = _Attempt(OutcomeKind.TOOL_ERROR, str(error))
         return work.measured(attempt)
 
-    @staticmethod
-    def _of_result(call: ToolCall, tool: Tool | None, work: _CallWork, result: mcp_types.CallToolResult) -> _Attempt:
+    def _of_result(
+        self, call: ToolCall, tool: Tool | None, work: _CallWork, result: mcp_types.CallToolResult
+    ) -> _Attempt:
         if not result.is_error:
-            return _Attempt(OutcomeKind.OK, result=result)
+            return _Attempt(OutcomeKind.OK, result=result_without_secrets(result, self._pool.vault.in_results))
         kind = classify_error_result(call, tool, work.lease.tools if work.lease is not None else None)
         texts = [block.text for block in result.content if isinstance(block, mcp_types.TextContent)]
         return _Attempt(kind, "\n".join(texts) or "The tool reported an error without a text.", result=result)
@@ -209,16 +208,13 @@ class McpCaller:
     def _content(self, attempt: _Attempt) -> tuple[tuple[ContentBlock, ...], object]:
         if attempt.result is None:
             return (), None
-        content = decode_blocks(attempt.result.content, self._max_result_bytes)
-        structured, note = decode_structured(attempt.result.structured_content, self._max_result_bytes)
-        if note is not None:
-            content += (note,)
+        content = tuple(map(decode_block, attempt.result.content))
         if attempt.kind is not OutcomeKind.OK:
             content = tuple(replace(block, text=self._shown(block.text)) for block in content)
-        return content, structured
+        return content, attempt.result.structured_content
 
     def _original(self, attempt: _Attempt) -> mcp_types.CallToolResult | None:
-        """What the server answered; an error, which may quote what it was sent, without secrets."""
+        """What the server answered; of an error, which may quote what it was sent, all that is known is masked."""
         result = attempt.result
         if result is None or attempt.kind is OutcomeKind.OK:
             return result
@@ -286,4 +282,4 @@ class _CallWork:
     async def _progressed(self, progress: float, total: float | None, message: str | None) -> None:
         callback = self._on_progress
         if callback is not None:
-            self._inbox.post(lambda: callback(Progress(progress, total, message or "")))
+            self._inbox.post(lambda: callback(Progress(progress, total, self._redact(message or ""))))

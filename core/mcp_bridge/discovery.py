@@ -20,13 +20,13 @@ from core.domain.catalog import Connection, Discovery, Server, ServerId, Tool
 from core.domain.execution import CLIENT_SIDE, ITEMS, NOBODY, PROMPTS, RESOURCES, TEMPLATES, TOOLS, ClientSide
 from core.domain.outcome import ToolCall
 from core.mcp_bridge.asking_back import AskingBack, called
-from core.mcp_bridge.codec import decode_tool, without_secrets
+from core.mcp_bridge.codec import decode_tool, result_without_secrets, text_without_secrets, without_secrets
 from core.mcp_bridge.pool import SessionPool
 from core.mcp_bridge.session import MAX_PAGES, Lease, all_tools
 from core.shared.errors import WayfareError
 
 PARALLEL = 8
-MAX_DESCRIPTION_CHARS = 2000
+MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS = 2000, 200
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,9 @@ def _discover_one(pool: SessionPool, catalog: str, limit_s: float, server: Serve
     try:
         key = ServerId(catalog, server.name)
         listing = pool.use(key, _reachable(pool, key, server.connection), _list_tools, limit_s=limit_s)
-        found = described(server, listing.tools, listing.info, listing.instructions)
+        secrets = pool.vault.in_results  # what is found is stored
+        tools = [result_without_secrets(tool, secrets) for tool in listing.tools]
+        found = described(server, tools, listing.info, text_without_secrets(listing.instructions, secrets))
         return Discovery(server.name, replace(found, virtual=server.virtual or listing.virtual), "", listing.connect_s)
     except Exception as error:  # noqa: BLE001  whatever a server makes the SDK throw is reported for this server alone
         reason = pool.vault.redact(str(error))[:MAX_DESCRIPTION_CHARS]
@@ -80,14 +82,15 @@ def described(
 ) -> Server:
     """The server with the tools that it listed; its own description and title fill in where the catalog has none.
 
-    Raises WayfareError where two tools share a name or a name is empty or has control characters.
+    Raises WayfareError where two tools share a name, or a name is empty, too long, or has control characters.
     """
     declared = {tool.name: tool for tool in server.tools}
     found: dict[str, Tool] = {}
     for listed_tool in tools:
         name = listed_tool.name
-        if not name or any(unicodedata.category(letter) in {"Cc", "Cf"} for letter in name):
-            raise WayfareError(f"Server {server.name} lists a tool with an unusable name: {name!r}.")
+        unseen = any(unicodedata.category(letter) in {"Cc", "Cf"} for letter in name[:MAX_NAME_CHARS])
+        if unseen or not 0 < len(name) <= MAX_NAME_CHARS:
+            raise WayfareError(f"Server {server.name} lists a tool with an unusable name: {name[:MAX_NAME_CHARS]!r}.")
         if name in found:
             raise WayfareError(f"Server {server.name} lists two tools named {name}.")
         found[name] = _with_declared(decode_tool(server.name, listed_tool), declared.get(name))
@@ -167,15 +170,15 @@ def list_of(pool: SessionPool, server: ServerId, connection: Connection, method:
 def answer_of(
     pool: SessionPool, server: ServerId, connection: Connection, method: str, params: Any, *, limit_s: float
 ) -> Any:
-    """The server's answer to a request. Raises MCPError without secrets, WayfareError where it cannot be reached in time."""
-
+    """The server's answer to a request. Raises MCPError, WayfareError where it cannot be reached in time; neither has secrets."""
     side = CLIENT_SIDE.get()
 
     async def work(lease: Lease) -> Any:
         with lease.session.asking.under_way(side, pool.vault.redact):
             return await answered(lease.client, side, method, params)
 
-    return _used(pool, server, connection, work, limit_s, NOBODY if side is None else side.abilities)
+    answer = _used(pool, server, connection, work, limit_s, NOBODY if side is None else side.abilities)
+    return result_without_secrets(answer, pool.vault.in_results)
 
 
 def _used(
@@ -206,15 +209,16 @@ Contents = mcp_types.TextResourceContents | mcp_types.BlobResourceContents
 def read_resource(
     pool: SessionPool, server: ServerId, connection: Connection, uri: str, *, limit_s: float
 ) -> tuple[Contents, ...]:
-    """What the server gives under the address. Raises WayfareError where it gives nothing, or cannot be reached in time."""
+    """What the server gives under the address, without secrets. Raises WayfareError where it gives nothing, or cannot be reached in time."""
 
     async def work(lease: Lease) -> tuple[Contents, ...]:
         return tuple((await lease.client.read_resource(uri)).contents)
 
     try:
-        return pool.use(server, connection, work, limit_s=limit_s)
+        found = pool.use(server, connection, work, limit_s=limit_s)
     except MCPError as error:
         raise WayfareError(f"{server.server} does not give {uri}: {pool.vault.redact(str(error))}") from None
+    return tuple(result_without_secrets(one, pool.vault.in_results) for one in found)
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -26,19 +26,20 @@ def load_protocol() -> None:
 class LazyPool:
     """One `SessionPool` for the whole process, made on first use. Thread-safe."""
 
-    def __init__(self, vault: SecretVault) -> None:
+    def __init__(self, vault: SecretVault, *, max_answer_bytes: int) -> None:
         self._vault = vault
+        self._max_answer_bytes = max_answer_bytes
         self._pool: SessionPool | None = None
         self._lock = threading.Lock()
 
     def get(self) -> SessionPool:
         """The pool."""
         load_protocol()
-        from core.mcp_bridge.pool import SessionPool
+        from core.mcp_bridge.pool import PoolConfig, SessionPool
 
         with self._lock:
             if self._pool is None:
-                self._pool = SessionPool(self._vault)
+                self._pool = SessionPool(self._vault, PoolConfig(max_answer_bytes=self._max_answer_bytes))
             return self._pool
 
     def caller(self) -> ToolCaller:

@@ -10,22 +10,26 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, TypeVar
 
 from mcp import MCPError
-from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
+from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, REQUEST_TIMEOUT
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from core.domain.catalog import Connection, ConnectionState, ServerId
 from core.domain.execution import NOBODY
+from core.mcp_bridge import transports
+from core.mcp_bridge.answer_limit import TOO_LARGE
 from core.mcp_bridge.errors import CallTimeoutError, CancelledCallError, ConnectionLostError, NotConnectedError
 from core.mcp_bridge.fault_injection import injected
 from core.mcp_bridge.pooled_connection import PooledConnection, PooledConnectionConfig
 from core.mcp_bridge.secrets import SecretVault
 from core.mcp_bridge.session import Session, Work, bounded
 from core.mcp_bridge.threads import LoopThread, ThreadInbox
-from core.mcp_bridge.transports import HTTP_REFUSED, OpenTarget, open_target, quiet_sdk_log
+from core.mcp_bridge.transports import HTTP_REFUSED, OpenTarget, quiet_sdk_log
 from core.network.traces import Injection
+from core.shared.settings import MAX_ANSWER_BYTES
 
 # ----------------------------------------------------------------------------------------------------------------------
 # What a protocol error means for the session that it came through.
@@ -55,8 +59,14 @@ async def translated(
     if error.message == HTTP_REFUSED:
         session.suspect = True  # a token may have expired: the next call finds out
         return MCPError(error.code, f"{error.message}: {session.stderr_log.last(log_start)}", error.data)
-    if error.code != CONNECTION_CLOSED:
-        return error
+    _, too_large, rest = error.message.partition(TOO_LARGE)
+    if too_large:  # over HTTP in the SDK's words; it is the end of this request alone
+        return MCPError(INTERNAL_ERROR, f"{too_large}{rest}")
+    return error if error.code != CONNECTION_CLOSED else await _lost(error, pooled, session, log_start)
+
+
+async def _lost(error: MCPError, pooled: PooledConnection, session: Session, log_start: int) -> Exception:
+    """The error to raise where the connection has ended."""
     pooled.drop(session, error.message)
     if session.closed_by_us:
         return CancelledCallError("the connection was closed by the operator")
@@ -81,13 +91,15 @@ class PoolConfig:
     """Limits of the pool. Times in s; `connect_limit_s` covers start, handshake and the first list of tools.
 
     A server whose call timed out is probed before the next call (its tools are listed); where that takes longer than
-    `probe_s`, a new session is opened. A session that was not used for `idle_s` is closed.
+    `probe_s`, a new session is opened. A session that was not used for `idle_s` is closed. `max_answer_bytes` bounds each message of a
+    server.
     """
 
     connect_limit_s: float = 15.0
     probe_s: float = 2.0
     idle_s: float = 600.0
     max_sessions: int = 32
+    max_answer_bytes: int = MAX_ANSWER_BYTES
 
 
 class SessionPool:
@@ -103,7 +115,7 @@ class SessionPool:
         vault: SecretVault | None = None,
         config: PoolConfig | None = None,
         *,
-        open_target: OpenTarget = open_target,
+        open_target: OpenTarget | None = None,
         injection: Injection | None = None,
         clock: Callable[[], float] = time.perf_counter,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -118,7 +130,7 @@ class SessionPool:
         self._connection_config = PooledConnectionConfig(
             resolve=self.vault.resolve,
             redact=self.vault.redact,
-            open_target=open_target,
+            open_target=open_target or partial(transports.open_target, max_answer_bytes=self.config.max_answer_bytes),
             make_room=self._make_room,
             clock=clock,
             now=now,

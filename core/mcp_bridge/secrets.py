@@ -11,13 +11,14 @@ from types import MappingProxyType
 
 from core.domain.catalog import Connection, ServerId, Transport
 from core.shared.errors import WayfareError
-from core.shared.leaks import MASK
+from core.shared.leaks import MASK, USERINFO, masked, telling
 
-SHORTEST_REDACTED = 4
+SHORTEST_REDACTED, SHORTEST_IN_RESULTS = 4, 8
 _REFERENCE = re.compile(
     r"\$\{(?:(?P<kind>env|input|secret):(?P<name>[^{}]+?)|(?P<bare>[A-Z_][A-Z0-9_]*|python))(?::-(?P<default>[^{}]*))?\}"
 )
-
+_WORD = re.compile(r"[A-Za-z]{1,15}|[0-9]{1,15}")
+"""A password such as `postgres` is a word of many results, and a number of digits stands in others."""
 _ENVIRONMENT = {None, "env"}  # the kinds of reference that look into the environment first
 
 
@@ -60,6 +61,7 @@ class SecretVault:
         self._lock = threading.Lock()
         self._secrets: dict[tuple[ServerId, str], str] = {}
         self._seen: frozenset[str] = frozenset()
+        self._in_results: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"SecretVault({len(self._secrets)} secrets)"
@@ -68,7 +70,7 @@ class SecretVault:
         """Keep a server's secret under the name that its references use, replacing the one before it."""
         with self._lock:
             self._secrets[server, name] = value
-        self._remember(value)
+        self._remember(name, value)
 
     def forget(self, catalog: str) -> None:
         """Drop the secrets of a catalog's servers; they stay masked."""
@@ -113,6 +115,19 @@ class SecretVault:
             text = text.replace(value, MASK)
         return text
 
+    @property
+    def in_results(self) -> tuple[str, ...]:
+        """The known values that are masked in results that succeed, too, longest first: those of 8 characters or more that are named
+        as a secret or look like one, and are no plain word or number. Results are made of the others: of a path, a region, a level.
+
+        >>> vault = SecretVault()
+        >>> for name, value in {"API_KEY": "hunter2hunter2", "ROOT": "/home/me/files", "PASSWORD": "postgres"}.items():
+        ...     vault.put(ServerId("work", "mail"), f"mail/{name}", value)
+        >>> vault.in_results
+        ('hunter2hunter2',)
+        """
+        return self._in_results
+
     def _value(self, server: ServerId, match: re.Match[str]) -> str | None:
         kind, name, default = match["kind"], _name(match), match["default"]
         if name == "python" and kind is None:
@@ -122,14 +137,25 @@ class SecretVault:
         if default is not None and not value:
             return default
         if value is not None:
-            self._remember(value)
+            self._remember(name, value)
         return value
 
-    def _remember(self, value: str) -> None:
+    def _remember(self, name: str, value: str) -> None:
         """Old values stay known: an error that quotes one may come late."""
         if len(value) >= SHORTEST_REDACTED and value not in self._seen:
             with self._lock:
                 self._seen |= {value}
+        if value not in self._in_results and _is_secret(name, value):
+            with self._lock:
+                self._in_results = tuple(sorted({*self._in_results, value}, key=len, reverse=True))
+
+
+def _is_secret(name: str, value: str) -> bool:
+    """By its name, without that of its server before it, or by its looks; `user:password` of an address has a name of ours."""
+    if len(value) < SHORTEST_IN_RESULTS or _WORD.fullmatch(value):
+        return False
+    own = name.rpartition("/")[2]
+    return telling(own) or own.startswith(USERINFO) or masked(value) != value
 
 
 def reference_names(connection: Connection | None) -> set[str]:

@@ -16,10 +16,12 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from core.domain.execution import NOBODY
 from core.domain.outcome import SIMULATED_MARK
 from core.mcp_bridge.asking_back import AskingBack
-from core.mcp_bridge.errors import CallTimeoutError, CancelledCallError, NotConnectedError
+from core.mcp_bridge.errors import CallTimeoutError, CancelledCallError, InvalidResponseError, NotConnectedError
 from core.mcp_bridge.secrets import Launch
-from core.mcp_bridge.threads import ON_SPAWN, kill_group
+from core.mcp_bridge.stdio import ON_SPAWN
+from core.mcp_bridge.threads import kill_group
 from core.mcp_bridge.transports import HTTP_REFUSED, OpenTarget, StderrLog
+from core.shared.json_schema import misfit
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Small helpers around the SDK's client: a hard limit, every page of a list, and the reason of a failure in words.
@@ -52,6 +54,28 @@ async def tools_by_name(client: Client) -> dict[str, mcp_types.Tool] | None:
         if error.code == CONNECTION_CLOSED:
             raise
         return None
+
+
+def check_results(client: Client, tools: dict[str, mcp_types.Tool]) -> None:
+    """Have results held against the output schemas of these tools by a compiled validator. The SDK's own check is in Python and on the
+    event loop: all servers wait 3 s for a result of 9 MB. A result that does not fit raises InvalidResponseError."""
+
+    async def check(name: str, result: mcp_types.CallToolResult) -> None:
+        if name not in tools or not _misfit(tools[name], result):
+            return
+        tools.update(await tools_by_name(client) or {})  # the server may have changed it
+        if problem := _misfit(tools[name], result):
+            raise InvalidResponseError(f"The result does not fit the output schema of the tool: {problem}.")
+
+    client.session.validate_tool_result = check
+
+
+def _misfit(tool: mcp_types.Tool, result: mcp_types.CallToolResult) -> str:
+    if tool.output_schema is None:
+        return ""
+    if "structured_content" not in result.model_fields_set:
+        return "it has no structured content"
+    return misfit(tool.output_schema, result.structured_content)
 
 
 def says_simulated(client: Client) -> bool:
@@ -250,6 +274,7 @@ class Session:
             with self._scope:
                 async with Client(target, client_info=CLIENT_INFO, cache=None, **self.asking.callbacks()) as client:
                     self.tools = await tools_by_name(client)
+                    check_results(client, self.tools or {})
                     self._announce(client)
                     await self._leave.wait()
         except Exception as error:  # noqa: BLE001  whatever a server or the SDK throws ends this session only

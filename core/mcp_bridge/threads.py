@@ -1,4 +1,4 @@
-"""A background thread with an event loop that reports the processes it starts."""
+"""A background thread with an event loop."""
 
 from __future__ import annotations
 
@@ -10,26 +10,12 @@ import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
-from contextvars import ContextVar
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from core.mcp_bridge.errors import CancelledCallError
 
-ON_SPAWN: ContextVar[Callable[[int], None] | None] = ContextVar("on_spawn", default=None)
-"""Called with the process id of each child that the current task starts: the SDK does not give it."""
-
 T = TypeVar("T")
-_BaseLoop = asyncio.ProactorEventLoop if sys.platform == "win32" else asyncio.SelectorEventLoop
-
-
-class _Loop(_BaseLoop):
-    async def subprocess_exec(self, protocol_factory: Any, *args: Any, **kwargs: Any) -> Any:
-        transport, protocol = await super().subprocess_exec(protocol_factory, *args, **kwargs)
-        callback = ON_SPAWN.get()
-        if callback is not None:
-            callback(transport.get_pid())
-        return transport, protocol
 
 
 class LoopThread:
@@ -60,7 +46,7 @@ class LoopThread:
     def _running(self) -> asyncio.AbstractEventLoop:
         with self._lock:
             if self._loop is None:
-                self._loop = _Loop()
+                self._loop = asyncio.new_event_loop()
                 self._thread = threading.Thread(target=self._run, args=(self._loop,), name=self._name, daemon=True)
                 self._thread.start()
             return self._loop

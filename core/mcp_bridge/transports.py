@@ -11,20 +11,21 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self, TextIO
+from typing import Any, Protocol, Self, TextIO, cast
 
 import httpx2
-from mcp import StdioServerParameters
 from mcp.client import Transport
 from mcp.client.sse import sse_client
-from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server.mcpserver import MCPServer
 from mcp.shared._stream_protocols import ReadStream
 from mcp.shared.message import SessionMessage
 
+from core.mcp_bridge.answer_limit import AnswerLimit, LimitedBody
 from core.mcp_bridge.errors import NotConnectedError
 from core.mcp_bridge.secrets import Launch
+from core.mcp_bridge.stdio import stdio_transport
+from core.shared.settings import MAX_ANSWER_BYTES
 
 # ----------------------------------------------------------------------------------------------------------------------
 # The newest lines of a server's standard error.
@@ -89,7 +90,8 @@ class StderrReader:
 
 
 HTTP_REFUSED = "Server returned an error response"  # what the SDK says for an HTTP error without a protocol message
-MAX_EVENT_BYTES = 32 * 1024 * 1024
+PLAIN = "identity"
+COMPRESSED = "The server compresses what it is asked not to compress: a small answer could fill the memory."
 HTTP_TIMEOUT = httpx2.Timeout(10.0, read=None)  # s; reading is bounded call by call
 Message = SessionMessage | Exception
 
@@ -100,18 +102,21 @@ class OpenTarget(Protocol):
     def __call__(self, launch: Launch, stderr_log: StderrLog, on_end: Callable[[], None]) -> Transport | MCPServer: ...
 
 
-def open_target(launch: Launch, stderr_log: StderrLog, on_end: Callable[[], None]) -> Transport:
+def open_target(
+    launch: Launch, stderr_log: StderrLog, on_end: Callable[[], None], max_answer_bytes: int = MAX_ANSWER_BYTES
+) -> Transport:
     """The transport for a resolved connection; nothing is started before it is entered.
 
     Raises NotConnectedError where the working directory does not exist.
     """
+    limit = AnswerLimit(max_answer_bytes)
     if launch.transport == "stdio":
         if launch.cwd and not Path(launch.cwd).is_dir():
             raise NotConnectedError(f"the working directory {launch.cwd} does not exist")
-        return _stdio(launch, stderr_log, on_end)
+        return _stdio(launch, stderr_log, on_end, limit)
     if launch.transport == "sse":
-        return _sse(launch, stderr_log, on_end)
-    return _http(launch, stderr_log)
+        return _sse(launch, stderr_log, on_end, limit)
+    return _http(launch, stderr_log, limit)
 
 
 def quiet_sdk_log() -> None:
@@ -120,46 +125,53 @@ def quiet_sdk_log() -> None:
 
 
 @asynccontextmanager
-async def _stdio(launch: Launch, stderr_log: StderrLog, on_end: Callable[[], None]) -> AsyncGenerator[Any]:
-    parameters = StdioServerParameters(
-        command=launch.command, args=list(launch.args), env=dict(launch.env), cwd=launch.cwd or None
-    )
+async def _stdio(
+    launch: Launch, stderr_log: StderrLog, on_end: Callable[[], None], limit: AnswerLimit
+) -> AsyncGenerator[Any]:
     stderr = StderrReader(stderr_log)
     with stderr.errlog:
-        async with stdio_client(parameters, errlog=stderr.errlog) as (reader, writer):
-            stderr.errlog.close()  # the child has its own copy: when the child ends, so does the reader
+        async with stdio_transport(launch, stderr.errlog, stderr_log, limit) as (reader, writer):
             yield WatchedStream(reader, stderr_log, on_end), writer
     await stderr.drained()
 
 
 @asynccontextmanager
-async def _http(launch: Launch, stderr_log: StderrLog) -> AsyncGenerator[Any]:
+async def _http(launch: Launch, stderr_log: StderrLog, limit: AnswerLimit) -> AsyncGenerator[Any]:
     async with (
-        _http_client(launch, stderr_log) as client,
-        streamable_http_client(launch.url, http_client=client, max_sse_event_size=MAX_EVENT_BYTES) as streams,
+        _http_client(launch, stderr_log, limit) as client,
+        streamable_http_client(launch.url, http_client=client, max_sse_event_size=None) as streams,
     ):
         yield streams
 
 
 @asynccontextmanager
-async def _sse(launch: Launch, stderr_log: StderrLog, on_end: Callable[[], None]) -> AsyncGenerator[Any]:
+async def _sse(
+    launch: Launch, stderr_log: StderrLog, on_end: Callable[[], None], limit: AnswerLimit
+) -> AsyncGenerator[Any]:
     def factory(
         headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
     ) -> httpx2.AsyncClient:
         del headers, timeout, auth  # the launch says it all
-        return _http_client(launch, stderr_log)
+        return _http_client(launch, stderr_log, limit)
 
     async with sse_client(launch.url, httpx_client_factory=factory) as (reader, writer):
         yield WatchedStream(reader, stderr_log, on_end), writer
 
 
-def _http_client(launch: Launch, stderr_log: StderrLog) -> httpx2.AsyncClient:
+def _http_client(launch: Launch, stderr_log: StderrLog, limit: AnswerLimit) -> httpx2.AsyncClient:
     async def note(response: httpx2.Response) -> None:
         if response.status_code >= 400:
             stderr_log.add(f"HTTP {response.status_code} {response.reason_phrase}")
 
-    hooks: dict[str, list[Any]] = {"response": [note]}
-    return httpx2.AsyncClient(headers=dict(launch.headers), timeout=HTTP_TIMEOUT, event_hooks=hooks)
+    async def bound(response: httpx2.Response) -> None:
+        compressed = response.headers.get("content-encoding", PLAIN) != PLAIN
+        events = response.headers.get("content-type", "").startswith("text/event-stream")
+        body = cast(httpx2.AsyncByteStream, response.stream)
+        response.stream = LimitedBody(body, limit, events=events, refusal=COMPRESSED if compressed else "")
+
+    hooks: dict[str, list[Any]] = {"response": [note, bound]}
+    headers = {"Accept-Encoding": PLAIN, **launch.headers}
+    return httpx2.AsyncClient(headers=headers, timeout=HTTP_TIMEOUT, event_hooks=hooks)
 
 
 class WatchedStream:

@@ -53,6 +53,20 @@ def argument_problems(schema: Schema | None, arguments: Mapping[str, Any]) -> di
     return problems
 
 
+def misfit(schema: Schema, value: object) -> str:
+    """What is wrong with a value and where; "" where it satisfies the schema, or the schema cannot be used.
+
+    >>> misfit({"properties": {"n": {"items": {"type": "integer"}}}}, {"n": [1, "x"]}), misfit({"type": 5}, {})
+    ('n/1: "x" is not of type "integer"', '')
+    """
+    try:
+        error = next(iter(_validator(schema).iter_errors(value)), None)
+    except ValueError:
+        return ""
+    where = "" if error is None else "/".join(map(str, error.instance_path))
+    return "" if error is None else f"{where and where + ': '}{error.message}"[:MESSAGE_LIMIT]
+
+
 def arguments_fit(schema: Schema, arguments: Mapping[str, Any]) -> bool | None:
     """Whether the arguments satisfy the schema; None where the schema itself cannot be used.
 

@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 MASK = "•••"
+USERINFO = "userinfo"
+"""The name of what stands before the `@` of an address."""
 Cover = Callable[[str, str], str]
 """Turns (name, value) into the value's reference."""
 
@@ -100,7 +102,7 @@ def hide_leaks(name: str, text: str, cover: Cover) -> str:
     """
     for pattern in (_WEB_USER, _OTHER_USER):
         text = pattern.sub(
-            lambda m: m[0] if m["value"] == "git" else f"{m['head']}{cover('userinfo', m['value'])}@", text
+            lambda m: m[0] if m["value"] == "git" else f"{m['head']}{cover(USERINFO, m['value'])}@", text
         )
     text = _FLAG.sub(lambda m: _flag(m, cover), text)
     text = _assignments(text, cover)

@@ -7,11 +7,13 @@
 | WAYFARE_CATALOG | the catalog that pages show first |
 | WAYFARE_ENCODER_DIFFERENCE | the file that tunes the encoder which estimates fit; `none`: the encoder as it was published |
 | WAYFARE_RERANKER | a cross-encoder: a folder, or the name of a model in the Hugging Face cache |
+| WAYFARE_MAX_ANSWER_MB | how large an answer of a server may be |
 | WAYFARE_LLM_MODEL, _BASE_URL, _API_KEY | the language model of `planner=model`, read from `environment` by `core.planning` |
 """
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -22,13 +24,32 @@ from typing import Self
 
 import platformdirs
 
+from core.shared.errors import WayfareError
+
 FIRST_CATALOG = "sample"
 IN_MEMORY = ":memory:"
+MAX_ANSWER_MB = "WAYFARE_MAX_ANSWER_MB"
+MAX_ANSWER_BYTES = 10_000_000
 
 
 def utc_now() -> datetime:
     """The clock of a running app."""
     return datetime.now(UTC)
+
+
+def _bytes_of_mb(text: str) -> int:
+    """Raises WayfareError where the text is no number above 0.
+
+    >>> _bytes_of_mb("2.5")
+    2500000
+    """
+    try:
+        size = float(text) * 1e6
+    except ValueError:
+        size = math.nan
+    if not 1 <= size < math.inf:
+        raise WayfareError(f"{MAX_ANSWER_MB} is {text!r}; give a number of MB above 0, as 10.")
+    return int(size)
 
 
 def _user_db() -> Path:
@@ -45,7 +66,7 @@ class Settings:
 
     `db` is the store's file (":memory:": nothing is kept), `cache` the folder of what can be made again, `catalog` the one
     shown first, `reranker` a cross-encoder ("": none), `encoder_difference` a file of `wayfare train-encoder` ("": the one
-    that comes with Wayfare, "none": the frozen encoder). `environment` is where the planner's model and references such as
+    that comes with Wayfare, "none": the frozen encoder). `max_answer_bytes` bounds one answer of a server. `environment` is where the planner's model and references such as
     `${env:NAME}` in connections are looked up. `seed` repeats what is drawn at random.
     """
 
@@ -54,6 +75,7 @@ class Settings:
     catalog: str = FIRST_CATALOG
     reranker: str = ""
     encoder_difference: str = ""
+    max_answer_bytes: int = MAX_ANSWER_BYTES
     environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     seed: int | None = None
     now: Callable[[], datetime] = utc_now
@@ -64,7 +86,7 @@ class Settings:
     ) -> Self:
         """The settings of an environment (None: that of this process); `db` and `catalog` go before its variables.
 
-        An empty variable is as good as none.
+        An empty variable is as good as none. Raises WayfareError where the limit of answers is no number.
 
         >>> settings = Settings.from_environment({"WAYFARE_DB": "/data/a.duckdb", "WAYFARE_CACHE": ""}, catalog="mine")
         >>> str(settings.db), settings.catalog, settings.cache == Settings().cache
@@ -79,6 +101,7 @@ class Settings:
             catalog=catalog or known.get("WAYFARE_CATALOG") or FIRST_CATALOG,
             reranker=known.get("WAYFARE_RERANKER", "").strip(),
             encoder_difference=known.get("WAYFARE_ENCODER_DIFFERENCE", "").strip(),
+            max_answer_bytes=_bytes_of_mb(most) if (most := known.get(MAX_ANSWER_MB)) else MAX_ANSWER_BYTES,
             environment=known,
         )
 

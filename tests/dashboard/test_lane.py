@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import logging
 from functools import partial
+from typing import Any
 
+import anyio
 import pytest
 from starlette.testclient import TestClient
 
@@ -82,6 +85,25 @@ def test_what_cannot_be_answered_is_one_sentence(token: str, body, headers, stat
     assert list(answer) == ["error"]
     assert said in answer["error"]
     assert "Traceback" not in answer["error"]
+
+
+def test_a_page_that_leaves_before_its_request_is_read_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
+    from dashboard.app import app as served
+
+    sent: list[Any] = []
+    scope = {
+        "type": "http", "method": "POST", "path": PATH, "query_string": b"", "scheme": "http", "server": ("127.0.0.1", 8501),
+        "client": ("127.0.0.1", 5), "headers": [(name.encode(), value.encode()) for name, value in OWN.items()],
+    }  # fmt: skip
+
+    async def receive() -> dict[str, str]:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    anyio.run(served, scope, receive, send)
+    assert [record.message for record in caplog.records if record.levelno >= logging.INFO] == []
 
 
 def test_it_draws_what_the_page_draws_and_stores_only_what_is_settled_on(app: App) -> None:

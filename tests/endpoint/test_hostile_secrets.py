@@ -73,6 +73,7 @@ def test_secrets_are_nowhere(
         found = await ask(client, "search_tools", task=f"Work words with {TYPED}", server_hint=f"key={TYPED}")
         done = await ask(client, "execute_tool", tool="telling::work", route_id=found["route_id"], **asked)
         assert WORD in json.dumps(done)  # the client gets what the tool said
+        assert KEY not in json.dumps(done)
         await refused(client, "execute_tool", tool="telling::fail", route_id=found["route_id"], **asked)
         await refused(client, "execute_tool", tool="telling::work", arguments={"pin": [WORD], "note": TOLD})
         await refused(client, "execute_tool", tool=f"telling::{TYPED}")

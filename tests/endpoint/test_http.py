@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import http.client
 import json
+import logging
+import socket
+import time
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -140,6 +143,26 @@ def test_foreign_hosts_and_origins_get_nothing(console: Console, headers: dict[s
     assert answer.status == status
     assert (b"Wayfare" in answer.read()) == (status == 200)
     connection.close()
+
+
+@pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
+def test_a_client_that_leaves_before_its_request_is_read_is_one_quiet_line(
+    url: str, version: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    where = urlsplit(url)
+    head = {"Host": where.netloc, "Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+    lines = [
+        f"{name}: {value}" for name, value in {**head, "MCP-Protocol-Version": version, "Content-Length": 100}.items()
+    ]
+    with socket.create_connection((where.hostname, where.port)) as client:
+        client.sendall("\r\n".join(["POST /mcp HTTP/1.1", *lines, "", '{"jsonrpc"']).encode())
+    deadline = time.monotonic() + 30
+    while not (said := [record for record in caplog.records if "left before" in record.message]):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert [record.levelname for record in said] == ["DEBUG"]
+    assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 def test_an_address_that_cannot_be_served_is_said_with_each_call(console: Console) -> None:

@@ -13,6 +13,7 @@ from mcp_types import PromptReference, ResourceTemplateReference
 
 from core.app import App
 from core.endpoint.joining import served as served_over_http
+from core.endpoint.mirrored_parts import fits_template
 from core.governance.budgets import Budget, day_of
 from core.governance.scope import Scope
 from tests.benchmarks.measuring import free_port, running
@@ -148,3 +149,28 @@ def test_a_client_sees_nothing_of_servers_outside_its_scope(app: App) -> None:
     world.store.events.flush()
     spent = world.store.governance.spending(day_of(world.settings.now()))
     assert {(one.client, one.server) for one in spent} == {("ann", "two")}
+
+
+def test_an_address_is_matched_in_linear_time() -> None:
+    long = "a" * 20_000
+    fitting = {
+        ("db://t/7/row", "db://t/{id}/row"): True,
+        ("db://t//row", "db://t/{id}/row"): True,
+        ("db://t/7/8/row", "db://t/{id}/row"): False,
+        ("db://t/7", "db://t/{id}/row"): False,
+        ("db://t", "db://t"): True,
+        ("db://t/", "db://t"): False,
+        ("aba", "ab{x}ba"): False,  # the two ends may not share a letter
+        ("a-b-c", "{x}-{y}-{z}"): True,
+        ("a-b", "{x}-{y}-{z}"): False,
+        ("f:///a/b.txt", "f:///{+path}.txt"): True,
+        ("r://o/n/tree/a/b", "r://{owner}/{name}/tree{/path*}"): True,
+        ("r://o/tree/a", "r://{owner}/{name}/tree{/path*}"): False,
+        ("s://q?x=1", "s://q{?x}"): True,
+        ("f://[a].b(c)", "f://[{x}].b(c)"): True,
+        (f"x://{long}", f"x://{'{v}a' * 2_000}b"): False,
+        (f"x://{long}", f"x://{'{+v}a' * 2_000}b"): False,
+        (f"x://{long}b", f"x://{'{v}a' * 2_000}b"): True,
+        (f"x://{long}", f"x://{'{' * 20_000}"): False,
+    }  # a matcher that goes back to try again would not end with some of these
+    assert {pair: fits_template(*pair) for pair in fitting} == fitting

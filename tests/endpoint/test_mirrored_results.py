@@ -66,6 +66,35 @@ def test_metadata_passes_through_a_search_too_and_an_error_has_no_secret(world: 
     assert "•••" in failed.content[0].text
 
 
+def test_of_a_server_that_tells_too_much_no_answer_has_its_key_and_no_list_is_long(app: App) -> None:
+    launch = {"command": "${python}", "args": ["-S", str(ROOT / "tests/endpoint/telling_server.py")]}
+    connection = {"type": "stdio", **launch, "env": {"SERVICE_API_KEY": SECRET}}
+    server = {"name": "telling", "description": "Work words.", "tools": [{"name": "work"}], "connection": connection}
+    app.catalog_editor.import_text(json.dumps({"servers": [server]}), "world")
+
+    async def mirrored(client: Client) -> list[str]:
+        given = (
+            await client.call_tool("work", {}),
+            await client.read_resource("told://notes"),
+            await client.get_prompt("ask"),
+        )
+        assert given[0].structured_content == {"deep": [{"said": "done with •••: {}", "n": 7}]}
+        lists = (await client.list_tools(), await client.list_resources(), await client.list_prompts())
+        assert [one.model_dump_json().count("[cut: the first 10,000 of 20,000 characters]") for one in lists] == [
+            0,
+            1,
+            2,
+        ]
+        assert max(len(one.model_dump_json()) for one in lists) < 30_000
+        return [one.model_dump_json() for one in given]
+
+    async def searched(client: Client) -> list[str]:
+        return [(await client.call_tool("execute_tool", {"tool": "telling::work"})).model_dump_json()]
+
+    told = [*talk(served(app, mirror=("telling",)), mirrored), *talk(served(app), searched)]
+    assert [("•••" in text, SECRET in text) for text in told] == [(True, False)] * 4
+
+
 def test_no_header_is_asked_of_clients_and_all_else_of_a_schema_stays(world: App) -> None:
     async def listed(client: Client) -> dict[str, Any]:
         return {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from pathlib import Path
@@ -11,7 +12,12 @@ import anyio
 import anyio.to_thread
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
+from mcp_types import ImageContent
 
+from core.app import App
+from core.endpoint.base import Answer, EndpointOptions, Request
+from core.endpoint.joining import JoinedOwner
+from core.endpoint.joining import served as served_over_http
 from tests.endpoint.conftest import ROOT, Console, stdio, talk
 from tests.endpoint.test_status import samples, total
 
@@ -30,6 +36,26 @@ def test_images_sound_and_resources_are_the_servers_own(console: Console) -> Non
     assert talk(console.mcp, lambda client: every_content(client, "execute_readonly_tool", through)) == own
     mirror = f"{console.mcp}?mirror=gremlin"
     assert talk(mirror, lambda client: every_content(client, "every_content", {})) == own
+
+
+def test_a_large_image_passes_through_a_process_that_has_joined(app: App) -> None:
+    raw = {"type": "stdio", "command": "${python}", "args": ["-S", str(ROOT / "tests/mcp_bridge/servers/raw.py")]}
+    tools = [{"name": "image", "description": "An image.", "inputSchema": {"type": "object"}}]
+    app.catalog_editor.import_text(
+        json.dumps({"servers": [{"name": "raw", "tools": tools, "connection": raw}]}), "world"
+    )
+    asked = Request("execute_tool", {"tool": "raw::image", "arguments": {"size": 4_000_000}}, client="tests")
+
+    async def joined(url: str) -> Answer:
+        async with anyio.create_task_group() as tasks:
+            found = await JoinedOwner(url, EndpointOptions(catalog="world"), tasks, "").call(asked)
+            tasks.cancel_scope.cancel()
+        return found
+
+    with served_over_http(app, "world") as url:
+        (image,) = anyio.run(joined, url).content
+    assert isinstance(image, ImageContent)
+    assert len(image.data) == 4_000_000
 
 
 def test_progress_and_a_clients_limit_pass_through_the_stdio_side_and_the_console(

@@ -142,6 +142,45 @@ def test_texts_of_strangers_are_data(world: App) -> None:
     talk(served(world), script)
 
 
+def test_long_definitions_are_cut_and_say_so(app: App) -> None:
+    said = {f"argument{n}": {"type": "string", "description": "y" * 2_000} for n in range(40)}
+    deep: dict[str, Any] = {"const": "z" * 100}
+    for _ in range(20):
+        deep = {"anyOf": [deep, *({"const": f"{n} {'z' * 100}"} for n in range(6))]}
+    every = {"type": "object", "properties": {"one": {"enum": [f"value {n}" for n in range(20_000)]}, "deep": deep}}
+    tools = [
+        tool("talk", "x" * 90_000, inputSchema={"type": "object", "properties": said}),
+        tool("list", "Lists.", inputSchema=every, outputSchema=every),
+    ]
+    app.catalog_editor.import_text(
+        json.dumps({"servers": [{"name": "long", "description": "Talks.", "tools": tools}]}), "world"
+    )
+
+    async def described(client: Client) -> list[dict[str, Any]]:
+        shown = await ask(client, "search_tools", task="talk or list", n=20)
+        assert max(len(one["signature"]) for one in shown["candidates"]) < 3_000
+        found = (await ask(client, "describe_tool", tools=["long::talk", "long::list"]))["tools"]
+        return [{"description": one["description"], "schema": one["inputSchema"]} for one in found]
+
+    async def mirrored(client: Client) -> list[dict[str, Any]]:
+        found = {one.name: one for one in (await client.list_tools()).tools}
+        assert found["list"].output_schema is None
+        return [
+            {"description": found[name].description, "schema": found[name].input_schema} for name in ("talk", "list")
+        ]
+
+    for talks, lists in (talk(served(app), described), talk(served(app, mirror=("*",)), mirrored)):
+        assert talks["description"] == f"{'x' * 10_000}… [cut: the first 10,000 of 90,000 characters]"
+        assert list(talks["schema"]["properties"]) == list(said)
+        assert (
+            talks["schema"]["properties"]["argument7"]["description"]
+            == f"{'y' * 1_000}… [cut: the first 1,000 of 2,000 characters]"
+        )
+        assert list(lists["schema"]) == ["type", "description"]
+        assert "[left out: a schema of " in lists["schema"]["description"]
+        assert 'list(one?: "value 0"|"value 1"' in lists["schema"]["description"]
+
+
 BAD: list[tuple[str, str, dict[str, Any], str]] = [
     ("no task", "search_tools", {}, "invalid_arguments"),
     ("empty task", "search_tools", {"task": ""}, "invalid_arguments"),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import Future
 from contextvars import copy_context
 from typing import Any
 
 import mcp_types
 
 from core.domain.execution import NOBODY, ClientSide
-from core.mcp_bridge.asking_back import LATE_S, AskingBack
+from core.domain.outcome import ToolCall
+from core.mcp_bridge.asking_back import LATE_S, AskingBack, called
 
 
 def test_a_late_message_goes_to_no_other_client() -> None:
@@ -39,3 +41,26 @@ def test_a_late_message_goes_to_no_other_client() -> None:
     now[0] += LATE_S
     while_calling("one", "of this call")
     assert heard == [("one", "of the first call"), ("one", "the same client may have it"), ("one", "of this call")]
+
+
+def test_questions_that_are_kept_for_the_client_have_no_secret() -> None:
+    question = mcp_types.ElicitRequest(
+        params=mcp_types.ElicitRequestFormParams(message="Use hunter22?", requested_schema={"type": "object"})
+    )
+    given = mcp_types.InputRequiredResult(input_requests={"ask": question}, request_state="of hunter22")
+
+    class Asks:
+        protocol_version = "2026-07-28"
+
+        @property
+        def session(self) -> Any:
+            return self
+
+        async def call_tool(self, *_: Any, **__: Any) -> Any:
+            return given
+
+    side = ClientSide("one", frozenset({"elicitation"}), True, "", lambda _: None, lambda _: Future())
+    with AskingBack(side.abilities).under_way(side, lambda text: text.replace("hunter22", "•••")):
+        asyncio.run(called(Asks(), ToolCall("s", "t"), side, None))  # type: ignore[arg-type]
+    (kept,) = side.questions
+    assert (kept.input_requests["ask"].params.message, kept.request_state) == ("Use •••?", "of hunter22")

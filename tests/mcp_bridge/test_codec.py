@@ -5,12 +5,12 @@ from __future__ import annotations
 import mcp_types
 import pytest
 from mcp import MCPError
-from mcp_types import ImageContent, TextContent
+from mcp_types import ImageContent
 
 from core.domain.catalog import ToolHints
 from core.domain.outcome import OutcomeKind
 from core.mcp_bridge.caller import classify_protocol_error
-from core.mcp_bridge.codec import decode_block, decode_blocks, decode_structured, decode_tool
+from core.mcp_bridge.codec import decode_block, decode_tool
 from core.shared.json_schema import arguments_fit
 
 
@@ -32,28 +32,6 @@ def test_bare_tool() -> None:
 def test_broken_base64_becomes_a_note_and_wrapped_base64_is_read() -> None:
     assert "not valid" in decode_block(ImageContent(data="*", mime_type="image/png")).text
     assert decode_block(ImageContent(data="AA\nEC", mime_type="image/png")).data == b"\x00\x01\x02"
-
-
-@pytest.mark.parametrize(("limit", "texts"), [(20, ["abcdef", "ghij"]), (10, ["abcdef", "ghij"]), (7, ["abcdef", "g"])])
-def test_text_is_cut_at_the_limit(limit: int, texts: list[str]) -> None:
-    blocks = decode_blocks([TextContent(text="abcdef"), TextContent(text="ghij")], limit)
-    assert [block.text for block in blocks[:2]] == texts
-    assert len(blocks) == (3 if limit == 7 else 2)
-
-
-def test_a_picture_that_does_not_fit_is_left_out_whole_and_said_so() -> None:
-    blocks = decode_blocks([ImageContent(data="A" * 4096, mime_type="image/png"), TextContent(text="after")], 100)
-    assert [block.kind for block in blocks] == ["text", "text"]
-    assert blocks[0].text == "after"
-    assert "left out" in blocks[1].text
-
-
-def test_structured_results_are_bounded() -> None:
-    assert decode_structured({"n": 0}) == ({"n": 0}, None)
-    assert decode_structured(None) == (None, None)
-    value, note = decode_structured(["x" * 100], 50)
-    assert value is None
-    assert note is not None
 
 
 def test_a_remote_reference_in_a_schema_is_not_fetched() -> None:

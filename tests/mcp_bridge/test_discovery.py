@@ -7,7 +7,7 @@ from typing import Any
 import mcp_types
 import pytest
 
-from core.domain.catalog import Connection, Server, Tool
+from core.domain.catalog import Connection, Server, ServerId, Tool
 from core.mcp_bridge.discovery import described, discover
 from core.shared.errors import WayfareError
 
@@ -31,6 +31,7 @@ def test_good_and_bad_servers_side_by_side(bench: Bench, raw: Any, sample: Conne
         Server("nowhere"),
         Server("secretive", connection=Connection("http", url="${secret:url}")),
     ]
+    bench.pool.vault.put(ServerId("", "raw"), "API_KEY", "Does extra0.")
     found = {discovery.name: discovery for discovery in discover(bench.pool, "", servers)}
     assert list(found) == [server.name for server in servers]
     good = found["sample"].server
@@ -43,7 +44,8 @@ def test_good_and_bad_servers_side_by_side(bench: Bench, raw: Any, sample: Conne
     assert found["sample"].connect_s is not None
     paged = found["raw"].server
     assert paged is not None
-    assert (len(paged.tools), paged.description) == (14, "Ours.")
+    assert (len(paged.tools), paged.description) == (15, "Ours.")
+    assert [tool.description for tool in paged.tools[-5:-3]] == ["•••", "Does extra1."]
     errors = {name: discovery.error for name, discovery in found.items() if discovery.server is None}
     assert set(errors) == {"dead", "double", "control", "endless", "unlisted", "nowhere", "secretive"}
     assert "no licence for you" in errors["dead"]

@@ -164,7 +164,9 @@ def test_what_cannot_be_reached_says_why(bench: Any, connection: Connection, wor
 def test_a_result_that_breaks_the_output_schema_is_an_error_of_the_tool(bench: Any, raw: Any) -> None:
     outcome = bench.call(raw(), "mismatch")
     assert outcome.kind is OutcomeKind.TOOL_ERROR
-    assert "Invalid structured content" in outcome.error
+    assert outcome.error == (
+        'The result does not fit the output schema of the tool: n: "not a number" is not of type "integer".'
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import mcp_types
 import pytest
 from pydantic import BaseModel
 
-from core.mcp_bridge.codec import without_secrets
+from core.mcp_bridge.codec import result_without_secrets, without_secrets
 from core.shared.leaks import MASK
 
 VALUES = ("user", "text", "info", "complete", "4711", "object", "sampling/createMessage", "hunter2")
@@ -69,3 +69,30 @@ def test_words_and_numbers_of_the_protocol_stay() -> None:
     assert (question.method, question.params.max_tokens, question.params.messages[0].role) == (
         "sampling/createMessage", 4711, "user",
     )  # fmt: skip
+
+
+def test_of_a_result_every_text_is_masked_and_nothing_that_is_no_text() -> None:
+    key = 'k"ey-47114711'
+    image = mcp_types.ImageContent(data=key, mime_type="image/png")
+    file = mcp_types.TextResourceContents(uri=f"x://{key}", text=f"in {key}")
+    result = mcp_types.CallToolResult(
+        content=[
+            mcp_types.TextContent(text=f"{key}, {key}", annotations=mcp_types.Annotations(audience=["user"])),
+            mcp_types.EmbeddedResource(resource=file),
+            mcp_types.ResourceLink(name=key, uri=f"x://{key}", size=47114711),
+            image,
+        ],
+        structured_content={"n": 47114711, key: [key, True, None]},
+        _meta={"at": key},
+    )
+    shown = result_without_secrets(result, [key, "47114711"])
+    text, embedded, link, kept = shown.content
+    assert text == mcp_types.TextContent(text="•••, •••", annotations=mcp_types.Annotations(audience=["user"]))
+    assert embedded == mcp_types.EmbeddedResource(resource=mcp_types.TextResourceContents(uri="x://•••", text="in •••"))
+    assert link == mcp_types.ResourceLink(name="•••", uri="x://•••", size=47114711)
+    assert (kept, shown.meta) == (image, {"at": "•••"})
+    assert shown.structured_content == {"n": 47114711, "•••": ["•••", True, None]}
+    asked = mcp_types.InputRequiredResult(request_state=key)
+    assert result_without_secrets(asked, [key]).request_state == key  # the server wants it back as it came
+    for values in ([], ["another-value"]):
+        assert result_without_secrets(result, values) is result

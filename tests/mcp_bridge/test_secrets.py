@@ -66,3 +66,18 @@ def test_nothing_shows_a_value() -> None:
     vault.put(SERVER, "k", "hunter22")
     launch = vault.resolve(SERVER, Connection("http", url="${secret:k}"))
     assert "hunter22" not in f"{vault!r}{vault}{launch!r}{launch}"
+
+
+def test_of_results_only_what_is_surely_a_secret_is_masked() -> None:
+    values = {
+        "srv/API_KEY": "k-4711-abcdef", "srv/DB_PASSWORD": "postgres", "srv/PIN_TOKEN": "12345678", "srv/KEY": "k-4711",
+        "srv/userinfo_2": "me:my-password", "token-counter/ROOT": "/home/me/files", "srv/LEVEL": "information",
+        "srv/EXTRA": "ghp_0123456789abcdef", "srv/ADDRESS": "postgres://me:my-password@db/x",
+    }  # fmt: skip
+    vault = SecretVault({"TOKEN": "from-environment", "REGION": "eu-central-1"})
+    for name, value in values.items():
+        vault.put(SERVER, name, value)
+    vault.resolve(SERVER, Connection("http", url="https://${REGION}.example/${TOKEN}"))
+    kept = [values[f"srv/{name}"] for name in ("ADDRESS", "EXTRA", "userinfo_2", "API_KEY")]
+    assert sorted(vault.in_results) == sorted([*kept, "from-environment"])
+    assert [*map(len, vault.in_results)] == sorted(map(len, vault.in_results), reverse=True)

@@ -7,6 +7,7 @@ import pytest
 
 from core.app import Settings
 from core.planning.model import planners
+from core.shared.errors import WayfareError
 
 
 def test_every_variable_has_its_place() -> None:
@@ -16,6 +17,7 @@ def test_every_variable_has_its_place() -> None:
         "WAYFARE_CATALOG": "mine",
         "WAYFARE_RERANKER": " /models/bge ",
         "WAYFARE_ENCODER_DIFFERENCE": " none ",
+        "WAYFARE_MAX_ANSWER_MB": "2.5",
         "WAYFARE_LLM_MODEL": "small",
         "WAYFARE_LLM_BASE_URL": "http://127.0.0.1:1/v1",
     }
@@ -27,7 +29,14 @@ def test_every_variable_has_its_place() -> None:
     assert settings.networks_folder == Path("/data/networks")
     assert settings.tuned_encoder == Path("/data/encoder-difference.npz")
     assert (settings.encoder_difference, Settings().encoder_difference) == ("none", "")
+    assert (settings.max_answer_bytes, Settings().max_answer_bytes) == (2_500_000, 10_000_000)
     assert list(planners(settings.environment)) == ["rules", "model"]
+
+
+@pytest.mark.parametrize("most", ["much", "0", "-1", "nan", "inf"])
+def test_a_limit_of_answers_that_is_no_number_is_one_sentence(most: str) -> None:
+    with pytest.raises(WayfareError, match=r"WAYFARE_MAX_ANSWER_MB is .* give a number of MB above 0"):
+        Settings.from_environment({"WAYFARE_MAX_ANSWER_MB": most})
 
 
 @pytest.mark.parametrize("environ", [{}, dict.fromkeys(("WAYFARE_DB", "WAYFARE_CACHE", "WAYFARE_CATALOG"), "")])

@@ -25,7 +25,7 @@ class Refusal(Exception):
 
 def listed(flags: argparse.Namespace, cursor: str | None) -> dict[str, Any]:
     """One page of tools: two to a page."""
-    names = ["echo", "pid", "crash", "stall", "nap", "spawn", "mismatch", "refuse", "say"]
+    names = ["echo", "pid", "crash", "stall", "nap", "spawn", "mismatch", "refuse", "say", "large"]
     names += [f"extra{i}" for i in range(flags.tools)]
     names += ["echo"] * flags.duplicate + ["bad\x07name"] * flags.control
     start = int(cursor or 0)
@@ -47,10 +47,8 @@ def run_tool(name: str, arguments: dict[str, Any]) -> Any:
         counter.write_text(str(done + 1))
         if done < arguments["times"]:
             os._exit(3)
-    if name == "stall":
-        time.sleep(600)
-    if name == "nap":
-        time.sleep(arguments["seconds"])
+    if name in {"stall", "nap"}:
+        time.sleep(arguments.get("seconds", 600))
     if name == "refuse":
         raise Refusal(arguments["code"], arguments["message"])
     if name == "mismatch":
@@ -60,11 +58,21 @@ def run_tool(name: str, arguments: dict[str, Any]) -> Any:
         return f"{len(value)} characters" if value else "not set"
     if name == "say":
         print(arguments["text"], file=sys.stderr, flush=True)
+    if name in {"large", "image"}:
+        return large(name, **arguments)
     if name == "spawn":
         output = None if arguments.get("clinging") else subprocess.DEVNULL
         child = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"], stdout=output)
         return str(child.pid)
     return str(os.getpid()) if name == "pid" else json.dumps(arguments)
+
+
+def large(name: str, size: int, lists: int = 0, id: str = "first") -> dict[str, Any]:
+    """A result of any size; `id` says where in its line the id is to stand."""
+    if name == "image":
+        return {"content": [{"type": "image", "data": "A" * size, "mimeType": "image/png"}]}
+    block = {"type": "text", "text": "x" * size}
+    return {"content": [block], "structuredContent": {"lists": [[]] * lists}, "_meta": {"id": id}}
 
 
 def answer(flags: argparse.Namespace, method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -75,6 +83,14 @@ def answer(flags: argparse.Namespace, method: str, params: dict[str, Any]) -> di
     if method == "tools/list" and not flags.unlisted:
         return listed(flags, params.get("cursor"))
     if method == "tools/call":
+        token = params.get("_meta", {}).get("progressToken")
+        if params["name"] == "image" and token is not None:
+            note = {
+                "jsonrpc": "2.0",
+                "method": "notifications/progress",
+                "params": {"progressToken": token, "progress": 1},
+            }
+            print(json.dumps(note), flush=True)
         given = run_tool(params["name"], params.get("arguments") or {})
         return given if isinstance(given, dict) else {"content": [{"type": "text", "text": given}]}
     raise Refusal(-32601, "Method not found")
@@ -93,7 +109,25 @@ def serve(flags: argparse.Namespace) -> None:
             reply["error"] = {"code": refusal.args[0], "message": refusal.args[1]}
         if flags.rubbish:
             print("let me tell you something else", flush=True)
-        print(json.dumps(reply), flush=True)
+        print(json.dumps(placed(reply)), flush=True)
+
+
+def placed(reply: dict[str, Any]) -> dict[str, Any]:
+    """The same with its id where the tool `large` was told to write it: first as here, last, in the midst, or in a notification."""
+    place = reply.get("result", {}).get("_meta", {}).get("id")
+    if place == "last":
+        return {name: reply[name] for name in ("result", "jsonrpc", "id")}
+    if place == "midst":
+        return {"result": reply["result"], "id": reply["id"], "jsonrpc": "2.0", "more": "x" * 10_000}
+    if place == "notification":
+        note = {
+            "jsonrpc": "2.0",
+            "method": "notifications/message",
+            "params": {"level": "info", "data": reply["result"]},
+        }
+        print(json.dumps(note), flush=True)
+        return {"jsonrpc": "2.0", "id": reply["id"], "result": {"content": []}}
+    return reply
 
 
 def main() -> None:

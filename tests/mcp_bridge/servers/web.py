@@ -1,4 +1,5 @@
-"""A streamable HTTP server: `web.py PORT [legacy|sse]`. The legacy one speaks only the stateful protocol."""
+"""A streamable HTTP server: `web.py PORT [legacy|sse|json|zip]`. The legacy one speaks only the stateful protocol; `json` answers
+with bodies in place of streams of events, `zip` says of its answers that they are compressed."""
 
 from __future__ import annotations
 
@@ -63,6 +64,8 @@ def refusing(app: Any, secret: str, legacy: bool) -> Any:
         if secret and dict(scope["headers"]).get(b"authorization") != f"Bearer {secret}".encode():
             await send({"type": "http.response.start", "status": 401, "headers": []})
             return await send({"type": "http.response.body", "body": b"no"})
+        if "zip" in sys.argv and "/mcp" in scope["path"]:
+            send = zipped(send)
         message = await receive()
         body = message.get("body", b"")
         if legacy and b"server/discover" in body:
@@ -81,9 +84,20 @@ def refusing(app: Any, secret: str, legacy: bool) -> Any:
     return wrapped
 
 
+def zipped(send: Any) -> Any:
+    """Says of each answer that it is compressed."""
+
+    async def sent(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message["headers"], (b"content-encoding", b"gzip")]}
+        await send(message)
+
+    return sent
+
+
 def main() -> None:
     """Serve until the process is ended."""
-    app = server.sse_app() if "sse" in sys.argv else server.streamable_http_app()
+    app = server.sse_app() if "sse" in sys.argv else server.streamable_http_app(json_response="json" in sys.argv)
     wrapped = refusing(app, os.environ.get("TOKEN", ""), legacy="legacy" in sys.argv)
     uvicorn.run(wrapped, host="127.0.0.1", port=int(sys.argv[1]), log_level="warning")
 

@@ -1,0 +1,193 @@
+"""A server as a child process that speaks one JSON message a line.
+
+In place of the SDK's transport, which joins a long line anew with each piece of it, without a limit, and parses it on the event loop:
+the time that an answer took grew with the square of its size, and all other servers waited.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar
+from typing import Any, TextIO, cast
+
+import anyio
+import anyio.to_thread
+from anyio.abc import AsyncResource, ByteReceiveStream, ByteSendStream, Process
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.client.stdio import get_default_environment
+from mcp.os.posix.utilities import terminate_posix_process_tree
+from mcp.os.win32.utilities import (
+    FallbackProcess,
+    close_process_job,
+    create_windows_process,
+    get_windows_executable_command,
+    terminate_windows_process_tree,
+)
+from mcp.shared.message import SessionMessage
+from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, RequestId, jsonrpc_message_adapter
+from pydantic_core import from_json
+
+from core.mcp_bridge.answer_limit import END_BYTES, AnswerLimit, EndlessLineError, Lines, TooLargeLine
+from core.mcp_bridge.secrets import Launch
+from core.mcp_bridge.transports import StderrLog
+
+ON_SPAWN: ContextVar[Callable[[int], None] | None] = ContextVar("on_spawn", default=None)
+"""Called with the process id of each child that the current task starts."""
+FLUSH_S, EXIT_S, TERMINATE_S, KILL_S, POLL_S = 0.5, 2.0, 2.0, 2.0, 0.01
+"""How long a server has to read what was sent, to end once its input is closed, to end once it is told to, and to be gone."""
+PARSED_AT_ONCE_BYTES = 65_536
+"""A longer line is parsed in a thread."""
+_LAST_ID = re.compile(rb'[{,]\s*"id"\s*:\s*(\d+|"[^"\\]*")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*\Z')
+_ENDED = (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError)
+Incoming = SessionMessage | Exception
+Streams = tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]
+
+
+@asynccontextmanager
+async def stdio_transport(
+    launch: Launch, errlog: TextIO, stderr_log: StderrLog, limit: AnswerLimit
+) -> AsyncGenerator[Streams]:
+    """Start the server and give the streams from it and to it; at the end it is stopped with all that it has started. Its standard
+    error goes to `errlog`, which is closed here. Raises OSError where it cannot be started."""
+    process = await _started(
+        launch, errlog
+    )  # nothing is awaited from here to the task group: a child is never left behind
+    errlog.close()  # the child has its own copy: when the child ends, so does the reader
+    stdin, stdout = cast(ByteSendStream, process.stdin), cast(ByteReceiveStream, process.stdout)
+    if (on_spawn := ON_SPAWN.get()) is not None:
+        on_spawn(process.pid)
+    incoming, reader = anyio.create_memory_object_stream[Incoming](0)
+    writer, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
+    written = anyio.Event()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_read, stdout, incoming, stderr_log, limit)
+        tasks.start_soon(_write, stdin, outgoing, incoming, written)
+        try:
+            yield reader, writer
+        finally:
+            with anyio.CancelScope(shield=True):
+                reader.close()
+                writer.close()
+                with anyio.move_on_after(FLUSH_S):
+                    await written.wait()
+                await _stop(process, stdin, stdout)
+            tasks.cancel_scope.cancel()
+
+
+async def _started(launch: Launch, errlog: TextIO) -> Process | FallbackProcess:
+    environment, cwd = get_default_environment() | dict(launch.env), launch.cwd or None
+    if sys.platform == "win32":
+        command = await anyio.to_thread.run_sync(get_windows_executable_command, launch.command)
+        return await create_windows_process(command, list(launch.args), environment, errlog, cwd)
+    words = [launch.command, *launch.args]
+    return await anyio.open_process(words, env=environment, stderr=errlog, cwd=cwd, start_new_session=True)
+
+
+async def _read(
+    stdout: ByteReceiveStream, incoming: MemoryObjectSendStream[Incoming], stderr_log: StderrLog, limit: AnswerLimit
+) -> None:
+    """Pass on what the server says, until it ends or the session does."""
+    lines = Lines(limit)
+    try:
+        async with incoming:
+            async for piece in stdout:
+                for line in lines.add(piece):
+                    await _pass_on(line, incoming, stderr_log)
+    except EndlessLineError as error:
+        stderr_log.add(str(error))
+    except _ENDED:
+        pass
+    finally:
+        with anyio.CancelScope(shield=True), suppress(*_ENDED):
+            while True:  # a server that is stuck while it writes would not read that it is to end
+                await stdout.receive()
+
+
+async def _write(
+    stdin: ByteSendStream,
+    outgoing: MemoryObjectReceiveStream[SessionMessage],
+    incoming: MemoryObjectSendStream[Incoming],
+    written: anyio.Event,
+) -> None:
+    try:
+        async with outgoing:
+            async for sent in outgoing:
+                await stdin.send(sent.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+    except _ENDED:
+        await incoming.aclose()  # the server may live on: who waits for an answer learns that none will come
+    finally:
+        written.set()
+
+
+async def _pass_on(
+    line: bytes | TooLargeLine, incoming: MemoryObjectSendStream[Incoming], stderr_log: StderrLog
+) -> None:
+    if isinstance(line, TooLargeLine):
+        stderr_log.add(line.reason)
+        message = _refusal(line)
+    elif len(line) <= PARSED_AT_ONCE_BYTES:
+        message = _parsed(line)
+    else:
+        message = await anyio.to_thread.run_sync(_parsed, line, abandon_on_cancel=True)
+    if message is not None:
+        await incoming.send(message)
+
+
+def _parsed(line: bytes) -> Incoming | None:
+    """A message, or an error with the line's beginning; None for an empty line."""
+    try:
+        return SessionMessage(jsonrpc_message_adapter.validate_python(from_json(line), by_name=False))
+    except ValueError:
+        return ValueError(line[:END_BYTES].decode(errors="replace")) if line.strip() else None
+
+
+def _refusal(line: TooLargeLine) -> SessionMessage | None:
+    """The error that the call gets in place of its answer; None for what answers no call. Raises EndlessLineError where the line
+    does not say which call it answers: the session ends, and all its calls learn of it."""
+    try:
+        begun = from_json(line.head, allow_partial=True)
+    except ValueError:
+        begun = None
+    known = cast("dict[str, Any]", begun) if isinstance(begun, dict) else {}
+    if "method" in known:
+        return None
+    last = _LAST_ID.search(line.tail)
+    number: RequestId | None = known.get("id", None if last is None else from_json(last[1]))
+    if number is None:
+        raise EndlessLineError(line.reason)
+    return SessionMessage(
+        JSONRPCError(jsonrpc="2.0", id=number, error=ErrorData(code=INTERNAL_ERROR, message=line.reason))
+    )
+
+
+async def _stop(process: Process | FallbackProcess, stdin: ByteSendStream, stdout: ByteReceiveStream) -> None:
+    """End the server as the protocol says: close its input, wait, tell it and its descendants to end, kill what is left."""
+    await _close(stdin)
+    if not await _ended(process, EXIT_S):
+        if sys.platform == "win32":
+            await terminate_windows_process_tree(process)
+        else:
+            await terminate_posix_process_tree(cast(Process, process), TERMINATE_S)
+        await _ended(process, KILL_S)
+    close_process_job(process)  # of Windows
+    await _close(stdout)
+    transport: Any = getattr(getattr(process, "_process", None), "_transport", None)
+    if transport is not None:  # asyncio keeps it open as long as a descendant has one of the pipes
+        with suppress(PermissionError):
+            transport.close()
+
+
+async def _ended(process: Process | FallbackProcess, limit_s: float) -> bool:
+    """Whether the process ends in time. It is looked at: waiting for it would also wait for descendants that have its pipes."""
+    with anyio.move_on_after(limit_s):
+        while process.returncode is None:
+            await anyio.sleep(POLL_S)
+    return process.returncode is not None
+
+
+async def _close(stream: AsyncResource) -> None:
+    with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        await stream.aclose()
