@@ -20,7 +20,8 @@ from mcp.shared.message import SessionMessage
 
 from core.mcp_bridge.errors import NotConnectedError
 from core.mcp_bridge.secrets import Launch
-from core.mcp_bridge.transports import OpenTarget, StderrLog
+from core.mcp_bridge.stdio import StderrLog
+from core.mcp_bridge.transports import OpenTarget
 from core.network.traces import Fault, FaultKind, Injection
 
 

@@ -12,7 +12,8 @@ from core.domain.execution import NOBODY
 from core.mcp_bridge.errors import CancelledCallError, NotConnectedError
 from core.mcp_bridge.secrets import Launch, MissingReferenceError
 from core.mcp_bridge.session import Lease, Session
-from core.mcp_bridge.transports import OpenTarget, StderrLog
+from core.mcp_bridge.stdio import StderrLog
+from core.mcp_bridge.transports import OpenTarget
 from core.shared.errors import WayfareError
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -18,9 +18,9 @@ from core.domain.outcome import SIMULATED_MARK
 from core.mcp_bridge.asking_back import AskingBack
 from core.mcp_bridge.errors import CallTimeoutError, CancelledCallError, InvalidResponseError, NotConnectedError
 from core.mcp_bridge.secrets import Launch
-from core.mcp_bridge.stdio import ON_SPAWN
+from core.mcp_bridge.stdio import ON_SPAWN, StderrLog
 from core.mcp_bridge.threads import kill_group
-from core.mcp_bridge.transports import HTTP_REFUSED, OpenTarget, StderrLog
+from core.mcp_bridge.transports import HTTP_REFUSED, OpenTarget
 from core.shared.json_schema import misfit
 
 # ----------------------------------------------------------------------------------------------------------------------

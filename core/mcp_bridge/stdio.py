@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import deque
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
@@ -32,7 +33,6 @@ from pydantic_core import from_json
 
 from core.mcp_bridge.answer_limit import END_BYTES, AnswerLimit, EndlessLineError, Lines, TooLargeLine
 from core.mcp_bridge.secrets import Launch
-from core.mcp_bridge.transports import StderrLog
 
 ON_SPAWN: ContextVar[Callable[[int], None] | None] = ContextVar("on_spawn", default=None)
 """Called with the process id of each child that the current task starts."""
@@ -43,6 +43,36 @@ PARSED_AT_ONCE_BYTES = 65_536
 _LAST_ID = re.compile(rb'[{,]\s*"id"\s*:\s*(\d+|"[^"\\]*")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*\Z')
 _ENDED = (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError)
 Incoming = SessionMessage | Exception
+LINE_CHARS = 500
+
+
+class StderrLog:
+    """The newest lines of a server's standard error and of other output outside the protocol; bounded and redacted.
+
+    `count` is how many lines came in total: a caller notes it to tell old lines from new ones.
+    """
+
+    def __init__(self, redact: Callable[[str], str], lines: int = 50) -> None:
+        self._redact = redact
+        self._lines: deque[str] = deque(maxlen=lines)
+        self.count = 0
+
+    def add(self, line: str) -> None:
+        """Keep a line; empty ones are dropped, long ones cut."""
+        text = self._redact(line.strip("\r\n"))
+        if text.strip():
+            self._lines.append(text if len(text) <= LINE_CHARS else f"{text[:LINE_CHARS]}…")
+            self.count += 1
+
+    def lines(self) -> tuple[str, ...]:
+        """The lines, oldest first."""
+        return tuple(self._lines.copy())
+
+    def last(self, since: int = 0) -> str:
+        """The newest line, empty if none came after the first `since` lines."""
+        return self._lines[-1] if self.count > since and self._lines else ""
+
+
 Streams = tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]
 
 

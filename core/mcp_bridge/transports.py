@@ -6,7 +6,6 @@ import asyncio
 import logging
 import os
 import threading
-from collections import deque
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -24,40 +23,8 @@ from mcp.shared.message import SessionMessage
 from core.mcp_bridge.answer_limit import AnswerLimit, LimitedBody
 from core.mcp_bridge.errors import NotConnectedError
 from core.mcp_bridge.secrets import Launch
-from core.mcp_bridge.stdio import stdio_transport
+from core.mcp_bridge.stdio import LINE_CHARS, StderrLog, stdio_transport
 from core.shared.settings import MAX_ANSWER_BYTES
-
-# ----------------------------------------------------------------------------------------------------------------------
-# The newest lines of a server's standard error.
-
-LINE_CHARS = 500
-
-
-class StderrLog:
-    """The newest lines of a server's standard error and of other output outside the protocol; bounded and redacted.
-
-    `count` is how many lines came in total: a caller notes it to tell old lines from new ones.
-    """
-
-    def __init__(self, redact: Callable[[str], str], lines: int = 50) -> None:
-        self._redact = redact
-        self._lines: deque[str] = deque(maxlen=lines)
-        self.count = 0
-
-    def add(self, line: str) -> None:
-        """Keep a line; empty ones are dropped, long ones cut."""
-        text = self._redact(line.strip("\r\n"))
-        if text.strip():
-            self._lines.append(text if len(text) <= LINE_CHARS else f"{text[:LINE_CHARS]}…")
-            self.count += 1
-
-    def lines(self) -> tuple[str, ...]:
-        """The lines, oldest first."""
-        return tuple(self._lines.copy())
-
-    def last(self, since: int = 0) -> str:
-        """The newest line, empty if none came after the first `since` lines."""
-        return self._lines[-1] if self.count > since and self._lines else ""
 
 
 class StderrReader:
