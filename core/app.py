@@ -188,7 +188,7 @@ def build_app(
         record=store.events.append_later, leave=governed.leave, now=chosen.now,
     )  # fmt: skip
     editor = CatalogEditor(catalogs, vault, pool.get)
-    equal_sets = EqualSetsService(store, catalogs, chosen.now)
+    equal_sets = EqualSetsService(store, catalogs, learnt, chosen.now)
     lab = LabService(routing, catalogs, governed, equal_sets)
     lab_runs = LabRunService(store, catalogs, lab, chosen.now)
     judgments = JudgmentService(store, catalogs, lab_runs, now=chosen.now)

@@ -76,15 +76,10 @@ class Label:
     note: str = ""
     retracts: str = ""
 
-
-@dataclass(frozen=True, slots=True)
-class Worked:
-    """A real call that ended well, made on a decision: weak evidence that the tool fits the sub-task."""
-
-    outcome_id: str
-    subtask: str
-    server_hint: str
-    tool: str
+    @property
+    def by_agent(self) -> bool:
+        """Whether an agent reports it, and no person says it."""
+        return self.origin == "agent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,11 +181,13 @@ def switched_on(switches: Iterable[CalibrationSwitch]) -> str:
 
 def labelled_queries(labels: Sequence[Label]) -> tuple[LabelledQuery, ...]:
     """Labels in force, one entry for each sub-task and hint, in order of their first label. A tool that more visitors call
-    right than wrong is right; one that as many call wrong is neither."""
+    right than wrong is right; one that as many call wrong is neither. Agents count where no person has judged the tool."""
     votes: dict[tuple[str, str], dict[str, int]] = {}
+    judged = {(one.subtask, one.server_hint, one.tool) for one in labels if not one.by_agent}
     for label in labels:
         tools = votes.setdefault((label.subtask, label.server_hint), {})
-        tools[label.tool] = tools.get(label.tool, 0) + (1 if label.right else -1)
+        counts = not label.by_agent or (label.subtask, label.server_hint, label.tool) not in judged
+        tools[label.tool] = tools.get(label.tool, 0) + (1 if label.right else -1) * counts
     return tuple(
         LabelledQuery(
             subtask,

@@ -1,11 +1,12 @@
 """The memory of solved sub-tasks: what labels of like sub-tasks say of a query's tools, in logits of p_fit.
 
     k(c)    = clip((c - floor) / (1 - floor), 0, 1)                     closeness of a solved sub-task at cosine c
-    S_j     = sum over visitors v of clip(sum over labels i of v on tool j of w_i k(c_i), -m_v, m_v)
+    S_j     = sum over visitors v of clip(sum over labels i of v of w_i s_ij k(c_i), -m_v, m_v)
     shift_j = bound * S_j / (half + |S_j|)                              in logits, within +-bound
 
-w_i is 1 for right, -1 for wrong, 0.25 for a real call that ended well. m_v is 1: whatever one visitor says, and however
-often, it counts for at most one label; all calls together count for at most half a label. NumPy only.
+w_i is 1 for right and -1 for wrong where a person says so, a quarter of it where an agent does. s_ij is 1 for the tool that label i
+names and for those that share it (`Sharing`), else 0. m_v is 1: whatever one visitor says, and however often, it
+counts for at most one label; all agents together count for at most half a label. NumPy only.
 
 >>> query = np.array([1.0, 0.0], dtype=np.float32)
 >>> memory = Memory([Evidence("a", 0, 2, 1.0, "ann"), Evidence("b", 0, 0, -1.0, "ann")], query[None], tools=3)
@@ -17,7 +18,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,9 +80,10 @@ def targets_of(rows: Vectors, right: Sequence[Sequence[int]]) -> Vectors:
 
 
 BOUND, HALF, FLOOR = 6.0, 1.0, 0.6
-WORKED_WEIGHT, WORKED_LIMIT = 0.25, 0.5
-CALLS = "calls"
-"""The visitor under which real calls that ended well are counted together."""
+AGENT_WEIGHT, AGENTS_LIMIT = 0.25, 0.5
+AGENTS = "agents"
+"""The visitor under which what agents report is counted together."""
+NOBODY: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,30 @@ class Evidence:
     tool: int
     weight: float
     visitor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """The tools (rows) that a label of one tool counts for as well: where it says right, and where it says wrong."""
+
+    right: NDArray[np.int64]
+    wrong: NDArray[np.int64]
+
+
+def sharing(same: NDArray[np.bool_], equal: Collection[int] = (), different: Collection[int] = ()) -> Sharing:
+    """Who shares a label, from the tools that do the same as the labelled one, `same` (T,), and from what people judged.
+
+    Tools that people judged `equal` share both. Others that do the same share "right", unless people judged them `different`;
+    not "wrong", since what little differs may be what was wrong.
+
+    >>> found = sharing(np.array([False, False, False, True, True]), equal=[1], different=[4])
+    >>> found.right.tolist(), found.wrong.tolist()
+    ([1, 3], [1])
+    """
+    right = same.copy()
+    right[list(different)] = False
+    right[list(equal)] = True
+    return Sharing(np.flatnonzero(right), np.array(sorted(equal), dtype=np.int64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +172,8 @@ class Memory:
     """What is known of one catalog's sub-tasks. Immutable; safe for several threads.
 
     `vectors` (U, D) are unit rows of the distinct sub-tasks, `tools` the size of the catalog, `limits` m_v where a visitor
-    counts for less than one label.
+    counts for less than one label, `shared` who shares the labels of a tool (row). What a visitor says of a tool itself
+    counts in place of what the visitor says of those that do the same.
     """
 
     def __init__(
@@ -159,9 +186,10 @@ class Memory:
         half: float = HALF,
         floor: float = FLOOR,
         limits: Mapping[str, float] | None = None,
+        shared: Mapping[int, Sharing] | None = None,
     ) -> None:
         visitors = {name: number for number, name in enumerate(dict.fromkeys(one.visitor for one in evidence))}
-        capped = {CALLS: WORKED_LIMIT} if limits is None else limits
+        capped = {AGENTS: AGENTS_LIMIT} if limits is None else limits
         self.bound, self.half, self.floor = bound, half, floor
         self.tools = tools
         self._vectors = np.ascontiguousarray(vectors, dtype=np.float32)
@@ -171,6 +199,7 @@ class Memory:
         self._weight = np.array([one.weight for one in evidence], dtype=np.float64)
         self._visitor = np.array([visitors[one.visitor] for one in evidence], dtype=np.int64)
         self._limit = np.array([capped.get(name, 1.0) for name in visitors], dtype=np.float64)
+        self._shared = shared or {}
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -184,21 +213,43 @@ class Memory:
         used = np.flatnonzero(near)
         if not used.size:
             return None
-        tool, part = self._tool[used], near[used] * self._shares(used, near[used])
+        used, tool, strength = self._shared_out(used, near)
+        part = strength * self._shares(used, tool, strength)
         support = np.bincount(tool, weights=part, minlength=self.tools).astype(np.float64)
         values = shifts(support, self.bound, self.half)
         return Shift(
             values,
-            tuple(self._ids[i] for i in used),
+            tuple(self._ids[int(i)] for i in used),
             tool,
             cosines[self._text[used]],
             part * (self.bound / (self.half + np.abs(support[tool]))),
         )
 
-    def _shares(self, used: NDArray[np.int64], near: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The share of each label that counts once its visitor's sum on its tool is kept within the limit."""
-        pair = self._visitor[used] * self.tools + self._tool[used]
+    def _shared_out(
+        self, used: NDArray[np.int64], near: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """The labels `used` (N,), each once for its tool and once for each that shares it: labels, tools and strengths (M,)."""
+        tools = self._tool[used]
+        if not self._shared:
+            return used, tools, near[used]
+        others = [self._others(int(tool), right=right) for tool, right in zip(tools, near[used] > 0, strict=True)]
+        again, sharers = np.repeat(used, [len(one) for one in others]), np.concatenate(others)
+        itself = np.isin(self._visitor[again] * self.tools + sharers, self._visitor[used] * self.tools + tools)
+        labels = np.concatenate([used, again[~itself]])
+        return labels, np.concatenate([tools, sharers[~itself]]), near[labels]
+
+    def _others(self, tool: int, *, right: bool) -> NDArray[np.int64]:
+        shared = self._shared.get(tool)
+        if shared is None:
+            return NOBODY
+        return shared.right if right else shared.wrong
+
+    def _shares(
+        self, used: NDArray[np.int64], tool: NDArray[np.int64], strength: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The share of each label that counts once its visitor's sum on a tool is kept within the limit."""
+        pair = self._visitor[used] * self.tools + tool
         _, group = np.unique(pair, return_inverse=True)
-        total = np.abs(np.bincount(group, weights=near))[group]
+        total = np.abs(np.bincount(group, weights=strength))[group]
         limit = self._limit[self._visitor[used]]
         return np.where(total > limit, limit / np.maximum(total, limit), 1.0)

@@ -116,13 +116,15 @@ def contributions(signals: Mapping[str, Vectors], model: RelevanceModel) -> dict
     return found
 
 
-def leads(best: Floats, same: Floats) -> Floats:
+def leads(best: Floats, same: Floats, forgiven: Floats | float = 0.0) -> Floats:
     """(k,) scores, best first, and (k, k) how far two tools do the same -> (k,): ahead of the best that does something else.
+
+    `forgiven` (k, k) is what of a rival's score (column) does not count against a tool (row).
 
     >>> leads(np.array([5.0, 4.9, 3.0]), np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1.0]]))      # the first two are twins
     array([ 1.6,  1.4, -2. ])
     """
-    rivals = best[None, :] - TWIN * same
+    rivals = best[None, :] - TWIN * same - forgiven
     np.fill_diagonal(rivals, -np.inf)
     return np.clip(best - np.maximum(rivals.max(axis=1, initial=-np.inf), GHOST), -LEAD_LIMIT, LEAD_LIMIT)
 
@@ -137,12 +139,12 @@ def fit_of(
     """Probabilities of fit of every tool and server, and that nothing fits.
 
     `shift` (T,) is what labels add, in logits; it enters the scores, so that a tool that labels raise takes the lead from
-    those that it passes. `line` is the slope and offset that a calibration puts on the logits.
+    those that it passes, but not from tools of other servers as far as they do the same. `line` is the slope and offset that a calibration puts on the logits.
     """
     parts = contributions(signals, model)
     scores = _sum(parts)
-    if shift is not None:
-        scores += shift / model.fit["behind"]
+    lift = np.zeros(len(scores)) if shift is None else shift / model.fit["behind"]
+    scores += lift
     if not len(scores):
         return Fit(np.zeros(0), np.zeros(index.servers), 1.0, scores, parts, shift)
     top = _best(scores)
@@ -151,7 +153,8 @@ def fit_of(
     doubt = _doubt(scores[top], signals, model)
     rival = max(GHOST, float(scores[top[0]]))
     ahead = np.clip(scores - rival, -LEAD_LIMIT, LEAD_LIMIT)  # tools beyond the best thirty have no twins
-    ahead[top] = leads(scores[top], same)
+    elsewhere = index.server_of[top][:, None] != index.server_of[top]
+    ahead[top] = leads(scores[top], same, np.maximum(lift[top], 0.0) * same * elsewhere)
     logits = model.fit["one"] + np.where(ahead > 0, model.fit["ahead"] * ahead, model.fit["behind"] * ahead)
     tools = _sigmoid(line[0] * logits + line[1])
     return Fit(tools, best_of_servers(tools, index), float(_sigmoid(np.array([doubt]))[0]), scores, parts, shift)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.domain.events import DecisionEvent, OutcomeEvent, Override
-from core.domain.feedback import Calibration, CalibrationSwitch, Judgment, Label, Worked, switched_on
+from core.domain.feedback import Calibration, CalibrationSwitch, Judgment, Label, switched_on
 from core.domain.tasks import EqualJudgment
 from core.shared.errors import UnknownNameError
 from core.store.connection import Database
@@ -127,14 +127,7 @@ class Judgments:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Labels of sub-tasks, and calls that ended well: what is learnt from.
-
-WORKED = """
-SELECT o.id, d.subtask, d.server_hint, o.server || '::' || o.tool AS tool
-FROM outcomes o JOIN decisions d ON d.id = o.decision_id
-WHERE o.catalog = ? AND d.catalog = o.catalog AND o.kind = 'ok' AND NOT o.simulated AND o.injected = ''
-ORDER BY o.sequence DESC LIMIT ?
-"""
+# Labels of sub-tasks: what is learnt from.
 
 
 class Labels:
@@ -160,9 +153,3 @@ class Labels:
         if next(self._log.read(Label, "retracts = ?", [id_]), None) is not None:
             raise UnknownNameError(f"The label {id_} was taken back already; there is nothing left to take back.")
         return label
-
-    def worked(self, catalog: str, *, limit: int) -> tuple[Worked, ...]:
-        """The newest real calls of a catalog that ended well on a decision, newest first. Simulated calls and those under an
-        injected network are no evidence."""
-        rows = self._database.read(WORKED, [catalog, limit]).to_pylist()
-        return tuple(Worked(row["id"], row["subtask"], row["server_hint"], row["tool"]) for row in rows)

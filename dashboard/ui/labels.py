@@ -15,9 +15,9 @@ from core.app import App
 from core.domain.decision import Decision
 from core.domain.feedback import By, Label
 from core.services.learn.feedback import MovedBy
-from core.shared import units
 from core.shared.errors import WayfareError
 from core.whatif.layer import Supposed
+from dashboard.ui.moved import changed_words
 from dashboard.ui.text import escaped
 
 NOTICE = "label:notice"
@@ -42,13 +42,15 @@ class Labelling:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What was stored last, where on the page it was said, and how likely the tools fitted before it."""
+    """What was stored last, where on the page it was said, the decision before it, and the tools that it judged and that share
+    what was said because they do the same."""
 
     place: str
-    asked: tuple[str, str, str]
+    before: Decision
     sentence: str
     labels: tuple[Label, ...] = ()
-    before: tuple[tuple[str, float], ...] = ()
+    judged: tuple[str, ...] = ()
+    sharing: frozenset[str] = frozenset()
     done: bool = True
 
 
@@ -86,13 +88,14 @@ def label_notice(
 ) -> None:
     """What was stored last in this place, for this sub-task. `now` is a decision made after it."""
     notice: Notice | None = st.session_state.get(NOTICE)
-    if notice is None or notice.place != place or notice.asked != _asked(known.decision):
+    if notice is None or notice.place != place or _asked(notice.before) != _asked(known.decision):
         return
     if not notice.done:
         st.error(escaped(notice.sentence), icon=":material/error:")
         return
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        st.markdown(f":small[:green[:material/check_circle:] {notice.sentence}{_moved(notice, now)}]")
+        changed_to = "" if now is None else changed_words(notice.before, now, notice.judged, notice.sharing)
+        st.markdown(f":small[:green[:material/check_circle:] {notice.sentence}{changed_to}]")
         if len(notice.labels) > 1:  # no single click said them both
             st.button(
                 "Take back",
@@ -102,18 +105,6 @@ def label_notice(
                 on_click=_back,
                 args=(known, notice, changed),
             )
-
-
-def _moved(notice: Notice, now: Decision | None) -> str:
-    """How likely each judged tool fitted before, and fits now."""
-    if now is None or now.fit is None:
-        return ""
-    chances = [
-        (tool, was, now.fit_at(now.tools.ids.index(tool))["p_fit"])
-        for tool, was in notice.before
-        if tool in now.tools.ids
-    ]
-    return "".join(f" {escaped(tool, 80)} fits {units.share(was)} → **{units.share(p)}**." for tool, was, p in chances)
 
 
 def _judge(
@@ -168,7 +159,7 @@ def _store(
         )  # fmt: skip
         return f"Stored: {escaped(tool, 80)} is **{word}**. The same click takes it back.", (label,)
 
-    _say(known, (tool,), place, act, changed)
+    _say(known, (tool,), place, act, changed, taken_back=() if taken_back is None else (taken_back,))
 
 
 def _store_other(known: Labelling, shown: str, place: str, key: str, changed: Callable[[], None] | None) -> None:
@@ -194,31 +185,35 @@ def _back(known: Labelling, notice: Notice, changed: Callable[[], None] | None) 
             known.app.feedback.retract(label.id, by=labeller())
         return f"Taken back: nothing is said of {' and '.join(escaped(one.tool, 80) for one in notice.labels)}.", ()
 
-    _say(known, [label.tool for label in notice.labels], notice.place, act, changed)
+    _say(known, [label.tool for label in notice.labels], notice.place, act, changed, taken_back=notice.labels)
 
 
 def _say(
     known: Labelling,
-    tools: Sequence[str],
+    judged: Sequence[str],
     place: str,
     act: Callable[[], tuple[str, tuple[Label, ...]]],
     changed: Callable[[], None] | None,
+    *,
+    taken_back: Sequence[Label] = (),
 ) -> None:
     """Do it, and have the page say what was done, or why not."""
-    decision, asked = known.decision, _asked(known.decision)
-    before = tuple(
-        (tool, decision.fit_at(decision.tools.ids.index(tool))["p_fit"])
-        for tool in tools
-        if decision.fit is not None and tool in decision.tools.ids
-    )
+    decision, shared = known.decision, _sharing(taken_back, *known.moves.values())
     try:
         sentence, labels = act()
+        shared |= _sharing(labels, known.app.feedback.moved(decision.subtask, catalog=decision.catalog))
     except WayfareError as error:
-        st.session_state[NOTICE] = Notice(place, asked, str(error), done=False)
+        st.session_state[NOTICE] = Notice(place, decision, str(error), done=False)
         return
-    st.session_state[NOTICE] = Notice(place, asked, sentence, labels, before)
+    st.session_state[NOTICE] = Notice(place, decision, sentence, labels, tuple(judged), shared)
     if changed is not None:
         changed()
+
+
+def _sharing(labels: Sequence[Label], *moves: Sequence[MovedBy]) -> frozenset[str]:
+    """The tools that these labels moved and do not name."""
+    ids = {label.id for label in labels}
+    return frozenset(one.tool for some in moves for one in some if one.shared_from and one.move.id in ids)
 
 
 def _asked(decision: Decision) -> tuple[str, str, str]:

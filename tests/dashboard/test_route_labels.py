@@ -25,7 +25,10 @@ CATALOG = {
     ]
 }  # fmt: skip
 
-app = app_with({"small": CATALOG})
+TWINS = {
+    "servers": [*CATALOG["servers"], {"name": "disk", "tools": [{"name": "read", "description": "Reads a file."}]}]
+}
+app = app_with({"small": CATALOG, "twins": TWINS})
 
 
 def visit() -> AppTest:
@@ -60,6 +63,19 @@ def test_one_click_is_stored_and_moves_the_next_decision_and_the_same_click_take
     assert said(app) == {}
     assert f"Taken back: {READ} is not said to be wrong any more." in text_of(page)
     assert f"{READ} fits {after} → **{before}**" in text_of(page)
+
+
+def test_the_message_says_what_became_of_tools_that_do_the_same_and_of_others(app: App) -> None:
+    app.feedback.label(TASK, STAT, right=True, catalog="twins", by=By("somebody"))
+    app.equal_sets.judge("twins", READ, SEND, "different")  # an encoder that counts letters finds them equal
+    page = open_page("route", q=TASK, catalog="twins")
+    press(page, f"label:card:right:{READ}")
+    assert "The same click takes it back. files::read fits" in text_of(page)
+    assert "; disk::read, which does the same, went up too; files::stat fell from" in text_of(page)
+    assert f"right for “{TASK}”, said of {READ}, which does the same" in text_of(page)
+    press(page, f"label:card:right:{READ}")
+    assert "Taken back: files::read is not said to be right any more. files::read fits" in text_of(page)
+    assert "; disk::read, which does the same, fell too; files::stat rose from" in text_of(page)
 
 
 def test_the_other_click_replaces_and_a_reload_knows_what_was_said(app: App) -> None:

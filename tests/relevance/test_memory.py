@@ -7,11 +7,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.relevance.feedback import BOUND, CALLS, FLOOR, HALF, WORKED_LIMIT, Evidence, Memory, closeness, shifts
+from core.relevance.feedback import (
+    AGENTS,
+    AGENTS_LIMIT,
+    BOUND,
+    FLOOR,
+    HALF,
+    Evidence,
+    Memory,
+    closeness,
+    sharing,
+    shifts,
+)
 
 TOOLS = 5
 QUERY = np.eye(4, dtype=np.float32)[0]
-VISITORS = ("ann", "bob", "cyd", CALLS)
+VISITORS = ("ann", "bob", "cyd", AGENTS)
 
 
 def rows(cosines: list[float]) -> np.ndarray:
@@ -36,7 +47,7 @@ def evidence(draw: st.DrawFn, visitors: tuple[str, ...] = VISITORS) -> tuple[lis
     return [Evidence(str(n), *label) for n, label in enumerate(labels)], rows(cosines)
 
 
-def values(found: list[Evidence], vectors: np.ndarray, **settings_: float) -> np.ndarray:
+def values(found: list[Evidence], vectors: np.ndarray, **settings_: object) -> np.ndarray:
     shift = Memory(found, vectors, tools=TOOLS, **settings_).shift(QUERY)
     return np.zeros(TOOLS) if shift is None else shift.values
 
@@ -100,10 +111,47 @@ def test_repeating_a_label_changes_nothing_and_a_second_visitor_does() -> None:
     assert values([once, Evidence("b", 0, 1, 1.0, "bob")], rows([1.0]))[1] == pytest.approx(BOUND * 2 / 3)
 
 
-def test_calls_that_ended_well_count_for_half_a_label_at_most() -> None:
-    four, forty = ([Evidence(str(n), 0, 0, 0.25, CALLS) for n in range(count)] for count in (1, 40))
-    assert values(four, rows([1.0]))[0] == pytest.approx(shifts(np.array(0.25)))
-    assert values(forty, rows([1.0]))[0] == pytest.approx(shifts(np.array(WORKED_LIMIT)))
+def test_all_agents_together_count_for_half_a_label_at_most_and_a_person_outweighs_them() -> None:
+    one, forty = ([Evidence(str(n), 0, 0, 0.25, AGENTS) for n in range(count)] for count in (1, 40))
+    assert values(one, rows([1.0]))[0] == pytest.approx(shifts(np.array(0.25)))
+    assert values(forty, rows([1.0]))[0] == pytest.approx(shifts(np.array(AGENTS_LIMIT)))
+    assert values([*forty, Evidence("no", 0, 0, -1.0, "ann")], rows([1.0]))[0] < 0
+
+
+EQUALS = {
+    0: sharing(np.array([0, 1, 1, 0, 0], dtype=bool), equal=[4]),
+    1: sharing(np.array([1, 0, 1, 0, 0], dtype=bool)),
+}
+
+
+@given(evidence(), st.booleans())
+@settings(max_examples=150, deadline=None)
+def test_what_is_shared_stays_within_the_same_bounds_and_adds_up(known, alone: bool) -> None:
+    labels = [one for one in known[0] if one.visitor == "ann" or not alone]
+    shift = Memory(labels, known[1], tools=TOOLS, shared=EQUALS).shift(QUERY)
+    if shift is None:
+        return
+    most = 1 if alone else len(VISITORS)
+    assert np.abs(shift.values).max() <= BOUND * most / (HALF + most) + 1e-9
+    summed = np.zeros(TOOLS)
+    np.add.at(summed, shift.tools, shift.logits)
+    assert summed == pytest.approx(shift.values)
+
+
+def test_tools_that_do_the_same_share_right_and_those_judged_equal_wrong_too() -> None:
+    right, wrong = (Evidence("a", 0, 0, weight, "ann") for weight in (1.0, -1.0))
+    assert np.sign(values([right], rows([1.0]), shared=EQUALS)).tolist() == [1, 1, 1, 0, 1]
+    assert np.sign(values([wrong], rows([1.0]), shared=EQUALS)).tolist() == [-1, 0, 0, 0, -1]
+    assert values([right], rows([1.0]), shared=EQUALS)[4] == values([right], rows([1.0]))[0]
+    both = {row: sharing(np.zeros(2, dtype=bool), equal=[1 - row]) for row in (0, 1)}
+    should = [Evidence("a", 0, 0, 1.0, "ann"), Evidence("b", 0, 1, -1.0, "ann")]
+    found = Memory(should, rows([1.0]), tools=2, shared=both).shift(QUERY)
+    assert np.sign(found.values).tolist() == [
+        1,
+        -1,
+    ]  # what is said of a tool itself comes before what is said of its equal
+    other = [should[0], Evidence("b", 0, 1, -1.0, "bob")]
+    assert Memory(other, rows([1.0]), tools=2, shared=both).shift(QUERY).values.tolist() == [0, 0]
 
 
 def test_what_is_not_like_the_query_moves_nothing() -> None:

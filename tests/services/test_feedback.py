@@ -1,17 +1,19 @@
-"""Labels through the app: the next decision follows, nothing simulated teaches, one visitor is bounded, files in and out."""
+"""Labels through the app: the next decision follows, calls say nothing of fit, one visitor is bounded, equals share, files in and out."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from core.app import App
+from core.domain.catalog import Catalog, Server, Tool
 from core.domain.feedback import By
-from core.domain.outcome import CallMode, OutcomeKind
+from core.domain.outcome import OutcomeKind
 from core.relevance.feedback import BOUND, HALF, shifts
 from core.services.call.calls import CallService
 from core.shared.errors import CatalogError, UnknownNameError, WayfareError
@@ -111,44 +113,72 @@ def test_the_page_can_say_which_labels_moved_a_tool(app: App) -> None:
     assert app.feedback.moved("swallow words", catalog="world") == ()
 
 
-def test_real_calls_that_end_well_teach_a_little_and_nothing_else_does(
-    app: App, calls_of: Callable[[Scripted], CallService]
-) -> None:
-    decision = app.routing.route("read a file", catalog="world")
-    asked = {"decision_id": decision.id}
-
-    def seen() -> float:
-        return shift(app, ECHO, "read a file")
-
-    calls = calls_of(Scripted(OutcomeKind.TOOL_ERROR, OutcomeKind.TIMEOUT, OutcomeKind.CRASH))
-    for _ in range(3):
-        calls.run(call("echo", **asked))
-    calls_of(Scripted()).run(call("echo"))  # of no decision
-    calls_of(Scripted()).run(call("echo", **asked), mode=CallMode.DRAWN)
-    calls_of(Scripted()).run(call("echo", **asked), mode=CallMode.VIRTUAL)
-    assert seen() == 0
-    calls_of(Scripted()).run(call("echo", **asked))
-    assert seen() == pytest.approx(shifts(0.25))
-    for _ in range(5):
-        calls_of(Scripted()).run(call("echo", **asked))
-    assert seen() == pytest.approx(shifts(0.5))
-    (moved, *_) = app.feedback.moved("read a file", catalog="world")
-    assert (moved.tool, moved.by, moved.subtask, moved.label) == (ECHO, "call", "read a file", None)
-    app.feedback.label("read a file", ECHO, right=False, by=ANN, **WORLD)
-    assert seen() < 0
-
-
-def test_what_was_learnt_outlives_the_process(
+def test_a_call_says_nothing_of_fit_however_it_ends_until_a_person_does(
     app: App, path: Path, calls_of: Callable[[Scripted], CallService]
 ) -> None:
-    decision = app.routing.route("read a file", catalog="world")
-    app.feedback.label(TEXT, READ, right=True, by=ANN, **WORLD)
-    calls_of(Scripted()).run(call("echo", decision_id=decision.id))
-    before = (shift(app, READ), shift(app, ECHO, "read a file"))
+    text = "read a file"
+    decision, before = app.routing.route(text, catalog="world"), fit(app, ECHO, text)
+    for kind in (OutcomeKind.OK, OutcomeKind.OK, OutcomeKind.TOOL_ERROR, OutcomeKind.TIMEOUT):
+        calls_of(Scripted(kind)).run(call("echo", decision_id=decision.id))
+    assert app.catalogs.statistics("world").version == 4  # what they say of the server is learnt
+    assert (shift(app, ECHO, text), fit(app, ECHO, text), app.feedback.moved(text, catalog="world")) == (0, before, ())
+    app.feedback.label(text, ECHO, right=True, by=ANN, decision_id=decision.id, **WORLD)
+    assert shift(app, ECHO, text) == pytest.approx(shifts(1.0))
     app.close()
     with open_test_app(path) as again:
-        assert (shift(again, READ), shift(again, ECHO, "read a file")) == before
-        assert before[1] > 0
+        assert shift(again, ECHO, text) == pytest.approx(shifts(1.0))
+
+
+def test_agents_count_little_and_a_person_outweighs_all_of_them(app: App) -> None:
+    app.feedback.label(TEXT, READ, right=True, by=By("crab", "agent"), **WORLD)
+    assert shift(app, READ) == pytest.approx(shifts(0.25))
+    for number in range(9):
+        app.feedback.label(TEXT, READ, right=True, by=By(f"crab {number}", "agent"), **WORLD)
+    assert shift(app, READ) == pytest.approx(shifts(0.5))
+    app.feedback.label(TEXT, READ, right=False, by=ANN, **WORLD)
+    assert shift(app, READ) == pytest.approx(shifts(-0.5))
+
+
+COPY, OWN = "disk::read", "files::readfile"
+
+
+@pytest.fixture
+def twins(app: App) -> App:
+    """The world with a server `disk`, whose tool says what files::read says; a tool of the same server says nearly that."""
+    servers = app.catalogs.catalog("world").servers
+    disk = Server("disk", description="A disk.", tools=(Tool("disk", "read", "Read a file."),))
+    more = [
+        replace(s, tools=(*s.tools, Tool("files", "readfile", "Read a file."))) if s.name == "files" else s
+        for s in servers
+    ]
+    app.catalogs.save(Catalog("world", (*more, disk)), "test")
+    return app
+
+
+def test_a_tool_that_does_the_same_elsewhere_shares_right_and_does_not_sink(twins: App) -> None:
+    before = {tool: fit(twins, tool, "read a file") for tool in (READ, COPY, OWN, SEND)}
+    twins.feedback.label("read a file", READ, right=True, by=ANN, **WORLD)
+    after = {tool: fit(twins, tool, "read a file") for tool in (READ, COPY, OWN, SEND)}
+    assert after[READ] > before[READ]
+    assert after[COPY] > before[COPY]
+    assert (shift(twins, COPY, "read a file"), shift(twins, OWN, "read a file")) == (pytest.approx(shifts(1.0)), 0)
+    moved = {one.tool: one.shared_from for one in twins.feedback.moved("read a file", catalog="world")}
+    assert moved == {READ: "", COPY: READ}
+    twins.feedback.label("read a file", READ, right=False, by=ANN, **WORLD)
+    assert (shift(twins, READ, "read a file"), shift(twins, COPY, "read a file")) == (pytest.approx(shifts(-1.0)), 0)
+
+
+def test_what_people_judged_equal_shares_both_and_what_they_judged_different_neither(twins: App) -> None:
+    twins.feedback.label(TEXT, READ, right=True, by=ANN, **WORLD)
+    assert shift(twins, COPY) > 0
+    twins.equal_sets.judge("world", READ, COPY, "different")
+    assert shift(twins, COPY) == 0
+    twins.equal_sets.judge("world", READ, SEND, "equal")
+    assert shift(twins, SEND) == pytest.approx(shifts(1.0))
+    twins.feedback.label(TEXT, READ, right=False, by=ANN, **WORLD)
+    assert shift(twins, SEND) == pytest.approx(shifts(-1.0))
+    twins.equal_sets.judge("world", READ, SEND, None)
+    assert shift(twins, SEND) == 0
 
 
 def test_labels_about_tools_that_are_gone_are_kept_and_move_nothing(app: App) -> None:

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from core.domain.feedback import Calibration, CalibrationSwitch, Worked, in_force
+from core.domain.feedback import Calibration, CalibrationSwitch, in_force, labelled_queries
 from core.shared.errors import StoreError, UnknownNameError
 from core.store import Store
 from tests.store.conftest import T0
@@ -51,25 +51,18 @@ def test_the_last_word_of_a_visitor_counts(make: SimpleNamespace) -> None:
     assert in_force([*ann, bob, make.label(retracts=ann[-1].id)]) == (bob,)  # what it replaced does not come back
 
 
-def test_only_real_calls_that_ended_well_on_a_decision_are_evidence(store: Store, make: SimpleNamespace) -> None:
-    decision = make.decision(server_hint="file access")
-    good = make.outcome(decision_id=decision.id)
-    other = [
-        make.outcome(decision_id=decision.id, simulated=True),
-        make.outcome(decision_id=decision.id, kind="tool_error"),
-        make.outcome(decision_id=decision.id, injected="slowed by 3 s"),
-        make.outcome(decision_id=None),
-        make.outcome(decision_id="gone"),
-        make.outcome(decision_id=decision.id, catalog="other"),
+def test_a_fit_follows_what_people_say_and_agents_where_no_person_has_judged(make: SimpleNamespace) -> None:
+    agents = [
+        make.label(origin="agent", visitor=f"crab {number}", tool=tool)
+        for number in range(3)
+        for tool in ("a::x", "b::y")
     ]
-    later = make.outcome(decision_id=decision.id, tool="write")
-    store.events.append(decision, good, *other, later)
-    found = store.labels.worked("demo", limit=10)
-    assert found == (
-        Worked(later.id, "read a file", "file access", "files::write"),
-        Worked(good.id, "read a file", "file access", "files::read"),
+    (found,) = labelled_queries([*agents, make.label(right=False, visitor="ann", tool="a::x")])
+    assert (found.right, found.wrong) == (("b::y",), ("a::x",))
+    (tied,) = labelled_queries(
+        [*agents[:1], *(make.label(right=right, visitor=str(right), tool="a::x") for right in (True, False))]
     )
-    assert store.labels.worked("demo", limit=1) == found[:1]
+    assert (tied.right, tied.wrong) == ((), ())
 
 
 def calibration(name: str, id_: str, catalog: str = "demo") -> Calibration:

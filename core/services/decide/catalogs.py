@@ -127,7 +127,6 @@ class CatalogService:
         """Fold an outcome that the store has into every projection in use."""
         with self._lock:
             self._loaded_catalog(outcome.catalog).observe(outcome)
-            self._learnt.observe(outcome)
 
     def projection(self, name: str, learning: LearningParameters | None = None) -> StatisticsProjection:
         """The statistics of a catalog as a fold under these priors and rates."""
@@ -149,7 +148,7 @@ class CatalogService:
             self.prepare(name)
         with self._lock:
             loaded = self._loaded_catalog(name)
-            learnt = self._learnt.of(loaded.catalog, loaded.relevance_rows)
+            learnt = self._learnt.of(loaded.catalog, loaded.relevance_index)
 
             def matcher(index: CatalogIndex, relevance: RelevanceIndex) -> IndexMatcher:
                 fit = FitMatcher(relevance, self._relevance_encoder, RelevanceModel.shipped(), learnt)
@@ -201,7 +200,7 @@ class CatalogService:
         self.prepare(name)
         with self._lock:
             loaded = self._loaded_catalog(name)
-            return self._learnt.of(loaded.catalog, loaded.relevance_rows)
+            return self._learnt.of(loaded.catalog, loaded.relevance_index)
 
     def learnt_shift(self, name: str, subtask: str) -> Shift | None:
         """What labels do to the tools for one sub-task, and which labels; None where none is near."""

@@ -17,7 +17,7 @@ from core.domain.outcome import OutcomeKind
 from core.domain.statistics import Statistics
 from core.network.traces import OUTAGE_S, CallHistory
 from core.relevance.catalog_index import CatalogIndex
-from core.relevance.encoder import Vectors, text_hash
+from core.relevance.encoder import text_hash
 from core.relevance.learnt import NOTHING_LEARNT, Learnt
 from core.relevance.relevance_index import RelevanceIndex
 from core.routers.context import RoutingContext
@@ -112,11 +112,11 @@ class LoadedCatalog:
             self.contexts[key] = context = self.latest
         return context
 
-    def relevance_rows(self) -> Vectors:
-        """The vectors of the relevance index. Raises CatalogError where it is not built."""
+    def relevance_index(self) -> RelevanceIndex:
+        """The relevance index. Raises CatalogError where it is not built."""
         if self.relevance is None:
             raise _changed(self.catalog)
-        return self.relevance.rows
+        return self.relevance
 
 
 def without_names(outcome: OutcomeEvent) -> OutcomeEvent:

@@ -14,6 +14,7 @@ from core.domain.tasks import ALL_SAYS, EqualJudgment, Proposal, Says, Sets, Tas
 from core.lab.levels import proposed, widened
 from core.relevance.catalog_index import CatalogIndex
 from core.services.decide.catalogs import CatalogService
+from core.services.learn.learnt_models import LearntModels
 from core.shared.errors import CatalogError, UnknownNameError
 from core.store import Store
 
@@ -48,9 +49,12 @@ class Imported:
 class EqualSetsService:
     """Proposes, keeps and joins. Thread-safe."""
 
-    def __init__(self, store: Store, catalogs: CatalogService, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self, store: Store, catalogs: CatalogService, learnt: LearntModels, now: Callable[[], datetime]
+    ) -> None:
         self._store = store
         self._catalogs = catalogs
+        self._learnt = learnt
         self._now = now
         self._proposed: LRUCache[str, tuple[CatalogIndex, tuple[Proposal, ...]]] = LRUCache(CATALOGS_KEPT)
 
@@ -90,6 +94,7 @@ class EqualSetsService:
             self._store.equal_judgments.remove(catalog, *pair)
         else:
             self._store.equal_judgments.save([EqualJudgment(catalog, *pair, says, self._now())])
+        self._learnt.forget(catalog)  # equal tools share labels
 
     def widened(self, catalog: str, tasks: Sequence[Task]) -> tuple[Task, ...]:
         """Tasks in which everything is right that is equal to a right tool; see `core.lab.levels`."""
@@ -123,6 +128,7 @@ class EqualSetsService:
             if one in tools and other in tools
         ]
         self._store.equal_judgments.save(taken)
+        self._learnt.forget(catalog)
         return Imported(len(taken), len(said) - len(taken))
 
     def _proposals(self, catalog: str) -> tuple[Proposal, ...]:

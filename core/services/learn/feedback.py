@@ -21,7 +21,7 @@ from core.store import Store
 MOST_NOTE_CHARACTERS = 2_000
 MOST_AT_ONCE = 20_000
 OPERATOR = By()
-LABEL, CALL = "label", "call"  # what moved a tool, beside CALIBRATION
+LABEL = "label"  # what moved a tool, beside CALIBRATION
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +36,19 @@ class ImportedLabels:
 
 @dataclass(frozen=True, slots=True)
 class MovedBy:
-    """What moved a tool in one decision: a label, or, where it is None, a real call that ended well (`CALL`) or a sub-task that
-    the calibration in force was fitted to (`CALIBRATION`). `subtask` is the one that it was said of."""
+    """What moved a tool in one decision: a label, of the tool itself or of one that does the same, or, where it is None, a
+    sub-task that the calibration in force was fitted to (`CALIBRATION`). `subtask` is the one that it was said of."""
 
     move: Move
     tool: str
     by: str
     subtask: str
     label: Label | None = None
+
+    @property
+    def shared_from(self) -> str:
+        """The tool that the label names, where it is another one that does the same; empty otherwise."""
+        return "" if self.label is None or self.label.tool == self.tool else self.label.tool
 
 
 class FeedbackService:
@@ -140,7 +145,6 @@ class FeedbackService:
         solved = self._catalogs.learnt(catalog).values.solved
         said: dict[str, tuple[str, str, Label | None]] = {
             **{f"{CALIBRATION}:{number}": (CALIBRATION, one.subtask, None) for number, one in enumerate(solved)},
-            **{call.outcome_id: (CALL, call.subtask, None) for call in self._learnt.worked(catalog)},
             **{label.id: (LABEL, label.subtask, label) for label in self._learnt.labels(catalog)},
         }
         return tuple(MovedBy(move, tools[move.tool].id, *said[move.id]) for move in found.moves() if move.id in said)

@@ -1,4 +1,4 @@
-"""What is in force for each catalog: labels, calls that ended well and the active calibration, as one immutable object."""
+"""What is in force for each catalog: labels and the active calibration, as one immutable object."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from core.domain.catalog import Catalog
-from core.domain.events import OutcomeEvent
-from core.domain.feedback import Label, Worked, in_force
-from core.domain.outcome import OutcomeKind
+from core.domain.feedback import Label, in_force
+from core.domain.tasks import EqualJudgment, joined
 from core.relevance.encoder import CachedEncoder, Vectors
-from core.relevance.feedback import CALLS, WORKED_WEIGHT, Evidence, Memory, QueryMap, targets_of
+from core.relevance.feedback import AGENT_WEIGHT, AGENTS, Evidence, Memory, QueryMap, Sharing, sharing, targets_of
 from core.relevance.learnt import NOTHING_LEARNT, Learnt, LearntValues
-from core.relevance.relevance_index import asked_text
+from core.relevance.relevance_index import RelevanceIndex, asked_text
+from core.relevance.scoring import SAME_HIGH
 from core.shared.errors import CatalogError
 from core.store import Store
 
 MOST_LABELS = 5_000  # the newest; a query is compared with each of their sub-tasks
-MOST_WORKED = 1_000
+TOGETHER = 256  # labelled tools that are compared with the catalog at once
 CALIBRATION = "calibration"
 """The visitor under which the labelled sub-tasks of a calibration count, and what their ids begin with."""
 
@@ -31,10 +31,12 @@ CALIBRATION = "calibration"
 class _Known:
     """What the store has of one catalog, and what was made of it."""
 
-    worked: tuple[Worked, ...]
     labels: tuple[Label, ...] | None = None
     vectors: dict[str, Vectors] = field(default_factory=dict[str, Vectors])
     made: tuple[Catalog, Learnt] | None = None
+    shared: dict[int, Sharing] = field(default_factory=dict[int, Sharing])
+    shared_by: tuple[Catalog, Sequence[EqualJudgment]] | None = None
+    """What `shared` follows from."""
 
 
 class LearntModels:
@@ -47,12 +49,12 @@ class LearntModels:
         self._known: dict[str, _Known] = {}
         self._lock = threading.RLock()
 
-    def of(self, catalog: Catalog, rows: Callable[[], Vectors]) -> Learnt:
-        """What is in force for a catalog. `rows` gives the (T, D) rows of its dense signal, where a query map needs them."""
+    def of(self, catalog: Catalog, index: Callable[[], RelevanceIndex]) -> Learnt:
+        """What is in force for a catalog. `index` gives its relevance index, where what was learnt needs it."""
         with self._lock:
             known = self._known_of(catalog.name)
             if known.made is None or known.made[0] is not catalog:
-                known.made = (catalog, self._make(catalog, known, rows))
+                known.made = (catalog, self._make(catalog, known, index))
             return known.made[1]
 
     def labels(self, name: str) -> tuple[Label, ...]:
@@ -63,57 +65,37 @@ class LearntModels:
                 known.labels = in_force(self._store.labels.history(name))
             return known.labels
 
-    def worked(self, name: str) -> tuple[Worked, ...]:
-        """The newest calls of a catalog that count as evidence, newest first."""
-        with self._lock:
-            return self._known_of(name).worked
-
     def forget(self, name: str) -> None:
-        """Make the model of a catalog anew when it is next asked for: a label came, or another calibration."""
+        """Make the model of a catalog anew when it is next asked for: a label came, other equal tools, or another calibration."""
         with self._lock:
             if name in self._known:
                 self._known[name].made = self._known[name].labels = None
 
-    def observe(self, event: OutcomeEvent) -> bool:
-        """Take in a call that has just been recorded; whether it is evidence. Nothing simulated is, and no failure."""
-        real = not event.simulated and not event.injected and event.kind == OutcomeKind.OK.value
-        if not real or event.decision_id is None:
-            return False
-        with self._lock:
-            known = self._known.get(event.catalog)
-            if known is None:
-                return True  # read from the store at first use
-            decision = self._store.activity.decision(event.decision_id)
-            if decision is None or decision.catalog != event.catalog:
-                return False
-            tool = f"{event.server}::{event.tool}"
-            one = Worked(event.id, decision.subtask, decision.server_hint, tool)
-            known.worked = (one, *known.worked)[:MOST_WORKED]
-            known.made = None
-            return True
-
     def _known_of(self, name: str) -> _Known:
-        if name not in self._known:
-            self._known[name] = _Known(self._store.labels.worked(name, limit=MOST_WORKED))
-        return self._known[name]
+        return self._known.setdefault(name, _Known())
 
-    def _make(self, catalog: Catalog, known: _Known, rows: Callable[[], Vectors]) -> Learnt:
+    def _make(self, catalog: Catalog, known: _Known, index: Callable[[], RelevanceIndex]) -> Learnt:
         labels = self.labels(catalog.name)[-MOST_LABELS:]
         active = self._store.calibrations.active(catalog.name)
-        if not labels and not known.worked and active is None:
+        if not labels and active is None:
             return NOTHING_LEARNT
         values, name = LearntValues(), ""
         if active is not None:
             with suppress(CatalogError, ValueError):  # of another version: what Wayfare comes with stays in force
                 values = LearntValues.parse(json.loads(active.values_json), where=f"calibration {active.name}")
                 name = active.name
-        facts = _facts(labels, known.worked, values, catalog.tool_row)
+        facts = _facts(labels, values, catalog.tool_row)
         return Learnt(
-            values, name, self._memory(facts, known, values, catalog), self._map(values, known, catalog, rows)
+            values, name, self._memory(facts, known, values, catalog, index), self._map(values, known, catalog, index)
         )
 
     def _memory(
-        self, facts: Sequence[tuple[str, Evidence]], known: _Known, values: LearntValues, catalog: Catalog
+        self,
+        facts: Sequence[tuple[str, Evidence]],
+        known: _Known,
+        values: LearntValues,
+        catalog: Catalog,
+        index: Callable[[], RelevanceIndex],
     ) -> Memory | None:
         if not facts or values.bound == 0:
             return None
@@ -126,17 +108,34 @@ class LearntModels:
             bound=values.bound,
             half=values.half,
             floor=values.floor,
+            shared=self._shared({one.tool for one in evidence}, known, catalog, index()),
         )
 
+    def _shared(
+        self, rows: Iterable[int], known: _Known, catalog: Catalog, index: RelevanceIndex
+    ) -> Mapping[int, Sharing]:
+        """Who shares the labels of these tools at least: tools of other servers that do the same, and what people judged."""
+        judged = self._store.equal_judgments.of_catalog(catalog.name)
+        if known.shared_by is None or known.shared_by[0] is not catalog or known.shared_by[1] != judged:
+            known.shared_by, known.shared = (catalog, judged), {}
+        equal, different = _judged_pairs(judged, catalog.tool_row)
+        fresh = [row for row in rows if row not in known.shared]
+        for at in range(0, len(fresh), TOGETHER):
+            block = fresh[at : at + TOGETHER]
+            for row, same in zip(block, index.own[block] @ index.own.T >= SAME_HIGH, strict=True):
+                elsewhere = index.server_of != index.server_of[row]
+                known.shared[row] = sharing(same & elsewhere, equal.get(row, ()), different.get(row, ()))
+        return dict(known.shared)
+
     def _map(
-        self, values: LearntValues, known: _Known, catalog: Catalog, rows: Callable[[], Vectors]
+        self, values: LearntValues, known: _Known, catalog: Catalog, index: Callable[[], RelevanceIndex]
     ) -> QueryMap | None:
         right = [[catalog.tool_row[tool] for tool in one.relevant if tool in catalog.tool_row] for one in values.solved]
         solved = [(one, tools) for one, tools in zip(values.solved, right, strict=True) if tools]
         if values.ridge is None or not solved:
             return None
         queries = self._vectors([asked_text(one.subtask, one.server_hint) for one, _ in solved], known)
-        return QueryMap.fit(queries, targets_of(rows(), [tools for _, tools in solved]), ridge=values.ridge)
+        return QueryMap.fit(queries, targets_of(index().rows, [tools for _, tools in solved]), ridge=values.ridge)
 
     def _vectors(self, texts: Sequence[str], known: _Known) -> Vectors:
         fresh = [text for text in dict.fromkeys(texts) if text not in known.vectors]
@@ -145,23 +144,34 @@ class LearntModels:
         return np.stack([known.vectors[text] for text in texts])
 
 
-def _facts(
-    labels: Iterable[Label], worked: Iterable[Worked], values: LearntValues, rows: Mapping[str, int]
-) -> list[tuple[str, Evidence]]:
-    """What is known, each with the text of its sub-task; of tools that the catalog has. What a person has judged is not
-    taken from a calibration again."""
+def _judged_pairs(
+    judged: Sequence[EqualJudgment], row_of: Mapping[str, int]
+) -> tuple[Mapping[int, set[int]], Mapping[int, set[int]]]:
+    """The tools (rows) that people found equal to each tool, through others too, and those that they found different."""
+    pairs = [(row_of[one.one], row_of[one.other], one) for one in judged if {*one.pair} <= row_of.keys()]
+    equal: dict[int, set[int]] = {}
+    for tools in joined(one.pair for _, _, one in pairs if one.says == "equal"):
+        members = {row_of[tool] for tool in tools}
+        equal.update({row: members - {row} for row in members})
+    different: dict[int, set[int]] = {}
+    for one, other, judgment in pairs:
+        if judgment.says == "different":
+            different.setdefault(one, set()).add(other)
+            different.setdefault(other, set()).add(one)
+    return equal, different
+
+
+def _facts(labels: Iterable[Label], values: LearntValues, rows: Mapping[str, int]) -> list[tuple[str, Evidence]]:
+    """What is known, each with the text of its sub-task; of tools that the catalog has. What was judged is not taken from a
+    calibration again. A call that ended well is no fact: it says that its server works, and nothing of whether its tool fits."""
     found: list[tuple[str, Evidence]] = []
     judged: set[tuple[str, str]] = set()
     for label in labels:
         judged.add((label.subtask, label.tool))
         if label.tool in rows:
-            visitor = f"{label.origin}:{label.visitor}"
-            found.append(
-                (label.subtask, Evidence(label.id, 0, rows[label.tool], 1.0 if label.right else -1.0, visitor))
-            )
-    for call in worked:
-        if call.tool in rows:
-            found.append((call.subtask, Evidence(call.outcome_id, 0, rows[call.tool], WORKED_WEIGHT, CALLS)))
+            weight = (1.0 if label.right else -1.0) * (AGENT_WEIGHT if label.by_agent else 1.0)
+            visitor = AGENTS if label.by_agent else f"{label.origin}:{label.visitor}"
+            found.append((label.subtask, Evidence(label.id, 0, rows[label.tool], weight, visitor)))
     for number, one in enumerate(values.solved if values.teaches else ()):
         for tool in one.relevant:
             if tool in rows and (one.subtask, tool) not in judged:

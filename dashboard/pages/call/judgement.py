@@ -41,6 +41,5 @@ def _teaches(outcome: Outcome) -> str:
     """What the call says of the tool by itself."""
     if outcome.simulated:
         return "The call was simulated and teaches nothing by itself: what you say here counts as your own judgement."
-    if outcome.kind.success:
-        return "The call ended well, which counts a little by itself; what you say here counts more."
-    return "That the call failed says nothing of whether the tool fits: what you say here does."
+    how = "ended well" if outcome.kind.success else "failed"
+    return f"That the call {how} says nothing of whether the tool fits: what you say here does."
