@@ -54,12 +54,11 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    """A call that may be made now: what was reserved for it. `stored`: on the disk, too, because a budget covers it."""
+    """A call that may be made now: what was reserved for it."""
 
     id: str
     wanted: Wanted
     reservation: Reservation
-    stored: bool
 
     @property
     def tokens(self) -> int:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from threading import Lock
 
 from core.domain.events import DecisionEvent, OutcomeEvent
+from core.domain.governance_events import Spent
 from core.shared.errors import StoreError
 from core.store.connection import Database
+from core.store.journal import Journal, Kept
 from core.store.log import Audit, Entry, Event, Log, entry
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -22,34 +25,41 @@ class BackgroundWriter:
     """Calls `write` in a thread of its own, `gather_s` seconds after the first of the calls of `soon` that it serves.
 
     A transaction for each event costs more than the calls that the events tell of, and it would take the processor from the
-    answer that is just being sent.
+    answer that is just being sent. `where` names the store in errors. Thread-safe.
 
     >>> written = []
-    >>> writer = BackgroundWriter(lambda: written.append("once"), gather_s=60.0, name="example")
+    >>> writer = BackgroundWriter(lambda: written.append("once"), gather_s=60.0, name="example", where="in memory")
     >>> writer.soon(), writer.soon(), writer.close(), written
     (None, None, None, ['once'])
     """
 
-    def __init__(self, write: Callable[[], None], *, gather_s: float, name: str) -> None:
+    def __init__(self, write: Callable[[], None], *, gather_s: float, name: str, where: str) -> None:
         self._write = write
         self._gather_s = gather_s
+        self._where = where
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
+        self._lock = Lock()
         self._is_waiting, self._closing = False, threading.Event()
 
     def soon(self) -> None:
-        """Have everything written that was queued before. Raises RuntimeError once it is closed."""
-        if not self._is_waiting:
-            self._is_waiting = True
-            self._thread.submit(self._gathered)
+        """Have everything written that was queued before. Raises StoreError once it is closed."""
+        with self._lock:
+            if self._closing.is_set():
+                raise StoreError(f"The store {self._where} is closed; open it again.")
+            if not self._is_waiting:
+                self._is_waiting = True
+                self._thread.submit(self._gathered)
 
     def close(self) -> None:
         """Write at once what waits, and end the thread. A second call does nothing."""
-        self._closing.set()
+        with self._lock:
+            self._closing.set()
         self._thread.shutdown(wait=True)
 
     def _gathered(self) -> None:
         self._closing.wait(self._gather_s)
-        self._is_waiting = False
+        with self._lock:
+            self._is_waiting = False
         self._write()
 
 
@@ -58,10 +68,12 @@ GATHERED_S = 0.02
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Queued:
-    """What one call queued: the ids that others may wait for, and its entries once they are asked for."""
+    """What one call queued: the ids that others may wait for, its entries once they are asked for, and its number in the journal
+    where it is in there."""
 
     ids: tuple[str, ...]
     entries: Callable[[], Sequence[Entry]]
+    journaled: int | None = None
 
 
 class Events:
@@ -70,16 +82,19 @@ class Events:
     `append` returns when its events are on the disk. `append_later` returns at once (decisions while a slider is
     dragged, calls of agents), `make_later` even before its events are made (decisions for agents, whose JSON takes longer than
     the rest of their record); one background thread writes what has gathered in 20 ms. The order of the calls is the order of
-    commit.
+    commit. Outcomes are in the journal before `append_later` returns: a killed process loses what else is queued, and no call.
     """
 
-    def __init__(self, database: Database, log: Log) -> None:
+    def __init__(self, database: Database, log: Log, journal: Journal) -> None:
         self._database = database
         self._log = log
+        self._journal = journal
         self._pending: deque[_Queued] = deque()
         self._failed: list[Exception] = []
         log.write_queued = self._drain
-        self._background = BackgroundWriter(self._drain, gather_s=GATHERED_S, name="wayfare-store")
+        self._background = BackgroundWriter(
+            self._drain, gather_s=GATHERED_S, name="wayfare-store", where=database.where
+        )
 
     def append(self, *events: Event) -> None:
         """Write all events in one transaction, after everything queued before.
@@ -91,11 +106,21 @@ class Events:
     def append_later(self, *events: Event) -> None:
         """Queue events; those of one call are committed together. What fails on the disk is raised by `flush`.
 
-        Raises StoreError at once for an event that cannot be stored.
+        Raises StoreError at once for an event that cannot be stored, and for an outcome that the journal does not take.
         """
         entries = tuple(map(entry, events))
         ids = tuple(event.id for event in events if isinstance(event, DecisionEvent | OutcomeEvent))
-        self._queue(_Queued(ids, lambda: entries))
+        has_outcome = any(isinstance(event, OutcomeEvent) for event in events)
+        self._queue(_Queued(ids, lambda: entries, self._journal.add(*entries) if has_outcome else None))
+
+    def take_over(self, left: Sequence[Sequence[Kept]]) -> None:
+        """Commit the outcomes that a killed process left in the journal, each with its statistics, where the log does not have
+        them. Raises StoreError, and keeps none of them."""
+        units = {record.id: unit for unit in left for record in unit if isinstance(record, OutcomeEvent)}
+        known = self._database.read("SELECT id FROM outcomes WHERE list_contains(?::VARCHAR[], id)", [list(units)])
+        for id_ in known["id"].to_pylist():
+            del units[id_]
+        self._log.commit([entry(record) for unit in units.values() for record in unit if not isinstance(record, Spent)])
 
     def make_later(self, id_: str, events: Callable[[], Sequence[Event]]) -> None:
         """The same for events that are made when they are written, with the id that others may wait for. One that cannot be
@@ -119,11 +144,11 @@ class Events:
     def audit(self, take: Callable[[str], None] | None = None) -> Audit:
         """Verify the log's chain of hashes; `take` is given every record as JSON. Raises as `flush`."""
         self.flush()
-        with self._database.lock:
-            return self._log.audit(take)
+        return self._log.audit(take)
 
     def outcomes(self, catalog: str) -> Iterator[OutcomeEvent]:
-        """Every outcome of a catalog in order of commit: what statistics are folded from."""
+        """Every outcome of a catalog in order of commit, what is queued among them: what statistics are folded from."""
+        self._drain()
         return self._log.read(OutcomeEvent, "catalog = ?", [catalog])
 
     def close(self) -> None:
@@ -135,11 +160,12 @@ class Events:
         """Write what has gathered in one transaction; where that fails, call by call, so that one loses no other."""
         with self._database.lock:
             units = self._pending.copy()
+            written: Iterable[_Queued] = units
             try:
                 self._log.commit([entry for unit in units for entry in unit.entries()])
-            except Exception:  # noqa: BLE001 - each is tried again below, and flush() raises what fails then
-                for unit in units:
-                    self._try(unit)
+            except Exception:  # noqa: BLE001 - each is tried again, and flush() raises what fails then
+                written = [unit for unit in units if self._could_write(unit)]
+            self._journal.done(unit.journaled for unit in written if unit.journaled is not None)
             for _ in units:  # only now: who waits for one of them finds it here until it is on the disk
                 self._pending.popleft()
 
@@ -147,13 +173,15 @@ class Events:
         self._pending.append(unit)
         try:
             self._background.soon()
-        except RuntimeError:
+        except StoreError:
             with self._database.lock, suppress(ValueError):
                 self._pending.remove(unit)
-            raise StoreError(f"The store {self._database.where} is closed; open it again.") from None
+            raise
 
-    def _try(self, unit: _Queued) -> None:
+    def _could_write(self, unit: _Queued) -> bool:
         try:
             self._log.commit(unit.entries())
         except Exception as error:  # noqa: BLE001 - raised by flush()
             self._failed.append(error)
+            return False
+        return True

@@ -5,15 +5,15 @@ from __future__ import annotations
 import dataclasses
 import logging
 from collections import deque
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Collection, Sequence
 from datetime import UTC
 
 from core.domain.governance_events import ApprovalChange, ClientChange, DefinitionChange, PolicyChange, Spent
 from core.shared.errors import StoreError
 from core.store.connection import Database
 from core.store.events import BackgroundWriter
-from core.store.log import Log, entry
+from core.store.journal import Journal, Kept
+from core.store.log import Log, checked, entry
 
 Change = ClientChange | PolicyChange | DefinitionChange | ApprovalChange
 SPENT = ", ".join(f'"{field.name}"' for field in dataclasses.fields(Spent))
@@ -26,11 +26,14 @@ _log = logging.getLogger(__name__)
 class Governance:
     """Changes are append-only and sealed; a call's spending is one row, which is settled in place."""
 
-    def __init__(self, database: Database, log: Log) -> None:
+    def __init__(self, database: Database, log: Log, journal: Journal) -> None:
         self._database = database
         self._log = log
-        self._pending: deque[Spent] = deque()
-        self._background = BackgroundWriter(self._drain, gather_s=GATHERED_S, name="wayfare-spending")
+        self._journal = journal
+        self._pending: deque[tuple[int, Spent]] = deque()
+        self._background = BackgroundWriter(
+            self._drain, gather_s=GATHERED_S, name="wayfare-spending", where=database.where
+        )
 
     def append(self, *changes: Change) -> None:
         """Commit changes together. Raises StoreError, and keeps none of them, where one cannot be stored."""
@@ -53,14 +56,25 @@ class Governance:
         return tuple(self._log.read(ApprovalChange, "true", []))
 
     def reserve(self, spent: Spent) -> None:
-        """Keep a reservation. On the disk when this returns."""
-        self._write([spent])
+        """Keep a reservation. No kill loses it once this returns. Raises StoreError."""
+        self._keep(spent)
 
     def settle_later(self, spent: Spent) -> None:
-        """Keep what a call used, soon: it does not wait for the disk. What is lost by a kill counts as it was reserved."""
-        self._pending.append(spent)
-        with suppress(RuntimeError):  # closed: who closed it has written, or writes now, what is pending
-            self._background.soon()
+        """Keep what a call used, in the place of what was reserved for it. As `reserve`: it does not wait for the database."""
+        self._keep(spent)
+
+    def _keep(self, spent: Spent) -> None:
+        self._pending.append((self._journal.add((Spent, checked(spent))), spent))
+        self._background.soon()
+
+    def take_over(self, left: Sequence[Sequence[Kept]]) -> None:
+        """Write the spending that a killed process left in the journal, where the database does not have it settled already.
+        Raises StoreError, and keeps none of it."""
+        spent = {record.id: record for unit in left for record in unit if isinstance(record, Spent)}
+        settled = "SELECT id FROM spending WHERE settled AND list_contains(?::VARCHAR[], id)"
+        for id_ in self._database.read(settled, [list(spent)])["id"].to_pylist():
+            del spent[id_]
+        self._write(spent.values())
 
     def close(self) -> None:
         """Write what is pending. A second call does nothing."""
@@ -71,11 +85,13 @@ class Governance:
         with self._database.lock:
             pending = [self._pending.popleft() for _ in range(len(self._pending))]
             try:
-                self._write(pending)
+                self._write({spent.id: spent for _, spent in pending}.values())  # the last word of each call
             except StoreError:
-                _log.exception("%d settled calls were not stored; they count as they were reserved", len(pending))
+                _log.exception("%d records of spending stay in the journal until the next start", len(pending))
+            else:
+                self._journal.done(number for number, _ in pending)
 
-    def _write(self, spent: Sequence[Spent]) -> None:
+    def _write(self, spent: Collection[Spent]) -> None:
         if spent:
             rows = [dataclasses.astuple(one) for one in spent]
             marks = ", ".join("?" * len(rows[0]))

@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
+from itertools import zip_longest
 from numbers import Integral, Real
 from typing import Any, NamedTuple, TypeVar
 
@@ -22,7 +23,14 @@ from duckdb import DuckDBPyConnection
 
 from core.domain.events import DecisionEvent, OutcomeEvent, Override, ParameterEvent, StatisticsEvent
 from core.domain.feedback import Calibration, CalibrationSwitch, Judgment, Label
-from core.domain.governance_events import ApprovalChange, ClientChange, DefinitionChange, PolicyChange, RefusedRequest
+from core.domain.governance_events import (
+    ApprovalChange,
+    ClientChange,
+    DefinitionChange,
+    PolicyChange,
+    RefusedRequest,
+    Spent,
+)
 from core.shared.errors import StoreError
 from core.store.connection import Array, Database, Schema, insert_arrow, pa
 
@@ -60,6 +68,16 @@ def chained(previous: str, lines: Iterable[str]) -> str:
     for line in lines:
         digest.update(b"\n" + line.encode())
     return digest.hexdigest()
+
+
+def first_missing(numbers: Iterable[int], expected: Iterable[int]) -> int | None:
+    """The first expected number that is not there, None where all are. Both ascend.
+
+    >>> first_missing([4, 5, 7], range(4, 8)), first_missing([4, 5], range(4, 7)), first_missing([4, 5], range(4, 6))
+    (6, 6, None)
+    """
+    pairs = zip_longest(expected, numbers)
+    return next((wanted for wanted, number in pairs if wanted is not None and wanted != number), None)
 
 
 def canonical(kind: type[Any], number: int, values: Sequence[object]) -> str:
@@ -152,16 +170,18 @@ class Log:
             self._last, self._hash = last, seal
 
     def audit(self, take: Callable[[str], None] | None = None) -> Audit:
-        """Verify the chain from its beginning to the newest record. `take` is given every line as it was sealed."""
-        seals = self._database.read("SELECT first, last, hash FROM seals ORDER BY last").to_pylist()
-        begin = seals[0]["first"] if seals else self._last + 1
-        records = heapq.merge(*(self._sealed(kind, begin) for kind in TABLES))
+        """Verify the chain from its beginning to the record that is the newest now. `take` is given every line as it was sealed.
+        Others write meanwhile."""
+        with self._database.lock:
+            seals = self._database.read("SELECT first, last, hash FROM seals ORDER BY last").to_pylist()
+            newest = self._last
+        begin = seals[0]["first"] if seals else newest + 1
+        records = heapq.merge(*(self._sealed(kind, begin, newest) for kind in TABLES))
         found, expected = START, begin
         for place, seal in enumerate(seals):
             where = f"The write that ends with record {seal['last']}"
             rows = list(itertools.islice(records, max(seal["last"] - expected + 1, 0)))
-            numbers = [number for number, _ in rows]
-            missing = next((n for n in range(expected, seal["last"] + 1) if n not in set(numbers)), None)
+            missing = first_missing((number for number, _ in rows), range(expected, seal["last"] + 1))
             if seal["first"] != expected or missing is not None:
                 gone = (
                     f"record {missing}" if missing is not None else f"the write before it, from record {expected} on,"
@@ -181,8 +201,8 @@ class Log:
         problem = "" if left is None else f"Record {left[0]} and what follows have no seal."
         return Audit(expected - begin, len(seals), found, begin - 1, problem)
 
-    def _sealed(self, kind: type[Any], begin: int) -> Iterator[tuple[int, str]]:
-        for number, record in self.numbered(kind, "sequence >= ?", [begin]):
+    def _sealed(self, kind: type[Any], first: int, last: int) -> Iterator[tuple[int, str]]:
+        for number, record in self.numbered(kind, "sequence BETWEEN ? AND ?", [first, last]):
             values = [getattr(record, field.name) for field in dataclasses.fields(record)]
             yield number, canonical(kind, number, values)
 
@@ -211,15 +231,32 @@ def entry(record: Record) -> Entry:
     kind = type(record)
     if kind not in TABLES:
         raise StoreError(f"{kind.__name__} is not a record that the store keeps; give one of its events.")
-    return Entry(kind, tuple(_checked(kind, field, getattr(record, field.name)) for field in dataclasses.fields(kind)))
+    return Entry(kind, checked(record))
 
 
-def _checked(kind: type[Record], field: dataclasses.Field[Any], value: object) -> object:
-    base, _, optional = str(field.type).partition(" | ")
-    if value is None and optional:
+def checked(record: Record | Spent) -> tuple[object, ...]:
+    """The values of a record's fields as they are stored. Raises StoreError as `entry` for one that cannot be."""
+    kind = type(record)
+    return tuple(_checked(kind, field, getattr(record, field.name)) for field in _fields(kind))
+
+
+class _Field(NamedTuple):
+    name: str
+    check: Callable[[object], object]
+    optional: bool
+
+
+@cache
+def _fields(kind: type[Any]) -> tuple[_Field, ...]:
+    types = ((field.name, str(field.type).partition(" | ")) for field in dataclasses.fields(kind))
+    return tuple(_Field(name, CHECKS[base], bool(optional)) for name, (base, _, optional) in types)
+
+
+def _checked(kind: type[Any], field: _Field, value: object) -> object:
+    if value is None and field.optional:
         return None
     try:
-        return CHECKS[base](value)
+        return field.check(value)
     except (TypeError, ValueError) as error:
         raise StoreError(f"{kind.__name__}.{field.name} cannot be stored: {error}.") from error
 

@@ -15,6 +15,7 @@ from core.store.catalogs import Catalogs, Vectors
 from core.store.connection import Database, Table, all_tables, fill
 from core.store.events import Events
 from core.store.governance import Governance
+from core.store.journal import Journal
 from core.store.lab_runs import LabRuns, ScenarioRuns, Snapshots
 from core.store.log import Log
 from core.store.records import Calibrations, EqualJudgments, History, Judgments, Labels
@@ -36,8 +37,8 @@ class Store:
         self, path: Path | str | None = None, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     ) -> None:
         self._database = Database(None if str(path) == ":memory:" else path)
-        log = Log(self._database)
-        self.events = Events(self._database, log)
+        log, self._journal = Log(self._database), Journal(self._database.path)
+        self.events = Events(self._database, log, self._journal)
         self.activity = Activity(self._database, log)
         self.catalogs = Catalogs(self._database, log, clock)
         self.vectors = Vectors(self._database)
@@ -48,8 +49,9 @@ class Store:
         self.equal_judgments = EqualJudgments(self._database)
         self.labels = Labels(self._database, log)
         self.judgments = Judgments(log)
-        self.governance = Governance(self._database, log)
+        self.governance = Governance(self._database, log, self._journal)
         self.calibrations = Calibrations(log)
+        self._take_over()
 
     @property
     def path(self) -> Path | None:
@@ -91,7 +93,19 @@ class Store:
             self.governance.close()
             self.events.close()
         finally:
+            self._journal.close()  # first: from then on another process may have the file
             self._database.close()
+
+    def _take_over(self) -> None:
+        """Put what a killed process left in the journal into the database. Raises StoreError, and keeps the journal as it is."""
+        try:
+            if left := self._journal.left():
+                self.events.take_over(left)
+                self.governance.take_over(left)
+            self._journal.clear()
+        except (OSError, StoreError) as error:
+            self._database.close()
+            raise StoreError(f"The calls in {self._journal.path} cannot be stored: {error}") from error
 
     def __enter__(self) -> Self:
         return self

@@ -36,11 +36,16 @@ def test_the_decision_is_committed_before_its_call_leaves(app: App, calls_of: Ca
     assert (outcome.server, outcome.tool, outcome.kind) == ("raw", "echo", "ok")
 
 
-def test_an_agent_is_answered_while_the_disk_is_written(app: App, calls_of: CallsOf) -> None:
-    calls = calls_of(Scripted())
+def test_an_agent_is_answered_while_the_disk_is_written_once_it_is_in_the_journal(
+    app: App, calls_of: CallsOf, path: Path
+) -> None:
+    calls = calls_of(Scripted(error="sent with Authorization: Bearer abc"))
     with app.store._database.lock:  # nothing can be written
         assert calls.start(call("echo"), origin="agent").report(20).tool_after.calls == 1
         assert app.store.activity.call_count() == 0
+        journaled = path.with_name(f"{path.name}.journal").read_text()
+        assert "StatisticsEvent" in journaled
+        assert ("Authorization" in journaled, "abc" in journaled) == (True, False)
     app.store.events.flush()
     assert app.store.activity.call_count() == 1
 

@@ -56,6 +56,19 @@ def test_a_new_import_replaces_the_catalog_and_keeps_its_calls(app: App, calls_o
     assert figures(app) == learnt
 
 
+def test_a_catalog_that_is_saved_keeps_calls_that_are_not_written_yet(app: App, calls_of, path: Path) -> None:
+    calls: CallService = calls_of(Scripted())
+    with app.store._database.lock:  # the background cannot write
+        calls.start(call("echo"), origin="agent").report(20)
+        learnt = figures(app)
+        app.catalog_editor.import_text(document(), "world")
+    assert figures(app) == learnt
+    assert app.catalogs.statistics("world").version == 1
+    app.close()
+    with open_test_app(path) as again:
+        assert figures(again) == learnt
+
+
 @pytest.mark.parametrize("name", ["sample", "attention-120", "", " ", "a\nb", "x" * 201])
 def test_names_that_cannot_be(app: App, name: str) -> None:
     with pytest.raises(CatalogError, match="name"):

@@ -1,10 +1,11 @@
-"""A process that is killed between a decision and its outcome: the decision stays, and there is no half outcome."""
+"""A process that is killed: its decision stays, there is no half outcome, and every call that it answered is found."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,30 @@ def test_killed(app: App, path: Path, what: str) -> None:
         assert activity.decision_count() == 2
     if what == "call":
         assert_gone(int(server_pid))
+
+
+def test_every_answered_call_is_found_after_kills(app: App, path: Path) -> None:
+    app.close()
+    answered: list[list[str]] = []
+    for lines in (2, 60):
+        line = [sys.executable, "-m", "tests.services.victim", str(path), "answer"]
+        with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, text=True) as victim:
+            said = [victim.stdout.readline() for _ in range(lines)]
+            victim.kill()
+            said += victim.stdout.readlines()
+        answered += [one.split() for one in said if one.endswith("\n")]
+
+    with open_test_app(path) as again:
+        outcomes = [one.id for one in again.store.events.outcomes("world")]
+        spent = [one.id for one in again.store.governance.spending(datetime.now(UTC).date().isoformat())]
+        assert {outcome for outcome, _ in answered} <= set(outcomes)
+        assert {spending for _, spending in answered} <= set(spent)
+        assert len(outcomes) <= len(answered) + 3  # answered, killed before it was printed
+        assert len(set(outcomes)) == len(outcomes)
+        history = again.store.activity.statistics_history("world", "raw")
+        assert list(history["outcome_id"]) == outcomes
+        assert list(history["server_calls"]) == list(range(1, len(outcomes) + 1))
+        assert not again.store.events.audit().problem
 
 
 def assert_gone(pid: int) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -14,10 +15,12 @@ from core.app import App
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.feedback import By
 from core.domain.outcome import OutcomeKind
+from core.relevance.encoder import Vectors
 from core.relevance.feedback import BOUND, HALF, shifts
 from core.services.call.calls import CallService
 from core.shared.errors import CatalogError, UnknownNameError, WayfareError
-from tests.services.world import Scripted, call, open_test_app
+from tests.embedding.toys import WordEncoder
+from tests.services.world import Scripted, call, document, open_test_app
 
 TEXT = "post a letter to my aunt"
 READ, SEND, ECHO = "files::read", "mail::send", "raw::echo"
@@ -179,6 +182,41 @@ def test_what_people_judged_equal_shares_both_and_what_they_judged_different_nei
     assert shift(twins, SEND) == pytest.approx(shifts(-1.0))
     twins.equal_sets.judge("world", READ, SEND, None)
     assert shift(twins, SEND) == 0
+
+
+class Slow(WordEncoder):
+    """Takes as long as a test wants where a text is to be embedded that has this word."""
+
+    WORD = "aunt"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun, self.go_on = Event(), Event()
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        if any(self.WORD in text for text in texts):
+            self.begun.set()
+            self.go_on.wait(30)
+        return super().encode(texts)
+
+
+def test_no_call_waits_for_labels_that_are_embedded(path: Path) -> None:
+    encoder = Slow()
+    with open_test_app(path, encoder=encoder, caller=Scripted) as app, ThreadPoolExecutor(2) as threads:
+        app.catalog_editor.import_text(document(), "world")
+        decision = app.routing.route("swallow words", catalog="world")
+        app.feedback.label(TEXT, READ, right=True, by=ANN, **WORLD)
+        context = threads.submit(app.catalogs.context, "world")
+        try:
+            assert encoder.begun.wait(30)
+            made = threads.submit(app.calls.run, call("echo", decision_id=decision.id), origin="agent")
+            assert made.result(10).outcome.kind is OutcomeKind.OK
+            app.feedback.label(TEXT, SEND, right=True, by=ANN, **WORLD)
+            assert len(app.feedback.labels("world")) == 2
+        finally:
+            encoder.go_on.set()
+        assert context.result(30) is not app.catalogs.context("world")  # it began without the second label
+        assert shift(app, READ) == shift(app, SEND) == pytest.approx(BOUND / (HALF + 1))
 
 
 def test_labels_about_tools_that_are_gone_are_kept_and_move_nothing(app: App) -> None:

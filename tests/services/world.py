@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from core.app import App, Settings, build_app
-from core.domain.execution import Progress
+from core.domain.execution import Progress, ToolCaller
 from core.domain.outcome import ContentBlock, Outcome, OutcomeKind, ToolCall
-from core.relevance.encoder import CachedEncoder, EncoderSource
+from core.relevance.encoder import CachedEncoder, Encoder, EncoderSource
 from core.store import Store
 from tests.callers import RecordingCaller
 from tests.embedding.toys import WordEncoder
@@ -25,11 +25,14 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 FIGURES = {"conn_s": 0.2, "call_s": 0.4, "success": 0.9, "success_variance": 0.01, "post_accept_failure": 0.1}
 
 
-def open_test_app(path: Path | None) -> App:
+def open_test_app(
+    path: Path | None, *, encoder: Encoder | None = None, caller: Callable[[], ToolCaller] | None = None
+) -> App:
     """An app on a store; in memory where there is no path. Its cache lies beside the store."""
     store = Store(path)
     settings = Settings(seed=1) if path is None else Settings(db=path, cache=path.parent, seed=1)
-    return build_app(store, settings, encoder=CachedEncoder(EncoderSource.of(WordEncoder()), store.vectors))
+    source = EncoderSource.of(WordEncoder() if encoder is None else encoder)
+    return build_app(store, settings, encoder=CachedEncoder(source, store.vectors), caller=caller)
 
 
 def document(**changes: Any) -> str:
@@ -91,10 +94,13 @@ def under_way(app: App, server: str = "raw", *, calls: int = 1) -> int:
 class Scripted(RecordingCaller):
     """A caller that gives one outcome after the other and first does what a test wants done meanwhile."""
 
-    def __init__(self, *kinds: OutcomeKind, meanwhile: Callable[[ToolCall], None] = lambda _: None) -> None:
+    def __init__(
+        self, *kinds: OutcomeKind, meanwhile: Callable[[ToolCall], None] = lambda _: None, error: str = ""
+    ) -> None:
         super().__init__()
         self._kinds = iter(kinds)
         self._meanwhile = meanwhile
+        self._error = error
 
     def answer(self, call: ToolCall, report: Callable[[Progress], None], cancel: threading.Event) -> Outcome:
         """See RecordingCaller."""
@@ -108,4 +114,5 @@ class Scripted(RecordingCaller):
             latency_s=0.1 * number,
             connect_s=0.3 if number == 1 else None,
             content=(ContentBlock("text", text="done"),),
+            error=self._error,
         )

@@ -13,6 +13,7 @@ import pytest
 
 from core.domain.events import DecisionEvent, OutcomeEvent, Override, ParameterEvent, StatisticsEvent
 from core.domain.feedback import Judgment, Label
+from core.domain.governance_events import Spent
 from core.store import Store
 
 T0 = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
@@ -54,6 +55,7 @@ STATISTICS = StatisticsEvent(T0, "o0", "demo", "files", "read", 0.9, 0.01, 0.05,
 PARAMETER = ParameterEvent(T0, "ehrr", "k", "5", "6", "console")
 LABEL = Label("l", T0, "demo", "read a file", "", "files::read", True, "ann", "console", None)
 JUDGMENT = Judgment(T0, "demo", "trip", "read a file", "", "files::read", 2, "ann", "it reads", "console")
+SPENT = Spent("1", T0, "2026-03-01", "ann", "demo", "files", "read", 0.002, 1, 40, False, True)
 OVERRIDE = Override("demo", "files", "read", "price_usd", 0.004, T0)
 
 

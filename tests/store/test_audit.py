@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -39,6 +40,18 @@ def test_what_was_written_holds_also_after_a_restart(log: Path, make: SimpleName
     assert (after.records, after.seals, after.problem) == (9, 6, "")
     assert after.hash != before.hash
     assert [json.loads(line)[1] for line in lines] == list(range(1, 10))
+
+
+def test_others_write_while_it_is_verified(log: Path, make: SimpleNamespace) -> None:
+    with Store(log) as store, ThreadPoolExecutor(1) as thread:
+        written: list[None] = []
+
+        def take(_line: str) -> None:
+            if not written:
+                written.append(thread.submit(store.events.append, make.parameter()).result(10))
+
+        assert store.events.audit(take).records == 8
+        assert store.events.audit().records == 9
 
 
 @pytest.mark.parametrize(

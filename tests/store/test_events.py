@@ -195,6 +195,7 @@ def test_no_way_to_change_or_remove_an_event() -> None:
         "append",
         "append_later",
         "make_later",
+        "take_over",
         "flush",
         "wait_for",
         "outcomes",

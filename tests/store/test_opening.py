@@ -13,6 +13,7 @@ import pytest
 from core.shared.errors import StoreError
 from core.store import Store
 from core.store.connection import Database
+from tests.store.conftest import SPENT
 
 
 def refusal(path: Path) -> str:
@@ -103,7 +104,9 @@ def test_close_twice_and_use_after_close(tmp_path: Path, make: SimpleNamespace) 
     store.close()
     for use in (
         lambda: store.events.append(make.decision()),
-        lambda: store.events.append_later(make.decision()),
+        *[lambda: store.events.append_later(make.decision())] * 3,
+        *[lambda: store.events.append_later(make.outcome())] * 3,
+        *[lambda: store.governance.settle_later(SPENT)] * 3,
         store.activity.decisions,
         store.catalogs.list_catalogs,
         lambda: store.set_setting("a", 1),
@@ -111,6 +114,9 @@ def test_close_twice_and_use_after_close(tmp_path: Path, make: SimpleNamespace) 
         with pytest.raises(StoreError, match="closed"):
             use()
     store.close()
+    assert not (tmp_path / "db.journal").exists()
+    with Store(tmp_path / "db") as again:
+        assert (again.activity.latest_sequence(), again.governance.spending(SPENT.day)) == (0, ())
 
 
 def test_a_home_path_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

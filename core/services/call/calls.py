@@ -78,6 +78,14 @@ class CallReport:
     tool_after: Running
 
 
+Settle = Callable[[Outcome | None], None]
+"""Is told how a call ended, before its report is there; None where that is not known."""
+
+
+def nothing_to_settle(_: Outcome | None) -> None:
+    """The call has no permit."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Before:
     server: Running
@@ -166,12 +174,14 @@ class CallService:
         origin: str = "console",
         client: str = "",
         listener: Callable[[Progress], None] | None = None,
+        settle: Settle = nothing_to_settle,
     ) -> CallHandle:
-        """Begin a call in the background. Raises UnknownNameError for a tool that is not in the catalog."""
+        """Begin a call in the background. `settle` is not told of one that is cancelled before it begins. Raises UnknownNameError
+        for a tool that is not in the catalog."""
         self._catalogs.catalog(call.catalog).find(call.server, call.tool)
         handle = CallHandle(call, listener)
         self._begun.add(handle)
-        handle.start(self._pool, lambda h: self._run(h, mode=mode, origin=origin, client=client))
+        handle.start(self._pool, lambda h: self._settled(h, settle, mode=mode, origin=origin, client=client))
         return handle
 
     def run(self, call: ToolCall, *, mode: CallMode = CallMode.REAL, origin: str = "console") -> CallReport:
@@ -185,6 +195,15 @@ class CallService:
     def close(self) -> None:
         """Let no further call start."""
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _settled(self, handle: CallHandle, settle: Settle, *, mode: CallMode, origin: str, client: str) -> CallReport:
+        try:
+            report = self._run(handle, mode=mode, origin=origin, client=client)
+        except BaseException:
+            settle(None)
+            raise
+        settle(report.outcome)
+        return report
 
     def _run(self, handle: CallHandle, *, mode: CallMode, origin: str, client: str) -> CallReport:
         call = handle.call

@@ -146,14 +146,14 @@ class CatalogService:
         """
         if not self.is_prepared(name):
             self.prepare(name)
+        loaded = self._loaded_catalog(name)
+        learnt = self._learnt.of(loaded.catalog, loaded.relevance_index)  # labels are embedded without the lock
+
+        def matcher(index: CatalogIndex, relevance: RelevanceIndex) -> IndexMatcher:
+            fit = FitMatcher(relevance, self._relevance_encoder, RelevanceModel.shipped(), learnt)
+            return IndexMatcher(index, self._encoder, fit)
+
         with self._lock:
-            loaded = self._loaded_catalog(name)
-            learnt = self._learnt.of(loaded.catalog, loaded.relevance_index)
-
-            def matcher(index: CatalogIndex, relevance: RelevanceIndex) -> IndexMatcher:
-                fit = FitMatcher(relevance, self._relevance_encoder, RelevanceModel.shipped(), learnt)
-                return IndexMatcher(index, self._encoder, fit)
-
             at = self._statistics_at(learning)
             return loaded.context(learning, at, learnt, matcher, cross_encoder=self._cross_encoder)
 
@@ -198,9 +198,8 @@ class CatalogService:
     def learnt(self, name: str) -> Learnt:
         """What labels have taught of a catalog, and the calibration in force."""
         self.prepare(name)
-        with self._lock:
-            loaded = self._loaded_catalog(name)
-            return self._learnt.of(loaded.catalog, loaded.relevance_index)
+        loaded = self._loaded_catalog(name)
+        return self._learnt.of(loaded.catalog, loaded.relevance_index)
 
     def learnt_shift(self, name: str, subtask: str) -> Shift | None:
         """What labels do to the tools for one sub-task, and which labels; None where none is near."""

@@ -135,16 +135,14 @@ class GovernanceService:
             usage = Usage(day_of(self._now()), wanted.client, *call.server_id)
             reservation = Reservation(id_, usage, weighed.amount, over=weighed.over)
             self.ledger.reserve(reservation, self._now())
-            stored = any(budget.covers(usage) for budget in self._policy.budgets)
-            permit = Permit(reservation.id, wanted, reservation, stored)
+            permit = Permit(reservation.id, wanted, reservation)
             try:
-                if stored:
-                    self._store.governance.reserve(self._row(permit, weighed.amount, settled=False))
                 if approval is not None:
                     self.approvals.use(approval, origin=wanted.origin)
                 if self.definitions.state(call.catalog, tool) != "known":
                     origin = wanted.origin if approval is None else approval.decided
                     self.definitions.first_use(call.catalog, tool, approved=approval is not None, origin=origin)
+                self._store.governance.reserve(self._row(permit, weighed.amount, settled=False))
             except BaseException:
                 self.ledger.release(permit.id)
                 breaker.ended(id_, None, self._policy.breaker, self._clock())

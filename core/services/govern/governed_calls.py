@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -16,7 +15,6 @@ from core.services.call.calls import CallHandle, CallReport, CallService
 from core.services.decide.catalogs import CatalogService
 from core.services.govern.governance import GovernanceService
 
-SETTLED_S = 30.0
 Counted = Callable[[Outcome, int], int]
 """How many tokens of a result its client is given, at most as many as the second argument."""
 
@@ -32,13 +30,10 @@ class GovernedCall:
 
     permit: Permit
     handle: CallHandle
-    settled: threading.Event
 
     def report(self) -> CallReport:
         """The report, once the call is settled. Raises what went wrong on our side."""
-        report = self.handle.report()
-        self.settled.wait(SETTLED_S)
-        return report
+        return self.handle.report()
 
 
 class GovernedCalls:
@@ -53,17 +48,18 @@ class GovernedCalls:
         self, wanted: Wanted, *, origin: str, counted: Counted, listener: Callable[[Progress], None] | None = None
     ) -> GovernedCall:
         """Have a call admitted and begin it. Raises NotAllowedError with what is awaited and how to go on."""
-        permit, settled = self._governance.before(wanted), threading.Event()
+        permit = self._governance.before(wanted)
         client = "" if wanted.client == OPERATOR else wanted.client
+        settle = partial(self._settle, permit, counted)
         try:
-            handle = self._calls.start(wanted.call, origin=origin, client=client, listener=listener)
+            handle = self._calls.start(wanted.call, origin=origin, client=client, listener=listener, settle=settle)
             if handle.future is None:
                 raise RuntimeError("the call was not started")
         except BaseException:
             self._governance.after(permit, OutcomeKind.CANCELLED, 0)
             raise
-        handle.future.add_done_callback(partial(self._settle, permit, counted, settled))
-        return GovernedCall(permit, handle, settled)
+        handle.future.add_done_callback(partial(self._settle_unbegun, permit))
+        return GovernedCall(permit, handle)
 
     def drawn(self, call: ToolCall, *, origin: str, client: str = "") -> CallHandle:
         """An outcome that is drawn: nothing is called, and nobody is asked."""
@@ -98,15 +94,11 @@ class GovernedCalls:
         _, tool = self._catalogs.catalog(call.catalog).find(call.server, call.tool)
         return Wanted(OPERATOR, call, tool, 0, origin=origin, approved_by=approved_by)
 
-    def _settle(self, permit: Permit, counted: Counted, settled: threading.Event, done: Future[CallReport]) -> None:
-        """Where a call never began, or how it ended is not known, no tool answered for all we know."""
-        try:
-            if done.cancelled():
-                self._governance.after(permit, OutcomeKind.CANCELLED, 0)
-            elif done.exception() is not None:
-                self._governance.after(permit, None, 0)
-            else:
-                outcome = done.result().outcome
-                self._governance.after(permit, outcome.kind, counted(outcome, permit.tokens))
-        finally:
-            settled.set()
+    def _settle(self, permit: Permit, counted: Counted, outcome: Outcome | None) -> None:
+        """A call of which nobody knows how it ended counts as it was reserved, and its client is given no tokens."""
+        tokens = 0 if outcome is None else counted(outcome, permit.tokens)
+        self._governance.after(permit, None if outcome is None else outcome.kind, tokens)
+
+    def _settle_unbegun(self, permit: Permit, done: Future[CallReport]) -> None:
+        if done.cancelled():
+            self._governance.after(permit, OutcomeKind.CANCELLED, 0)

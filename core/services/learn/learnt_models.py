@@ -29,11 +29,16 @@ CALIBRATION = "calibration"
 
 @dataclass
 class _Known:
-    """What the store has of one catalog, and what was made of it."""
+    """What the store has of one catalog, and what was made of it.
+
+    `forgotten` counts. `vectors` and `shared` are read and written by the holder of `making`.
+    """
 
     labels: tuple[Label, ...] | None = None
-    vectors: dict[str, Vectors] = field(default_factory=dict[str, Vectors])
     made: tuple[Catalog, Learnt] | None = None
+    forgotten: int = 0
+    making: threading.Lock = field(default_factory=threading.Lock)
+    vectors: dict[str, Vectors] = field(default_factory=dict[str, Vectors])
     shared: dict[int, Sharing] = field(default_factory=dict[int, Sharing])
     shared_by: tuple[Catalog, Sequence[EqualJudgment]] | None = None
     """What `shared` follows from."""
@@ -41,7 +46,8 @@ class _Known:
 
 class LearntModels:
     """Learnt models by catalog. A model stays the same object until something is learnt: whoever keeps what follows from it
-    compares by identity. Thread-safe. `encoder` is the one that the relevance index was built with."""
+    compares by identity. Thread-safe: while thousands of labels are embedded, calls are observed and labels forgotten.
+    `encoder` is the one that the relevance index was built with."""
 
     def __init__(self, store: Store, encoder: CachedEncoder) -> None:
         self._store = store
@@ -50,32 +56,50 @@ class LearntModels:
         self._lock = threading.RLock()
 
     def of(self, catalog: Catalog, index: Callable[[], RelevanceIndex]) -> Learnt:
-        """What is in force for a catalog. `index` gives its relevance index, where what was learnt needs it."""
+        """What is in force for a catalog. `index` gives its relevance index, where what was learnt needs it.
+
+        It may embed, which takes long: to be called without a lock that a call needs.
+        """
         with self._lock:
             known = self._known_of(catalog.name)
-            if known.made is None or known.made[0] is not catalog:
-                known.made = (catalog, self._make(catalog, known, index))
-            return known.made[1]
+        with known.making:
+            with self._lock:
+                if known.made is not None and known.made[0] is catalog:
+                    return known.made[1]
+                forgotten = known.forgotten
+            labels = self.labels(catalog.name)[-MOST_LABELS:]
+            made = self._make(catalog, labels, known, index)
+            with self._lock:
+                if known.forgotten == forgotten:  # else there is more to learn by now
+                    known.made = (catalog, made)
+            return made
 
     def labels(self, name: str) -> tuple[Label, ...]:
         """The labels of a catalog that are in force, oldest first."""
         with self._lock:
             known = self._known_of(name)
-            if known.labels is None:
-                known.labels = in_force(self._store.labels.history(name))
-            return known.labels
+            if known.labels is not None:
+                return known.labels
+            forgotten = known.forgotten
+        labels = in_force(self._store.labels.history(name))
+        with self._lock:
+            if known.forgotten == forgotten:
+                known.labels = labels
+        return labels
 
     def forget(self, name: str) -> None:
         """Make the model of a catalog anew when it is next asked for: a label came, other equal tools, or another calibration."""
         with self._lock:
-            if name in self._known:
-                self._known[name].made = self._known[name].labels = None
+            if (known := self._known.get(name)) is not None:
+                known.made = known.labels = None
+                known.forgotten += 1
 
     def _known_of(self, name: str) -> _Known:
         return self._known.setdefault(name, _Known())
 
-    def _make(self, catalog: Catalog, known: _Known, index: Callable[[], RelevanceIndex]) -> Learnt:
-        labels = self.labels(catalog.name)[-MOST_LABELS:]
+    def _make(
+        self, catalog: Catalog, labels: Sequence[Label], known: _Known, index: Callable[[], RelevanceIndex]
+    ) -> Learnt:
         active = self._store.calibrations.active(catalog.name)
         if not labels and active is None:
             return NOTHING_LEARNT

@@ -10,10 +10,11 @@ from itertools import permutations
 import pytest
 
 from core.app import App
-from core.domain.outcome import OutcomeKind
+from core.domain.outcome import Outcome, OutcomeKind
 from core.governance.approvals import ApprovalRules
 from core.governance.budgets import Amount, Budget
 from core.governance.calls import NotAllowedError, Permit
+from core.services.govern.governed_calls import GovernedCall
 from core.services.govern.status import Metrics, budgets
 from tests.services.governance.conftest import Clock, policy, refused, wanted
 from tests.services.world import document
@@ -59,6 +60,31 @@ def test_what_a_killed_process_reserved_is_settled_at_the_next_start(opened: Cal
     assert again.governance.settled_at_start == 1
     calls, tokens = budgets(again.governance, again.settings.now)
     assert (calls.used, calls.reserved, calls.left, tokens.used) == (2, 0, 1, 140)
+
+
+def test_money_of_clients_without_a_budget_is_found_at_the_next_start(opened: Callable[[], App], app: App) -> None:
+    app.governance.before(wanted(app))  # never settled: as if the process had been killed
+    app.close()
+    again = opened()
+    assert again.governance.settled_at_start == 1
+    (row,) = again.store.governance.spending("2026-03-01")
+    assert (row.client, Amount(row.usd, row.calls, row.tokens)) == ("ann", Amount(0.002, 1, 100))
+
+
+def test_a_call_is_settled_before_its_report_is_there(app: App) -> None:
+    made = list[GovernedCall]()
+    started = threading.Event()
+
+    def counted(_outcome: Outcome, limit: int) -> int:
+        started.wait(30)
+        assert not made[0].handle.done
+        return limit // 2
+
+    made.append(app.governed.start(wanted(app), origin="agent", counted=counted))
+    started.set()
+    assert made[0].report().outcome.kind is OutcomeKind.OK
+    (row,) = app.store.governance.spending("2026-03-01")
+    assert (row.id, row.tokens) == (made[0].permit.id, 50)
 
 
 def test_what_is_not_used_is_given_back_and_days_begin_anew(app: App, clock: Clock) -> None:

@@ -1,0 +1,169 @@
+"""The journal: what answered calls leave behind, on the disk before their answer and until it is in the database.
+
+A transaction takes milliseconds, one line at the end of a file takes microseconds. The system keeps what a killed process has
+handed to it, so nothing here waits for the disk itself: where the power fails, the last moments before it may be lost.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import fields
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from core.domain.governance_events import Spent
+from core.shared.errors import StoreError
+from core.store.log import TABLES, Record, checked
+
+Kept = Record | Spent
+KINDS: Mapping[str, type[Kept]] = {kind.__name__: kind for kind in (*TABLES, Spent)}
+LARGEST_BYTES = 1 << 20
+"""A longer file is made anew with what is still needed of it."""
+_TO_JSON = json.JSONEncoder(default=datetime.isoformat).encode
+
+_log = logging.getLogger(__name__)
+
+
+class Journal:
+    """Lines beside the database, each with the records of one write; none where the database is in memory. Thread-safe.
+
+    The file has mode 0600. It is there from the first line on, and removed when it is closed with nothing left in it.
+    """
+
+    def __init__(self, database: Path | None) -> None:
+        self.path = None if database is None else database.with_name(f"{database.name}.journal")
+        self._lock = Lock()
+        self._file: int | None = None
+        self._closed = False
+        self._size, self._limit = 0, LARGEST_BYTES
+        self._last = 0
+        self._needed: dict[int, bytes] = {}
+
+    def add(self, *rows: tuple[type[Any], Sequence[object]]) -> int:
+        """Keep records, each as its kind and the values of its fields; a killed process does not lose them. Returns the number
+        under which `done` takes them. Raises StoreError where the disk refuses them."""
+        line = _line(rows)
+        with self._lock:
+            self._last += 1
+            if self.path is not None:
+                self._append(self.path, line)
+                self._needed[self._last] = line
+            return self._last
+
+    def done(self, numbers: Iterable[int]) -> None:
+        """These are in the database now: nobody needs their lines any more."""
+        with self._lock:
+            for number in numbers:
+                self._needed.pop(number, None)
+            if self._file is None or self.path is None or not self._size:
+                return
+            if not self._needed:
+                os.ftruncate(self._file, 0)
+                self._size = 0
+            elif self._size > self._limit:
+                with suppress(OSError):  # the long one goes on
+                    self._make_anew(self.path)
+
+    def left(self) -> list[tuple[Kept, ...]]:
+        """The records of each line that an earlier process left, in order. A line that cannot be read is passed over: the last
+        one of a full disk, or what a power failure made of it."""
+        if self.path is None or not self.path.exists():
+            return []
+        *lines, torn = self.path.read_bytes().split(b"\n")
+        found = [records for line in lines if (records := _records(line)) is not None]
+        if len(found) < len(lines) or torn:
+            _log.warning("%d lines of %s cannot be read", len(lines) - len(found) + bool(torn), self.path)
+        return found
+
+    def clear(self) -> None:
+        """Remove what `left` gave."""
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Keep the file only where something in it is still needed. A second call does nothing."""
+        with self._lock:
+            self._closed = True
+            if self._file is not None:
+                os.close(self._file)
+                self._file = None
+                if not self._needed:
+                    with suppress(OSError):  # it is empty
+                        self.clear()
+
+    def _append(self, path: Path, line: bytes) -> None:
+        if self._closed:
+            raise StoreError(f"The journal {path} is closed; open its store again.")
+        try:
+            if self._file is None:
+                self._file = _opened(path)
+            self._size += _written(self._file, line)
+        except OSError as error:
+            if self._file is not None:
+                with suppress(OSError):
+                    os.ftruncate(self._file, self._size)  # no half line before the next
+            raise StoreError(f"The journal {path} cannot be written ({error.strerror}); make room for it.") from error
+
+    def _make_anew(self, path: Path) -> None:
+        fresh = path.with_name(f"{path.name}.new")
+        fresh.unlink(missing_ok=True)
+        file = _opened(fresh)
+        try:
+            size = _written(file, b"".join(self._needed.values()))
+            fresh.replace(path)
+        except OSError:
+            os.close(file)
+            raise
+        if self._file is not None:
+            os.close(self._file)
+        self._file, self._size, self._limit = file, size, max(LARGEST_BYTES, 2 * size)
+
+
+def _opened(path: Path) -> int:
+    return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+
+
+def _written(file: int, data: bytes) -> int:
+    """How much was written, which is all. Raises OSError where there is no room for all."""
+    if os.write(file, data) < len(data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    return len(data)
+
+
+@cache
+def _names(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
+
+
+def _line(rows: Iterable[tuple[type[Any], Sequence[object]]]) -> bytes:
+    """Records as one line.
+
+    >>> _line([(Spent, ("7", datetime(2026, 3, 1), "", "ann", "", "", "", 0.5, 1, 0, False, True))])[:60]
+    b'[["Spent", {"id": "7", "at": "2026-03-01T00:00:00", "day": "'
+    """
+    said = [(kind.__name__, dict(zip(_names(kind), values, strict=True))) for kind, values in rows]
+    return f"{_TO_JSON(said)}\n".encode()
+
+
+def _record(kind: type[Any], said: Mapping[str, Any]) -> Kept:
+    times = [field.name for field in fields(kind) if field.type == "datetime"]
+    return kind(**{**said, **{name: datetime.fromisoformat(said[name]) for name in times}})
+
+
+def _records(line: bytes) -> tuple[Kept, ...] | None:
+    """The records of a line; None where it cannot be read."""
+    try:
+        found = tuple(_record(KINDS[name], said) for name, said in json.loads(line))
+        for record in found:
+            checked(record)
+    except (ValueError, TypeError, KeyError, StoreError):
+        return None
+    return found

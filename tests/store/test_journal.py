@@ -1,0 +1,120 @@
+"""The journal: what was answered is found after a kill, once, sealed; torn lines do no harm; it stays small and private."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from core.domain.governance_events import Spent
+from core.shared.errors import StoreError
+from core.store import Store
+from core.store.journal import LARGEST_BYTES, Journal
+from core.store.log import checked, entry
+from tests.store.conftest import SPENT
+
+
+def spent(id_: str, **changes: Any) -> Spent:
+    """What a call used."""
+    return replace(SPENT, id=id_, **changes)
+
+
+def killed(store: Store, folder: Path) -> Path:
+    """The files as a process that is killed now leaves them."""
+    folder.mkdir()
+    for file in store.path.parent.glob("db*"):
+        shutil.copy(file, folder)
+    return folder / "db"
+
+
+def test_what_was_answered_is_found_at_the_next_start_and_counts_once(tmp_path: Path, make: SimpleNamespace) -> None:
+    (tmp_path / "own").mkdir()
+    store = Store(tmp_path / "own" / "db")
+    journal = tmp_path / "own" / "db.journal"
+    events = [(made := make.outcome(), make.statistics(outcome_id=made.id)) for _ in range(3)]
+    with store._database.lock:  # nothing can be written in the background
+        store.events.append_later(*events[0])
+        store.governance.settle_later(spent("written"))
+        store.events.flush()
+        store.governance.spending(SPENT.day)
+        assert journal.read_bytes() == b""
+        store.governance.reserve(spent("settled", tokens=90, settled=False))
+        store.events.append_later(make.decision(), *events[1])
+        store.governance.settle_later(spent("settled"))
+        store.governance.reserve(spent("reserved", tokens=90, settled=False))
+        store.events.append_later(*events[2])
+        assert journal.stat().st_mode & 0o777 == 0o600
+        path = killed(store, tmp_path / "killed")
+    store.close()
+    assert not journal.exists()
+
+    left = path.with_name("db.journal").read_bytes()
+    damaged = b'[["Spent", {"id": 7}]]\n[1]\nnull\n\xff\n\n' + left + left + b'[["Spent", {"id": "torn"'
+    for content in (left, left, damaged):  # the next start is killed before it removes the journal, again and again
+        path.with_name("db.journal").write_bytes(content)
+        with Store(path) as store:
+            assert [one.id for one in store.events.outcomes("demo")] == [outcome.id for outcome, _ in events]
+            history = store.activity.statistics_history("demo", "files")
+            assert list(history["outcome_id"]) == [outcome.id for outcome, _ in events]
+            assert not store.events.audit().problem
+            store.governance.settle_left_over()
+            rows = {one.id: one for one in store.governance.spending(SPENT.day)}
+            assert rows == {id_: spent(id_) for id_ in ("written", "settled")} | {
+                "reserved": spent("reserved", tokens=90)
+            }
+        assert not path.with_name("db.journal").exists()
+
+
+def test_what_cannot_be_taken_over_stays_and_is_said(tmp_path: Path) -> None:
+    with Store(tmp_path / "db") as store:
+        store._database._writer.execute("DROP TABLE spending")
+    journal = Journal(tmp_path / "db")
+    journal.add((Spent, checked(spent("1"))))
+    with pytest.raises(StoreError, match=r"The calls in .*db\.journal cannot be stored: .*spending"):
+        Store(tmp_path / "db")
+    assert journal.left() == [(spent("1"),)]
+
+
+def test_a_disk_that_is_full_is_said_at_once_and_nothing_is_queued(tmp_path: Path, make: SimpleNamespace) -> None:
+    with Store(tmp_path / "db") as store:
+        (tmp_path / "db.journal").symlink_to("/dev/full")
+        for use in (
+            lambda: store.events.append_later(make.outcome()),
+            lambda: store.governance.reserve(spent("1", settled=False)),
+        ):
+            with pytest.raises(StoreError, match=r"db\.journal cannot be written \(No space left on device\)"):
+                use()
+        store.events.append_later(make.decision())  # waits for no call, and is in no journal
+        store.events.flush()
+        assert list(store.events.outcomes("demo")) == []
+        assert store.activity.decision_count() == 1
+
+
+def test_a_journal_that_is_never_empty_stays_small(tmp_path: Path, make: SimpleNamespace) -> None:
+    journal, file = Journal(tmp_path / "db"), tmp_path / "db.journal"
+    first = make.outcome(error="x" * 2000)
+    journal.add(entry(first))
+    sizes: list[int] = []
+    for _ in range(3 * LARGEST_BYTES // 2300):
+        journal.done([journal.add(entry(make.outcome(error="y" * 2000)))])
+        sizes.append(file.stat().st_size)
+    assert LARGEST_BYTES / 2 < max(sizes) <= LARGEST_BYTES
+    journal.close()
+    assert file.stat().st_mode & 0o777 == 0o600
+    left = Journal(tmp_path / "db").left()
+    assert left[0] == (first,)
+    assert len(left) < len(sizes)
+
+
+@pytest.mark.parametrize("text", ["", "née\u2028 \x00 \n 👩‍👩‍👧", '"\\'])
+def test_any_text_comes_back_as_it_was(tmp_path: Path, make: SimpleNamespace, text: str) -> None:
+    outcome = make.outcome(error=text, client=text, price_usd=None, latency_s=1 / 3)
+    journal = Journal(tmp_path / "db")
+    journal.add(entry(outcome), entry(statistics := make.statistics()))
+    assert journal.left() == [(outcome, statistics)]
+    assert json.loads((tmp_path / "db.journal").read_text())[0][1]["error"] == text
