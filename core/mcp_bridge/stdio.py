@@ -82,9 +82,8 @@ async def stdio_transport(
 ) -> AsyncGenerator[Streams]:
     """Start the server and give the streams from it and to it; at the end it is stopped with all that it has started. Its standard
     error goes to `errlog`, which is closed here. Raises OSError where it cannot be started."""
-    process = await _started(
-        launch, errlog
-    )  # nothing is awaited from here to the task group: a child is never left behind
+    process = await _started(launch, errlog)
+    # nothing is awaited from here to the task group: a child is never left behind
     errlog.close()  # the child has its own copy: when the child ends, so does the reader
     stdin, stdout = cast(ByteSendStream, process.stdin), cast(ByteReceiveStream, process.stdout)
     if (on_spawn := ON_SPAWN.get()) is not None:
@@ -104,6 +103,8 @@ async def stdio_transport(
                 with anyio.move_on_after(FLUSH_S):
                     await written.wait()
                 await _stop(process, stdin, stdout)
+                incoming.close()
+                outgoing.close()
             tasks.cancel_scope.cancel()
 
 

@@ -66,8 +66,8 @@ class Settings:
 
     `db` is the store's file (":memory:": nothing is kept), `cache` the folder of what can be made again, `catalog` the one
     shown first, `reranker` a cross-encoder ("": none), `encoder_difference` a file of `wayfare train-encoder` ("": the one
-    that comes with Wayfare, "none": the frozen encoder). `max_answer_bytes` bounds one answer of a server. `environment` is where the planner's model and references such as
-    `${env:NAME}` in connections are looked up. `seed` repeats what is drawn at random.
+    that comes with Wayfare, "none": the frozen encoder). `max_answer_bytes` bounds one answer of a server. `environment` is where
+    the planner's model and references such as `${env:NAME}` in connections are looked up. `seed` repeats what is drawn at random.
     """
 
     db: Path | str = field(default_factory=_user_db)
