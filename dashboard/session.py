@@ -35,7 +35,7 @@ _app: App | None = None
 
 
 def configure(
-    settings: Settings,
+    settings: Settings | None,
     report: Report = silent,
     *,
     url: str = "",
@@ -46,7 +46,7 @@ def configure(
     processes of this machine reach it, `hosts` are names beside those of this machine that the endpoint answers to. With `sign_in`
     pages are for operators who have signed in.
 
-    Without a call the settings are those of the environment.
+    Without a call, or with None, the settings are those of the environment.
     """
     global _settings, _report, _url, _hosts, _sign_in
     with _opening:

@@ -17,6 +17,7 @@ from core.domain.tasks import Task
 from core.lab.papers.tool_attention import VARIANTS, Variant, active_alone
 from sample_catalog.testbeds import ATTENTION_TASKS
 from tests.benchmarks.attending import TESTBED, decisions, exclusion, poisoned_catalog
+from tests.cases import each
 
 KEPT_OUT_PUBLISHED = 46 / 50
 EVERY = 4  # poisoned cases are taken, so that embedding them stays quick; `make bench` takes all
@@ -39,7 +40,7 @@ def counted(app: App, tasks: list[Task], row: Variant) -> tuple[float, float]:
     return fmean(decision.exposure.exposed for decision in made), made[0].tokens["baseline"]
 
 
-@pytest.mark.parametrize("row", VARIANTS[:4], ids=lambda row: row.router)
+@each("row", VARIANTS[:4], ids=lambda row: row.router)
 def test_the_baselines_take_the_published_tokens_within_a_tenth(app, tasks, row):
     assert counted(app, tasks, row)[0] == pytest.approx(row.published, rel=0.1)
 

@@ -9,12 +9,13 @@ from core.importers.shipped_catalogs import shipped
 from core.relevance.text_views import full
 from core.routers.attention import pool, shortened_description, summary_line
 from core.shared.tokens import count_tokens
+from tests.cases import each
 
 LONG = "Finds letters by sender. Looks into folders too! Does it match? Yes.\nAnd lists attachments, if there are any, with their size."
 
 
-@pytest.mark.parametrize("name", ["sample", "attention-120", "search-15"])
-@pytest.mark.parametrize("limit", [60, 30])
+@each("name", ["sample", "attention-120", "search-15"])
+@each("limit", [60, 30])
 def test_no_summary_of_a_shipped_tool_is_longer(name, limit):
     lines = pool(shipped(name).tools, limit).lines
     assert max(map(count_tokens, lines)) <= limit
@@ -51,7 +52,7 @@ def test_an_id_is_never_cut():
     assert summary_line(tool, shortened_description(tool, 20)) == f"{tool.id}:"
 
 
-@pytest.mark.parametrize(
+@each(
     "description",
     [
         "",

@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from tests.cases import each
+
 TOOLS = {"raw::echo": "parrot", "island::swim": "backstroke", "raw::nap": "snooze", "raw::stall": "dawdle"}
 TASKS = [
     {"id": f"{tool}-{n}", "subtask": f"{word} {word} with {thing}", "relevant": [tool]}
@@ -90,7 +92,7 @@ def test_what_is_within_noise_is_shown_and_not_kept(wayfare, write, catalog):
     assert ("Nothing was kept." in run.out) == (not kept)
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "said"),
     [
         (["--set", "theta=2"], "theta = 2.0 is outside 0.0 to 1.0"),

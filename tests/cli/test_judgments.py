@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from tests.cases import each
+
 LINES = [
     {"subtask": text, "tool": tool, "grade": grade, "judge": judge}
     for judge, grades in (("ann", (3, 0, 2)), ("bob", (1, 0, 2)))
@@ -98,7 +100,7 @@ def test_tasks_go_out_as_bench_reads_them(wayfare, own, tmp_path):
     assert wayfare("bench", "--tasks", file, "--catalog", "own", "--json").json()["runs"][0]["n"] == 2
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "said"),
     [
         (["import"], "import needs a FILE"),

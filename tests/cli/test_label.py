@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from tests.cases import each
+
 TEXT = "parrot what I say"
 
 
@@ -49,7 +51,7 @@ def test_they_go_out_and_come_in(wayfare, catalog, tmp_path):
     assert wayfare("bench", "--tasks", file, "--catalog", catalog, "--json").json()["runs"][0]["n"] == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "said"),
     [
         ([], "Give one of TEXT, --retract, --list, --import, --export, not none"),

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 
-import pytest
-
 from core.cli.main import COMMANDS
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.routers import ROUTERS
+from tests.cases import each
 from tests.cli.conftest import Command
 
 NAMES = list(COMMANDS)
@@ -29,7 +28,7 @@ def test_the_commands_are_those_of_the_contract(wayfare: Command) -> None:
     assert all(f" {name} " in shown for name in NAMES)
 
 
-@pytest.mark.parametrize("name", [None, *NAMES])
+@each("name", [None, *NAMES])
 def test_help_has_an_example_with_options_that_exist(wayfare: Command, name: str | None) -> None:
     shown = help_of(wayfare, *([name] if name else []))
     example = re.search(r"Example: wayfare (.*?) Options:", shown)
@@ -46,7 +45,7 @@ def test_the_example_of_call_works_on_the_sample(wayfare: Command) -> None:
     assert report["tool"] == "convert_units"
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in {"up", "virtual", "mcp"}])
+@each("name", [name for name in NAMES if name not in {"up", "virtual", "mcp"}])
 def test_every_command_that_ends_takes_db_and_json(wayfare: Command, name: str) -> None:
     shown = help_of(wayfare, name)
     assert "--db PATH" in shown
@@ -84,7 +83,7 @@ def test_routers(wayfare: Command) -> None:
         assert all(knob.name in words for knob in router.parameters.knobs())
 
 
-@pytest.mark.parametrize("router", ROUTERS)
+@each("router", ROUTERS)
 def test_parameters(wayfare: Command, router: str) -> None:
     document = wayfare("parameters", "--router", router, "--json").json()
     assert document["router"] == router

@@ -11,6 +11,7 @@ import pytest
 
 from core.app import Settings, open_app
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
+from tests.cases import each
 from tests.cli.conftest import Command, server, tool
 
 TEXT = "sum a column of a CSV file"
@@ -59,7 +60,7 @@ def test_the_document_is_that_of_the_contract(wayfare: Command, warm: Path) -> N
     assert times["total"] == pytest.approx(times["embed"] + times["score"], abs=0.002)
 
 
-@pytest.mark.parametrize("setting", SETTINGS)
+@each("setting", SETTINGS)
 def test_the_numbers_follow_from_each_other(wayfare: Command, warm: Path, setting: str) -> None:
     d = routed(wayfare, f"worthwhile=off {setting}")
     check_servers(d["servers"], d["parameters"])

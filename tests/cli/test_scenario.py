@@ -11,6 +11,7 @@ import pytest
 from core.network.profiles import NetworkProfiles, Profile, load_profile
 from core.network.states import Ideal, Outage
 from core.store import Store
+from tests.cases import each
 from tests.cli.conftest import Command, server, tool
 from tests.cli.test_wrong_use import refused
 
@@ -122,7 +123,7 @@ def test_a_parameter_is_for_the_routers_that_have_it(wayfare: Command, small) ->
     refused(wayfare(*line, "--set", "a=2"), "a = 2")
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "words"),
     [
         ("scenario", ("NAME",)),

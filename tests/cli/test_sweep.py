@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tests.cases import each
 from tests.cli.conftest import Command, server, tool
 from tests.cli.test_wrong_use import refused
 
@@ -66,7 +67,7 @@ def test_other_routers_are_asked_point_by_point(wayfare: Command, files) -> None
     assert [point["recall@10"] for point in document["points"]] == [0.0, 1.0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "words"),
     [
         (("--axis", "alpha_t"), ("alpha_t", "NAME=LOW:HIGH:STEP")),

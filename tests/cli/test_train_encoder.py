@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.cases import each
+
 from .conftest import Command, server, tool
 
 TASKS = [{"id": "1", "subtask": "do it", "relevant": ["files::read"]}]
@@ -27,7 +29,7 @@ def test_help_is_there_without_loading_torch(process: Command) -> None:
     assert "wayfare train-encoder --train" in done.out
 
 
-@pytest.mark.parametrize(
+@each(
     ("option", "text", "message"),
     [
         ("--judge", "mine.json", "'mine.json' is not CATALOG=TASKS; write for example"),

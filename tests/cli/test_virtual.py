@@ -13,6 +13,7 @@ from mcp import Client, StdioServerParameters
 
 from core.app import Settings, open_app
 from core.domain.outcome import SIMULATED_MARK
+from tests.cases import each
 from tests.cli.conftest import ROOT, Command, command, server, stdio, tool
 
 REPORT = {"type": "object", "properties": {"celsius": {"type": "number"}}, "required": ["celsius"]}
@@ -115,7 +116,7 @@ class TestVirtual:
         assert (info.name, names, out) == ("weather", ["get_report"], "")
         assert isinstance(result.structured_content["celsius"], int | float)
 
-    @pytest.mark.parametrize(
+    @each(
         ("options", "words"),
         [
             (("nobody",), "There is no server 'nobody' in catalog"),
@@ -162,7 +163,7 @@ class TestMultiply:
         )
         assert "weather-3" in run.out
 
-    @pytest.mark.parametrize(
+    @each(
         ("options", "words"),
         [
             (("nobody", "--copies", "2"), "There is no server 'nobody'"),

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
+from tests.cases import each
 from tests.cli.conftest import Command, Run, server, tool
 
 CONVERT = ("call", "unit-exchange", "convert_units")
@@ -28,7 +29,7 @@ def refused(run: Run, *words: str) -> None:
         assert word in sentence
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "words"),
     [
         ("", ("Name a command", "--help")),
@@ -75,7 +76,7 @@ def test_nothing_is_on_standard_output_with_json_either(wayfare: Command) -> Non
     refused(wayfare("catalogs", "--json", "--bogus"), "--bogus")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "words"),
     [("", ("empty",)), (" \n\t ", ("empty",)), ("x " * 10_001, ("20,001", "20,000"))],
     ids=["empty", "blank", "over-long"],
@@ -92,8 +93,8 @@ TWICE = {"servers": [server("files", tool("read"), tool("read"))]}
 NAN = '{"servers": [{"name": "files", "tools": [{"name": "read", "price_usd": NaN}]}]}'
 
 
-@pytest.mark.parametrize("command", ["import {}", "route words --catalog {}", "call files read --catalog {}"])
-@pytest.mark.parametrize(
+@each("command", ["import {}", "route words --catalog {}", "call files read --catalog {}"])
+@each(
     ("content", "words"),
     [
         ("not JSON at all", ("line 1",)),
@@ -116,7 +117,7 @@ def test_a_directory_is_no_catalog(wayfare: Command, tmp_path: Path, command: st
     refused(wayfare(command, tmp_path), str(tmp_path), "directory")
 
 
-@pytest.mark.parametrize(
+@each(
     ("lines", "words"),
     [
         ("", ("holds no task",)),
@@ -132,7 +133,7 @@ def test_task_files(wayfare: Command, write, raw_catalog: Path, lines: str, word
     refused(wayfare("bench", "--tasks", file, "--catalog", raw_catalog), "tasks.jsonl", *words)
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "words"),
     [
         ("{", ("--args", "not JSON")),
@@ -151,7 +152,7 @@ def test_arguments_of_a_call(wayfare: Command, arguments: str, words: tuple[str,
     refused(wayfare(*CONVERT, "--args", arguments), *words)
 
 
-@pytest.mark.parametrize("limit", ["0", "-1", "nan", "inf", "4000", "soon"])
+@each("limit", ["0", "-1", "nan", "inf", "4000", "soon"])
 def test_limits_of_a_call(wayfare: Command, limit: str) -> None:
     refused(wayfare("call", "gremlin", "hang", "--timeout", limit), "--timeout", limit)
 
@@ -190,7 +191,7 @@ def test_the_port_is_taken(wayfare: Command) -> None:
         refused(wayfare("up", "--port", port), f"127.0.0.1:{port}", "--port")
 
 
-@pytest.mark.parametrize("name", ["sample", "search-15", "  ", "two\nlines", "x" * 201])
+@each("name", ["sample", "search-15", "  ", "two\nlines", "x" * 201])
 def test_names_that_a_catalog_cannot_have(wayfare: Command, raw_catalog: Path, name: str) -> None:
     refused(wayfare("import", raw_catalog, "--name", name), "name", "--name")
     assert [c["name"] for c in json.loads(wayfare("catalogs", "--json").out)["catalogs"]] == [*SHIPPED_CATALOGS]

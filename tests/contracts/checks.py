@@ -2,11 +2,18 @@
 
 import json
 from dataclasses import fields
+from datetime import UTC, datetime
 
 import numpy as np
 
 from core.domain.decision import Decision
 from core.domain.trace import DROPS, KEPT
+from core.routers import ROUTERS
+from tests.cases import each
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+each_router = each("router", [kind(clock=lambda: 0.0, now=lambda: NOON) for kind in ROUTERS.values()])
+"""Runs a test with each router, whose clock stands still; they share the other fixtures."""
 
 
 def columns(decision: Decision):

@@ -1,20 +1,9 @@
-"""Each router with a clock that stands still, and a catalog with something to choose from."""
-
-from datetime import UTC, datetime
+"""A catalog with something to choose from."""
 
 import pytest
 
 from core.domain.catalog import Server
-from core.routers import ROUTERS
 from tests.routers import worlds
-
-NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
-
-
-@pytest.fixture(params=list(ROUTERS))
-def router(request):
-    """Each router with a clock that stands still."""
-    return ROUTERS[request.param](clock=lambda: 0.0, now=lambda: NOON)
 
 
 @pytest.fixture

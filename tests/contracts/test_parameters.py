@@ -5,6 +5,7 @@ import pytest
 from core.routers import ROUTERS
 from core.routers.parameters import CandidateParameters
 from core.shared.errors import ParameterError
+from tests.cases import each
 
 DECLARED = {info: kind.parameters for kind in ROUTERS.values() for info in kind.parameters.knobs()}
 """Each declaration once, with the parameters of one router that has it: most are inherited by many."""
@@ -12,9 +13,7 @@ KNOBS = [pytest.param(kind, info, id=f"{kind.__name__}-{info.name}") for info, k
 NUMBERS = [p for p in KNOBS if p.values[1].kind in (int, float)]
 
 
-@pytest.fixture(params=list(ROUTERS))
-def parameters(request):
-    return ROUTERS[request.param].parameters
+each_router = each("parameters", [kind.parameters for kind in ROUTERS.values()], ids=list(ROUTERS))
 
 
 def examples(info):
@@ -27,7 +26,7 @@ def examples(info):
     return [info.default, *ends, *([None, 0.0] if info.optional else [])]
 
 
-@pytest.mark.parametrize(("kind", "info"), KNOBS)
+@each(("kind", "info"), KNOBS)
 def test_a_knob_explains_itself(kind, info):
     assert info.help.strip().endswith(".")
     assert info.group.strip()
@@ -36,35 +35,35 @@ def test_a_knob_explains_itself(kind, info):
     assert not info.choices or info.kind is str
 
 
-@pytest.mark.parametrize(("kind", "info"), KNOBS)
+@each(("kind", "info"), KNOBS)
 def test_a_default_is_an_admitted_value_of_its_kind(kind, info):
     assert info.parse(info.default) == info.default
     assert getattr(kind(), info.name) == info.default
     assert info.default is None if info.optional else type(info.default) is info.kind
 
 
-@pytest.mark.parametrize(("kind", "info"), NUMBERS)
+@each(("kind", "info"), NUMBERS)
 def test_a_number_has_a_range_and_a_step_that_fit(kind, info):
     assert info.low < info.high
     assert 0 < info.step <= info.high - info.low
     assert info.default is None or info.low <= info.default <= info.high
 
 
-@pytest.mark.parametrize(("kind", "info"), NUMBERS)
+@each(("kind", "info"), NUMBERS)
 def test_beyond_either_end_is_refused(kind, info):
     for raw in (info.low - info.step, info.high + info.step):
         with pytest.raises(ParameterError, match=f"^{info.name} = "):
             kind().replaced({info.name: str(raw)})
 
 
-@pytest.mark.parametrize(("kind", "info"), NUMBERS)
+@each(("kind", "info"), NUMBERS)
 def test_what_is_no_number_is_refused(kind, info):
     for raw in ("nan", "inf", "-inf", "1e400", "a lot"):
         with pytest.raises(ParameterError, match=f"^{info.name} = "):
             kind().replaced({info.name: raw})
 
 
-@pytest.mark.parametrize(("kind", "info"), KNOBS)
+@each(("kind", "info"), KNOBS)
 def test_each_admitted_value_survives_the_way_through_text(kind, info):
     for value in examples(info):
         there = kind().replaced({info.name: value})
@@ -75,7 +74,7 @@ def test_each_admitted_value_survives_the_way_through_text(kind, info):
         assert there.changed() == ({} if value == info.default else {info.name: value})
 
 
-@pytest.mark.parametrize(("kind", "info"), [p for p in KNOBS if p.values[1].free_text])
+@each(("kind", "info"), [p for p in KNOBS if p.values[1].free_text])
 def test_free_text_is_never_empty_and_not_endless(kind, info):
     assert info.default
     for empty in ("", "  \n"):
@@ -84,16 +83,19 @@ def test_free_text_is_never_empty_and_not_endless(kind, info):
         kind().replaced({info.name: "x" * 10_001})
 
 
+@each_router
 def test_every_router_declares_defaults_of_its_own_or_inherited_ones(parameters):
     assert parameters().values() == {info.name: info.default for info in parameters.knobs()}
 
 
+@each_router
 def test_names_and_symbols_are_used_once(parameters):
     names, symbols = zip(*((info.name, info.symbol) for info in parameters.knobs()), strict=True)
     assert len(set(names)) == len(names)
     assert len(set(symbols)) == len(symbols)
 
 
+@each_router
 def test_all_values_at_once_survive_the_way_through_text(parameters):
     everything = {info.name: examples(info)[-1] for info in parameters.knobs()}
     there = parameters().replaced(everything)
@@ -101,10 +103,12 @@ def test_all_values_at_once_survive_the_way_through_text(parameters):
     assert parameters().replaced({name: str(x) for name, x in there.changed().items()}) == there
 
 
+@each_router
 def test_every_router_can_be_told_how_many_candidates_are_wanted(parameters):
     assert issubclass(parameters, CandidateParameters)
 
 
+@each_router
 def test_an_unknown_name_is_refused(parameters):
     with pytest.raises(ParameterError, match="no parameter 'alpha_z'"):
         parameters().replaced({"alpha_z": 1})

@@ -9,6 +9,8 @@ import pytest
 from core.domain.catalog import Server
 from core.domain.trace import DROPS
 from core.routers import ROUTERS
+from tests.cases import each
+from tests.contracts.checks import each_router
 from tests.routers import worlds
 
 HOSTILE = '<script>alert("x")</script> \u202e\x00\x1b[31m {{7*7}} `rm -rf` **bold** \u200b</td>'
@@ -20,6 +22,7 @@ BY_FIT = {"ehrr", "rag_mcp", "expected_value"}  # they ask for the probability o
 BY_ORDER = {"expected_value"}  # their candidates are an order of tries
 
 
+@each_router
 def test_the_document_is_the_one_that_scripts_rely_on(router, busy):
     document = router.route("x", busy).to_json()
     assert list(document)[:6] == ["router", "subtask", "parameters", "planner", "reason", "preset"]
@@ -34,6 +37,7 @@ def test_the_document_is_the_one_that_scripts_rely_on(router, busy):
     assert len(document["tools"]) == len(busy.catalog.tools)
 
 
+@each_router
 def test_every_row_of_the_document_has_the_promised_keys_in_order(router, busy):
     document = router.route("x", busy).to_json()
     for rows, promised in ((document["servers"], SERVER_KEYS), (document["tools"], TOOL_KEYS)):
@@ -41,13 +45,14 @@ def test_every_row_of_the_document_has_the_promised_keys_in_order(router, busy):
             assert [key for key in row if key in promised] == promised
 
 
+@each_router
 def test_no_row_of_the_document_has_a_key_that_is_not_promised(router, busy):
     document = router.route("x", busy).to_json()
     assert list(document["servers"][0]) == SERVER_KEYS
     assert list(document["tools"][0]) == TOOL_KEYS + (FIT_KEYS if router.id in BY_FIT else [])
 
 
-@pytest.mark.parametrize("name", sorted(BY_FIT))
+@each("name", sorted(BY_FIT))
 def test_how_likely_a_tool_fits_is_told_of_every_tool(busy, name):
     document = ROUTERS[name]().route("x", busy).to_json()
     assert 0 <= document["p_nothing_fits"] <= 1
@@ -56,6 +61,7 @@ def test_how_likely_a_tool_fits_is_told_of_every_tool(busy, name):
     assert told == dict(zip(busy.tool_ids, busy.matcher.answer.tools.tolist(), strict=True))
 
 
+@each_router
 def test_the_document_survives_json_with_its_types(router, busy):
     document = json.loads(json.dumps(router.route("x", busy).to_json(), allow_nan=False))
     tool = document["tools"][0]
@@ -66,7 +72,7 @@ def test_the_document_survives_json_with_its_types(router, busy):
     assert all(row["cost_s"] == pytest.approx(row["time_cost_s"] + row["money_cost_s"]) for row in document["tools"])
 
 
-@pytest.mark.parametrize("name", list(ROUTERS))
+@each("name", list(ROUTERS))
 def test_the_timings_are_those_of_the_clock(busy, name):
     ticks = count(10.0, 0.25)
     decision = ROUTERS[name](clock=lambda: next(ticks)).route("x", busy)
@@ -75,6 +81,7 @@ def test_the_timings_are_those_of_the_clock(busy, name):
     assert times["score"] >= 0
 
 
+@each_router
 def test_the_tokens_are_counted_on_the_definitions(router, busy):
     """Two candidates are put before the model, and what else the router's own way of showing tools takes."""
     tokens = router.route("x", busy, router.parameters(n=2)).tokens
@@ -83,6 +90,7 @@ def test_the_tokens_are_counted_on_the_definitions(router, busy):
     assert tokens["cached"] >= 0
 
 
+@each_router
 def test_the_stages_tell_how_many_went_on(router, busy):
     decision = router.route("x", busy, router.parameters(n=2))
     assert decision.stages
@@ -90,6 +98,7 @@ def test_the_stages_tell_how_many_went_on(router, busy):
     assert decision.stages[-1].kept == len(decision.candidates)
 
 
+@each_router
 def test_hostile_names_and_descriptions_come_back_as_they_are(router):
     tool = replace(worlds.tool(HOSTILE), description=HOSTILE)
     context = worlds.context(
@@ -100,8 +109,10 @@ def test_hostile_names_and_descriptions_come_back_as_they_are(router):
     assert document["servers"][0]["server"] == HOSTILE
 
 
-@pytest.mark.parametrize("subtask", ["读取文件 🗂️ и отправь", "é" * 5_000, HOSTILE], ids=["unicode", "5000", "hostile"])
+@each("subtask", ["读取文件 🗂️ и отправь", "é" * 5_000, HOSTILE], ids=["unicode", "5000", "hostile"])
+@each_router
 def test_a_subtask_comes_back_as_it_was_given(router, busy, subtask):
+    busy.matcher.read.clear()
     decision = router.route(subtask, busy)
     assert decision.subtask == subtask
     assert json.loads(json.dumps(decision.to_json(), allow_nan=False))["subtask"] == subtask

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import fields
-from datetime import UTC, datetime
 from typing import get_args
 
 import numpy as np
@@ -14,15 +13,16 @@ from core.domain.trace import Drop
 from core.routers import ROUTERS
 from core.routers.base import Router
 from core.shared.errors import WayfareError
-from tests.contracts.checks import check_whole, same
+from tests.cases import each
+from tests.contracts.checks import NOON, check_whole, each_router, same
 from tests.routers import worlds
 
-NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 UNUSABLE = [math.nan, math.inf, -math.inf, -1.0]
 TRY_KEYS = ["tool", "p", "cost_usd", "reached"]
 BY_ORDER = {"expected_value"}  # their candidates are an order of tries
 
 
+@each_router
 def test_an_entry_says_what_it_is(router):
     assert isinstance(router, Router)
     assert ROUTERS[router.id] is type(router)
@@ -30,16 +30,19 @@ def test_an_entry_says_what_it_is(router):
     assert "\n" not in router.summary
 
 
+@each_router
 def test_parameters_of_another_router_are_refused(router, busy):
     with pytest.raises(TypeError, match=f"takes {router.parameters.__name__}, not Parameters"):
         router.route("x", busy, Parameters())
 
 
+@each_router
 def test_a_router_is_declared_with_the_type_of_its_parameters(router):
     bases = (base for kind in type(router).__mro__ for base in vars(kind).get("__orig_bases__", ()))
     assert get_args(next(bases)) == (router.parameters,)
 
 
+@each_router
 def test_the_same_input_gives_the_same_decision_under_a_new_id(router, busy):
     one, other = router.route("x", busy), router.route("x", busy)
     assert same(one, other)
@@ -47,10 +50,12 @@ def test_the_same_input_gives_the_same_decision_under_a_new_id(router, busy):
     assert one.at == NOON
 
 
+@each_router
 def test_another_router_of_the_same_kind_decides_the_same(router, busy):
     assert same(router.route("x", busy), type(router)().route("x", busy))
 
 
+@each_router
 def test_no_input_is_changed(router, busy):
     inputs = [
         busy.matcher.answer.servers,
@@ -66,12 +71,14 @@ def test_no_input_is_changed(router, busy):
     assert all(np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in zip(inputs, before, strict=True))
 
 
+@each_router
 def test_read_only_inputs_do(router, busy):
     for array in (busy.matcher.answer.servers, busy.matcher.answer.tools, busy.statistics.servers.success):
         array.setflags(write=False)
     check_whole(router.route("x", busy), busy)
 
 
+@each_router
 def test_a_busy_catalog_gives_at_most_n_candidates_and_a_winner(router, busy):
     decision = router.route("x", busy, router.parameters(n=2))
     check_whole(decision, busy)
@@ -80,6 +87,7 @@ def test_a_busy_catalog_gives_at_most_n_candidates_and_a_winner(router, busy):
     assert decision.winner.tool in decision.reason
 
 
+@each_router
 def test_an_empty_catalog_gives_an_empty_decision_with_a_reason(router):
     context = worlds.context(worlds.catalog(), {}, {})
     decision = router.route("x", context)
@@ -89,6 +97,7 @@ def test_an_empty_catalog_gives_an_empty_decision_with_a_reason(router):
     assert (decision.shortlist(), decision.evaluated_tools()) == ((), ())
 
 
+@each_router
 def test_servers_without_tools_give_an_empty_decision_with_a_reason(router):
     context = worlds.context(worlds.catalog(Server("a"), Server("b")), {"a": 0.9}, {})
     decision = router.route("x", context)
@@ -97,6 +106,7 @@ def test_servers_without_tools_give_an_empty_decision_with_a_reason(router):
     assert decision.reason == "The catalog has no tools; import or discover a catalog that has some."
 
 
+@each_router
 def test_one_tool_wins(router):
     context = worlds.context(worlds.catalog(Server("a", tools=(worlds.tool("x"),))), {"a": 0.8}, {"a::x": 0.8})
     decision = router.route("x", context)
@@ -104,12 +114,14 @@ def test_one_tool_wins(router):
     assert decision.winner.tool == "a::x"
 
 
+@each_router
 def test_where_nothing_is_similar_the_decision_is_still_whole(router, busy):
     busy.matcher.answer.servers[:], busy.matcher.answer.tools[:] = 0.0, 0.0
     check_whole(router.route("x", busy), busy)
 
 
-@pytest.mark.parametrize("bad", UNUSABLE)
+@each("bad", UNUSABLE)
+@each_router
 def test_declared_figures_that_are_no_figures_reach_no_utility(router, bad):
     tool = worlds.tool("x", latency_s=bad, success=bad, price_usd=bad)
     server = Server(
@@ -122,7 +134,8 @@ def test_declared_figures_that_are_no_figures_reach_no_utility(router, bad):
     assert decision.winner.tool == "a::x"
 
 
-@pytest.mark.parametrize("figures", [{"latency_s": 1e308, "success": 0.1}, {"price_usd": 1e308}], ids=["time", "price"])
+@each("figures", [{"latency_s": 1e308, "success": 0.1}, {"price_usd": 1e308}], ids=["time", "price"])
+@each_router
 def test_an_absurdly_large_declared_figure_stays_a_number(router, figures):
     tools = (worlds.tool("x", **figures), worlds.tool("y"))
     context = worlds.context(worlds.catalog(Server("a", tools=tools)), {"a": 0.8}, {"a::y": 0.5})
@@ -130,12 +143,14 @@ def test_an_absurdly_large_declared_figure_stays_a_number(router, figures):
     check_whole(router.route("x", context, router.parameters().replaced(dear)), context)
 
 
+@each_router
 def test_a_server_that_always_fails_stays_a_number(router):
     server = Server("a", success=0.0, post_accept_failure=1.0, tools=(worlds.tool("x", success=0.0),))
     context = worlds.context(worlds.catalog(server), {"a": 0.8}, {"a::x": 0.8})
     check_whole(router.route("x", context), context)
 
 
+@each_router
 def test_ties_go_by_name_however_the_catalog_is_ordered(router):
     servers = [Server(name, tools=(worlds.tool("y"), worlds.tool("x"))) for name in ("c", "a", "b")]
     catalog = worlds.catalog(*servers)
@@ -145,6 +160,7 @@ def test_ties_go_by_name_however_the_catalog_is_ordered(router):
     assert [decision.servers.names[row] for row in decision.servers_by_rank()] == ["a", "b", "c"]
 
 
+@each_router
 def test_ties_of_utility_go_to_the_higher_similarity(router):
     # With U = Sim - 0.25 C, beta = 1 and no fixed time: 0.75 - 0.25 * 2 = 0.5 - 0.25 * 1 = 0.25. Where time does not
     # count the more similar one wins anyway.
@@ -154,6 +170,7 @@ def test_ties_of_utility_go_to_the_higher_similarity(router):
     assert router.route("x", context).winner.tool == "s::b"
 
 
+@each_router
 def test_candidates_are_sorted_by_utility_then_similarity_then_name(router, busy):
     """Where they are an order of tries, this is what comes after the six that are planned."""
     decision = router.route("x", busy, router.parameters(n=20))
@@ -165,8 +182,8 @@ def test_candidates_are_sorted_by_utility_then_similarity_then_name(router, busy
     assert keys == sorted(keys)
 
 
-@pytest.mark.parametrize("name", sorted(BY_ORDER))
-@pytest.mark.parametrize("n", [1, 2, 6])
+@each("name", sorted(BY_ORDER))
+@each("n", [1, 2, 6])
 def test_an_order_of_tries_is_that_of_the_candidates(busy, name, n):
     router = ROUTERS[name]()
     decision = router.route("x", busy, router.parameters(n=n))
@@ -181,25 +198,30 @@ def test_an_order_of_tries_is_that_of_the_candidates(busy, name, n):
     assert document["expected"]["success"] == pytest.approx(1 - left[-1])
 
 
+@each_router
 def test_space_around_a_subtask_and_a_hint_is_no_part_of_them(router, busy):
+    busy.matcher.read.clear()
     decision = router.route("  read a file\n", busy, server_hint=" files ")
     assert (decision.subtask, decision.server_hint) == ("read a file", "files")
     assert "read a file" in busy.matcher.read
     assert set(busy.matcher.asked) <= {("read a file", "files")}
 
 
-@pytest.mark.parametrize("subtask", ["", "   ", "\n\t", "\u3000"])
+@each("subtask", ["", "   ", "\n\t", "\u3000"])
+@each_router
 def test_an_empty_subtask_is_refused_with_what_to_do(router, busy, subtask):
     with pytest.raises(WayfareError, match="sub-task is empty; say"):
         router.route(subtask, busy)
 
 
+@each_router
 def test_a_subtask_of_the_greatest_length_is_taken_and_a_longer_one_refused(router, busy):
     assert len(router.route("x" * 20_000, busy).subtask) == 20_000
     with pytest.raises(WayfareError, match=r"20,001 characters; shorten it to at most 20,000"):
         router.route("x" * 20_001, busy)
 
 
+@each_router
 def test_the_catalog_may_be_of_a_thousand_tools(router):
     servers = [Server(f"s{s:03}", tools=tuple(worlds.tool(f"t{t}") for t in range(10))) for s in range(100)]
     context = worlds.context(worlds.catalog(*servers), {"s042": 0.9}, {"s042::t7": 0.9})

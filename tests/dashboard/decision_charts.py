@@ -7,7 +7,6 @@ from functools import cache
 from typing import Any
 
 import plotly.graph_objects as go
-import pytest
 
 from core.domain.catalog import Server
 from core.domain.decision import Decision
@@ -27,6 +26,7 @@ from dashboard.pages.route.charts.tool_scores import tool_scores
 from dashboard.pages.route.charts.utility_lines import utility_lines
 from dashboard.ui.charts.stages import stages
 from dashboard.ui.charts.token_utilisation import token_utilisation
+from tests.cases import each
 from tests.dashboard.chart_texts import HOSTILE
 from tests.routers import worlds
 
@@ -101,7 +101,7 @@ DECISIONS: dict[str, Callable[[], Decision]] = {
     "endless names": lambda: decide(server("x" * 5000, 0.001), server("y " * 5000, 0.001)),
 }
 
-CASES = pytest.mark.parametrize("case", list(DECISIONS))
+CASES = each("case", list(DECISIONS))
 
 
 @cache

@@ -14,6 +14,7 @@ from dashboard.pages.activity.charts.spending import SHOWN, spending_by_server, 
 from dashboard.pages.activity.charts.statistics import latency_history, success_history
 from dashboard.pages.activity.charts.trends import latency_over_time, success_over_time
 from dashboard.ui.charts.time_axes import BUCKETS_S, MOST_BUCKETS, bucket_for, time_axis
+from tests.cases import each
 from tests.dashboard import chart_texts
 
 T0 = pd.Timestamp(datetime(2026, 3, 1, 12, tzinfo=UTC))
@@ -56,7 +57,7 @@ def hovers(figure: go.Figure) -> str:
     return "\n".join(text for trace in figure.data for text in trace.hovertext or ())
 
 
-@pytest.mark.parametrize("seconds", [0, 1, 59, 3600, 5 * 86_400, 400 * 86_400])
+@each("seconds", [0, 1, 59, 3600, 5 * 86_400, 400 * 86_400])
 def test_a_bucket_cuts_the_span_into_few_pieces_and_is_the_shortest_that_does(seconds: int) -> None:
     bucket_s = bucket_for(timedelta(seconds=seconds)).total_seconds()
     assert seconds <= bucket_s * MOST_BUCKETS

@@ -19,6 +19,7 @@ from dashboard.pages.activity.filter import where
 from dashboard.pages.activity.frames import call_frame, call_styler, decision_frame, decision_styler
 from dashboard.pages.activity.totals import Totals, totals
 from dashboard.pages.activity.trace import candidates_frame, changed, parameters, route_query, shortlist_frame
+from tests.cases import each
 from tests.dashboard.harness import app_with
 
 T0 = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
@@ -148,7 +149,7 @@ def test_the_trace_of_a_decision_is_read_with_what_is_missing_said() -> None:
     assert (tool[""], tool["price"], tool["success"], tool["tokens"]) == ("★", "unpriced", "90 %", "–")
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", "nonsense", '{"servers": 3}', "[1, null]", '{"servers": [[]]}'])
+@each("text", ["", "[]", "{}", "nonsense", '{"servers": 3}', "[1, null]", '{"servers": [[]]}'])
 def test_documents_of_another_shape_count_as_empty(text: str) -> None:
     odd = replace(DECISION, trace_json=text, candidates_json=text, parameters_json=text)
     assert shortlist_frame(odd).empty

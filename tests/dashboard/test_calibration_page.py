@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
 from dashboard.pages.catalog.calibration.measures import measures_frame, parts_taken, threshold_of
 from dashboard.ui.choice_table import table_key
+from tests.cases import each
 from tests.dashboard.harness import app_with, checked, labelled, markdown_of, open_page, press, text_of
 
 HOSTILE = "**spring** :red[x]"
@@ -134,7 +134,7 @@ def test_a_file_is_taken_in_and_a_bad_one_gives_one_sentence(app: App) -> None:
     assert len(app.calibrations.of_catalog("small")) == 2
 
 
-@pytest.mark.parametrize(
+@each(
     "strange",
     [
         {"measures": [], "threshold": None, "accepted": "ranking"},

@@ -14,6 +14,7 @@ from core.domain.trace import KEPT, ServerTrace, ToolTrace
 from core.services.call.calls import CallReport
 from core.stats.ema import Rates, Running
 from dashboard.pages.call.statistics_change import any_change, learning_rows, next_rows, next_sentence
+from tests.cases import each
 
 BEFORE = Running(success=0.9, success_variance=0.0, post_accept_failure=0.02, call_s=1.0, conn_s=0.3)
 
@@ -75,7 +76,7 @@ def test_whether_anything_was_learnt(learns: bool) -> None:
     assert any_change(report(OutcomeKind.OK, learns=learns)) is learns
 
 
-@pytest.mark.parametrize(
+@each(
     ("after", "sentence"),
     [
         (WON, "s::a stays the winner with the same utility, 0.500; the called tool keeps rank 1."),

@@ -7,7 +7,6 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
@@ -16,6 +15,7 @@ from core.shared.untrusted_text import visible
 from dashboard.pages.call.flat_table import finite, flat_table
 from dashboard.pages.call.media import picture_problem
 from dashboard.pages.call.result import MOST_CHARS, SHOWN_CHARS, is_wrapped_text, pretty_text, repeats
+from tests.cases import each
 
 SVG = b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>"
 
@@ -73,7 +73,7 @@ def test_long_text_is_cut_until_all_of_it_is_wanted() -> None:
     assert "too many to show" in huge.caption[0].value
 
 
-@pytest.mark.parametrize("data", [png(), b"", b"\x89PNG\r\n\x1a\nbroken", SVG, png()[:-30]])
+@each("data", [png(), b"", b"\x89PNG\r\n\x1a\nbroken", SVG, png()[:-30]])
 def test_pictures_whole_and_broken(data: bytes) -> None:
     page = drawn(ContentBlock("image", data=data, mime_type="image/png"))
     shown = [element.type for element in page.main.children.values()]
@@ -127,7 +127,7 @@ def test_the_error_text_is_not_shown_twice() -> None:
     assert not drawn(ContentBlock("text", text="bad luck"), error="bad luck").code
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "columns"),
     [
         ([{"a": 1}, {"b": "x"}], ["a", "b"]),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from core.app import App
+from tests.cases import each
 from tests.dashboard.catalog_visits import CATALOG, SECRET, button, everything, importing, visit
 from tests.dashboard.harness import app_with, text_of
 
@@ -49,7 +48,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(("text", "sentence"), BAD.values(), ids=BAD)
+@each(("text", "sentence"), BAD.values(), ids=BAD)
 def test_bad_documents_are_refused_with_a_sentence(app: App, text: str, sentence: str) -> None:
     before = app.catalogs.infos()
     page = importing(text)

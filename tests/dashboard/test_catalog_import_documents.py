@@ -19,6 +19,7 @@ from dashboard.pages.catalog.imports.documents import (
     store_import,
 )
 from dashboard.pages.catalog.price import parse_price
+from tests.cases import each
 from tests.dashboard.harness import app_with
 
 ONE = '{"servers": [{"name": "a", "tools": [{"name": "t", "price_usd": 0.001}]}]}'
@@ -52,7 +53,7 @@ def test_servers_of_one_name_in_two_documents_are_a_problem(app: App) -> None:
     assert "again.json" in reading.sentence
 
 
-@pytest.mark.parametrize("name", ["", "   ", "x" * 81, "a\nb", "a\u202eb"])
+@each("name", ["", "   ", "x" * 81, "a\nb", "a\u202eb"])
 def test_a_name_that_is_none_is_refused(name: str) -> None:
     with pytest.raises(CatalogError, match="name"):
         check_name(name)
@@ -83,12 +84,12 @@ def test_a_document_does_not_show_its_content() -> None:
     assert "hunter2" not in repr(Document("two.json", TWO))
 
 
-@pytest.mark.parametrize(("text", "price"), [("2.5", 0.0025), (" 2,5 m$", 0.0025), ("$1.20", 1.2), ("0", 0.0)])
+@each(("text", "price"), [("2.5", 0.0025), (" 2,5 m$", 0.0025), ("$1.20", 1.2), ("0", 0.0)])
 def test_prices_are_read_in_both_units(text: str, price: float) -> None:
     assert parse_price(text) == pytest.approx(price)
 
 
-@pytest.mark.parametrize("text", ["", "free", "-1", "nan", "inf", "1e999", "$", "1 2", "<b>1</b>"])
+@each("text", ["", "free", "-1", "nan", "inf", "1e999", "$", "1 2", "<b>1</b>"])
 def test_what_is_no_price_is_told_in_a_sentence(text: str) -> None:
     with pytest.raises(ValueError, match="write a number of at least 0"):
         parse_price(text)

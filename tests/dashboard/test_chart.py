@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.cases import each
 from tests.dashboard.harness import charts
 
 WIDGETS = Path(__file__).parent.parent.parent / "dashboard"
@@ -35,7 +35,7 @@ def test_a_figure_is_sent_whole_and_without_a_look_of_its_own() -> None:
     assert '"about": "Two & one"' in page.get("bidi_component")[0].proto.json
 
 
-@pytest.mark.parametrize(
+@each(
     ("chosen", "target"),
     [
         ({"count": 4, "name": "files::read"}, "files::read"),

@@ -11,6 +11,7 @@ from core.lab import curves
 from core.routers.ehrr import EhrrParameters
 from core.whatif.strips import Segment, Strip
 from dashboard.pages.route.winning_interval import winning_interval
+from tests.cases import each
 from tests.dashboard.decision_charts import CASES, chart, decision, marks, numbers, written
 
 
@@ -95,7 +96,7 @@ def test_tables_i_and_ii_stand_in_the_charts() -> None:
 
 
 @CASES
-@pytest.mark.parametrize("axis", curves.AXES)
+@each("axis", curves.AXES)
 def test_lines_pass_the_decisions_utilities_at_the_current_value(case, axis) -> None:
     made = decision(case)
     figure = chart(case, f"utility_lines {axis}")

@@ -9,11 +9,11 @@ import pkgutil
 import re
 
 import plotly.graph_objects as go
-import pytest
 
 import dashboard.pages.compare.charts
 import dashboard.pages.route.charts
 import dashboard.ui.charts
+from tests.cases import each
 from tests.dashboard.chart_texts import texts
 from tests.dashboard.decision_charts import CASES, CHARTS, chart, decision, marks, numbers
 
@@ -41,7 +41,7 @@ def test_every_chart_of_a_decision_is_in_the_table() -> None:
 
 
 @CASES
-@pytest.mark.parametrize("name", CHARTS)
+@each("name", CHARTS)
 def test_plotly_takes_the_chart_with_full_validation(case, name) -> None:
     drawn = chart(case, name).to_dict()
     assert go.Figure(**drawn).layout.title.text == drawn["layout"]["title"]["text"]
@@ -61,7 +61,7 @@ def test_the_table_of_decisions_holds_what_its_names_say() -> None:
 
 
 @CASES
-@pytest.mark.parametrize("name", CHARTS)
+@each("name", CHARTS)
 def test_every_number_is_finite_and_every_column_as_long_as_its_rows(case, name) -> None:
     for trace in chart(case, name).data:
         assert all(map(math.isfinite, numbers([*trace.x, *trace.y])))
@@ -70,7 +70,7 @@ def test_every_number_is_finite_and_every_column_as_long_as_its_rows(case, name)
         assert len(lengths) == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "title", "x", "y"),
     [
         ("server_ranking", "1 · Servers by utility", "U = Sim − αs·C", None),
@@ -89,8 +89,8 @@ def test_titles_say_what_is_drawn_and_axes_carry_units(name, title, x, y) -> Non
     assert (layout.xaxis.title.text, layout.yaxis.title.text) == (x, y)
 
 
-@pytest.mark.parametrize("case", ["hostile names", "endless names"])
-@pytest.mark.parametrize("name", CHARTS)
+@each("case", ["hostile names", "endless names"])
+@each("name", CHARTS)
 def test_strangers_names_are_text(case, name) -> None:
     drawn = chart(case, name).to_dict()
     for text in texts(drawn):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-import pytest
-
 from core.app import App
 from core.domain.trace import Drop
 from core.routers import ROUTERS
 from dashboard.ui.drop_words import DROPPED
+from tests.cases import each
 from tests.dashboard.harness import app_with, checked, markdown_of, open_page
 
 CATALOG = {
@@ -62,7 +61,7 @@ def test_a_link_pins_parameters_and_the_url_keeps_them() -> None:
     assert page.query_params["with"] in ("ehrr,ehrr~n=1~alpha_t=0.0", ["ehrr,ehrr~n=1~alpha_t=0.0"])
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "problem"),
     [("nobody", "There is no router"), ("ehrr~k=0", "outside 1"), ("ehrr~zzz=1", "no parameter"), ("~", "no router")],
 )

@@ -90,7 +90,7 @@ def test_who_signed_in_is_recorded_and_shown(app: App, monkeypatch: pytest.Monke
         page.toggle(key="govern:policy-writes").set_value(False).run()
         assert "by ada, console" in text_of(page)
     finally:
-        session.configure(Settings.from_environment())
+        session.configure(None)
     assert app.store.governance.policies()[-1].origin == "console:ada"
 
 

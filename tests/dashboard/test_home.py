@@ -10,6 +10,7 @@ import pytest
 
 from core.app import App, Settings, open_app
 from dashboard.pages.route.home import EXAMPLES, Example
+from tests.cases import each
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +23,7 @@ def sample(warm_store: Path, encoder_cache: Path, tmp_path_factory: pytest.TempP
             yield app
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.title)
+@each("example", EXAMPLES, ids=lambda example: example.title)
 def test_an_example_comes_out_right(sample: App, example: Example) -> None:
     if example.planner:
         decisions = [step.decision for step in sample.routing.plan(example.subtask, planner=example.planner).steps]

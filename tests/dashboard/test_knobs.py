@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.domain.params import Knob
@@ -13,9 +12,10 @@ from core.routers import ROUTERS
 from core.routers.tool_attention import STATE
 from dashboard.ui.knobs import ADVANCED, knob_title
 from dashboard.ui.text import escaped
+from tests.cases import each
 from tests.dashboard.harness import app_with, checked, knob_panel_of, open_page, turn
 
-ROUTER = pytest.mark.parametrize("router", list(ROUTERS))
+ROUTER = each("router", list(ROUTERS))
 EHRR = "route.knob.ehrr"
 HOSTILE = "<b>**x**</b> :red[y] https://evil.example"
 
@@ -117,7 +117,7 @@ def test_a_link_sets_every_knob_and_the_url_keeps_it(router) -> None:
     assert {name: text for name, text in page.query_params.items() if name != "router"} == texts
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "text", "said"),
     [
         ("alpha_t", "abc", "is not a number"),
@@ -186,7 +186,7 @@ def turning() -> None:
     take_turned(st.session_state["said"], EhrrParameters.knobs(), "p")
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "taken", "sentence"),
     [
         ([{"count": 3, "values": {"alpha_t": 0.5, "nobody": 1}}], {"p.alpha_t": 0.5, "p:heard": 3}, ""),

@@ -16,6 +16,7 @@ from core.shared.errors import ParameterError
 from dashboard.lane import LIMIT_BYTES, PATH, lanes
 from dashboard.pages.route.view import TOKEN
 from dashboard.theme import CHOSEN
+from tests.cases import each
 from tests.dashboard.harness import app_with, charts, knob_panel_of, live_of, open_page, turn
 
 OWN = {"host": "127.0.0.1:8501", "origin": "http://127.0.0.1:8501", "content-type": "application/json"}
@@ -62,7 +63,7 @@ def test_the_page_that_has_the_token_is_answered(token: str) -> None:
     assert asked(request(token, alpha=1)) == (200, {"said": {"alpha": 1}})
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "headers", "status", "said"),
     [
         (request("another"), {}, 404, "reload it"),

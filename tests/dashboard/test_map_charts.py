@@ -22,6 +22,7 @@ from dashboard.pages.map.charts.labels import HEIGHT_PX, WIDTH_PX, Label, room_f
 from dashboard.pages.map.charts.marks import SYMBOLS, centres, marks, size_px
 from dashboard.pages.map.charts.tool_map import tool_map
 from dashboard.theme import ACCEPTED, CHOSEN, GROUPS, LOOKED_AT, MUTED, REJECTED
+from tests.cases import each
 from tests.dashboard.chart_texts import HOSTILE, texts
 from tests.routers import worlds
 
@@ -94,9 +95,9 @@ def rings(figure: go.Figure, colour: str) -> list[tuple[float, float]]:
     ]
 
 
-@pytest.mark.parametrize("asked", [True, False])
-@pytest.mark.parametrize("by", ["category", "server"])
-@pytest.mark.parametrize("name", ["server", HOSTILE, "x" * 300])
+@each("asked", [True, False])
+@each("by", ["category", "server"])
+@each("name", ["server", HOSTILE, "x" * 300])
 def test_plotly_takes_it_and_names_are_text(asked: bool, by: str, name: str) -> None:
     drawn = tool_map(shown(market(4, name=name), by=by, asked=asked)).to_dict()
     assert go.Figure(**drawn).layout.title.text == "20 tools: what lies together does similar things"

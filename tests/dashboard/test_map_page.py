@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.app import App
 from core.routers.why import why
+from tests.cases import each
 from tests.dashboard.harness import BARE, app_with, charts, checked, open_page, text_of
 
 HOSTILE = "evil <b>x</b> **y** :red[z] $a$"
@@ -133,9 +134,7 @@ def test_a_row_of_the_list_becomes_the_chosen_tool(app: App) -> None:
     assert "##### send" in text_of(page)
 
 
-@pytest.mark.parametrize(
-    ("show", "lit"), [("category: disk", 3), ("server: mail", 2), ("letter", 2), ("server: gone", 0), ("READS a", 2)]
-)
+@each(("show", "lit"), [("category: disk", 3), ("server: mail", 2), ("letter", 2), ("server: gone", 0), ("READS a", 2)])
 def test_highlighting(app: App, show: str, lit: int) -> None:
     page = visit(show=show)
     assert f"{lit} of 5 tools are highlighted" in text_of(page)

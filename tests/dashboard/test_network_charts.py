@@ -19,6 +19,7 @@ from dashboard.pages.network.charts.server_history import server_history
 from dashboard.pages.network.charts.totals import TOTALS, totals_so_far
 from dashboard.pages.network.run_timeline import RunTimeline
 from dashboard.theme import LOOKED_AT, MUTED
+from tests.cases import each
 from tests.dashboard.chart_texts import HOSTILE, texts
 
 OUR_TAGS = re.compile(r"<br>")
@@ -75,8 +76,8 @@ def drawn(name: str = "alpha", at: int = 2) -> list[go.Figure]:
     ]
 
 
-@pytest.mark.parametrize("at", [0, 4, STEPS - 1])
-@pytest.mark.parametrize("name", ["alpha", HOSTILE, "x" * 300])
+@each("at", [0, 4, STEPS - 1])
+@each("name", ["alpha", HOSTILE, "x" * 300])
 def test_plotly_takes_them_names_are_text_and_the_step_is_marked(name: str, at: int) -> None:
     for figure in drawn(name, at):
         made = figure.to_dict()
@@ -189,8 +190,8 @@ def test_more_servers_than_colours_differ_in_stroke_and_none_looks_like_a_router
     assert not set(SERVER_COLOURS) & {look[0] for look in ROUTER_LOOKS}
 
 
-@pytest.mark.parametrize("count", [0, 1, 4, 6])
-@pytest.mark.parametrize("name", ["alpha", HOSTILE, "x" * 300])
+@each("count", [0, 1, 4, 6])
+@each("name", ["alpha", HOSTILE, "x" * 300])
 def test_a_preview_has_a_panel_a_server_on_axes_that_all_share(name: str, count: int) -> None:
     figure = latency_preview([replace(timeline(name).curves[0], states=(name,))] * count, STEP_S)
     made = figure.to_dict()

@@ -18,6 +18,7 @@ from core.services.lab.papers import PaperService
 from dashboard import session
 from dashboard.pages.papers.links import address
 from dashboard.pages.papers.table import table_html
+from tests.cases import each
 from tests.dashboard.harness import app_with, open_page, text_of, titles
 
 app = app_with(scope="module")
@@ -43,7 +44,7 @@ def elsewhere(app: App, tmp_path: Path) -> Iterator[PaperService]:
     session.use_app(app)
 
 
-@pytest.mark.parametrize("paper", PAPERS)
+@each("paper", PAPERS)
 def test_every_row_is_shown_with_what_it_lacks(app: App, paper: str) -> None:
     page = open_page("papers", paper=paper)
     shown, said = tables_of(page), text_of(page)
@@ -55,13 +56,13 @@ def test_every_row_is_shown_with_what_it_lacks(app: App, paper: str) -> None:
     assert report(app, paper).title in said
 
 
-@pytest.mark.parametrize("paper", PAPERS)
+@each("paper", PAPERS)
 def test_every_figure_is_drawn(app: App, paper: str) -> None:
     drawn = titles(open_page("papers", paper=paper, view="Figures"))
     assert [html.unescape(title) for title in drawn] == [chart.title for chart in report(app, paper).charts]
 
 
-@pytest.mark.parametrize("paper", PAPERS)
+@each("paper", PAPERS)
 def test_every_link_leads_to_a_page_with_knobs_that_exist(app: App, paper: str) -> None:
     found = report(app, paper)
     links = [one.link for one in (*found.tables, *found.charts, *(row for table in found.tables for row in table.rows))]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-import pytest
-
 from core.app import App
 from core.relevance.refusal import limit_of, measured_curve, shipped_curve
 from dashboard.pages.route.charts.refusal_curve import refusal_curve
+from tests.cases import each
 from tests.dashboard.harness import app_with, markdown_of, open_page, titles
 
 CATALOG = {
@@ -33,7 +32,7 @@ def test_a_router_without_the_knob_has_no_such_part() -> None:
     assert "P(nothing fits)" not in markdown_of(visit(router="tool_attention"))
 
 
-@pytest.mark.parametrize("percent", [0.0, 5.0, 50.0])
+@each("percent", [0.0, 5.0, 50.0])
 def test_the_chart_marks_the_setting_on_the_line(percent: float) -> None:
     curve = measured_curve([0.1, 0.5, 0.8], [0.4, 0.9])
     line, knob = refusal_curve(curve, percent).to_dict()["data"]

@@ -6,9 +6,9 @@ import re
 
 import numpy as np
 import plotly.graph_objects as go
-import pytest
 
 from dashboard.pages.network.charts.run_comparison import MOST_POINTS, failures_by_step, latency_against_success
+from tests.cases import each
 from tests.dashboard.chart_texts import HOSTILE, texts
 from tests.store.test_scenario_runs import run as kept_run
 
@@ -24,7 +24,7 @@ def compared(name: str, latencies_ms: list[float], shares: list[float]) -> list[
     return [latency_against_success(runs, [name] * len(runs)), failures_by_step(oks, [name] * len(runs))]
 
 
-@pytest.mark.parametrize("name", ["alpha", HOSTILE, "x" * 300])
+@each("name", ["alpha", HOSTILE, "x" * 300])
 def test_stored_runs_are_drawn_for_plotly_with_names_as_text(name: str) -> None:
     for figure in compared(name, [20.0, 20.0, 0.0, 5000.0, 30.0, 31.0], [1.0, 1.0, 0.0, 0.5, 0.99, 0.98]):
         made = figure.to_dict()

@@ -23,6 +23,7 @@ from dashboard.pages.call.values import (
     start_state,
     widget_state,
 )
+from tests.cases import each
 
 KEYWORDS = [
     "type", "properties", "required", "items", "enum", "const", "default", "anyOf", "oneOf", "allOf", "$ref", "$defs",
@@ -71,7 +72,7 @@ def prop(spec: Any, **root: Any) -> Field:
     return fields[0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("spec", "kind"),
     [
         ({"type": "string"}, Kind.TEXT),
@@ -107,7 +108,7 @@ def test_the_kind_of_a_field(spec: Any, kind: Kind) -> None:
     assert prop(spec, **{"$defs": defs}).kind is kind
 
 
-@pytest.mark.parametrize(
+@each(
     "schema",
     [
         None,
@@ -168,7 +169,7 @@ def test_a_skeleton_holds_defaults_and_what_is_required() -> None:
     assert skeleton(schema) == {"a": "…", "b": 3}
 
 
-@pytest.mark.parametrize(
+@each(
     ("field", "state", "value"),
     [
         (Field("x", Kind.TEXT), "", UNSET),
@@ -190,7 +191,7 @@ def test_what_a_widget_sends(field: Field, state: Any, value: Any) -> None:
     assert (sent, type(sent), problem) == (value, type(value), "")
 
 
-@pytest.mark.parametrize("text", ["{", "[1,]", "NaN", "Infinity", "a", "[" * 100_000, "9" * 10_000])
+@each("text", ["{", "[1,]", "NaN", "Infinity", "a", "[" * 100_000, "9" * 10_000])
 def test_what_is_no_json_is_said_and_not_sent(text: str) -> None:
     value, problem = parsed(text)
     assert value is UNSET

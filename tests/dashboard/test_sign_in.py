@@ -20,6 +20,7 @@ from dashboard.app import app as whole
 from dashboard.app import pages as console
 from dashboard.lane import PATH as LANE
 from dashboard.sign_in import OPEN, SIGN_IN, SIGN_OUT, SignInGate
+from tests.cases import each
 from tests.dashboard.harness import app_with
 
 SMALL = {
@@ -164,7 +165,7 @@ def test_tokens_of_clients_and_of_operators_open_only_their_own(app: App, token:
     assert app.governance.clients.of_token(agents).name == "ann"
 
 
-@pytest.mark.parametrize("target", ["//evil.example", "https://evil.example", "/\\evil.example", '/"><script>'])
+@each("target", ["//evil.example", "https://evil.example", "/\\evil.example", '/"><script>'])
 def test_it_leads_nowhere_else_and_shows_text_as_text(app: App, token: str, target: str) -> None:
     visitor = client(app)
     assert "<script>" not in visitor.get(SIGN_IN, params={"next": target}).text

@@ -6,13 +6,13 @@ import html
 import re
 import string
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.shared.untrusted_text import one_line, visible
 from dashboard.ui.charts.base import label
 from dashboard.ui.text import escaped
+from tests.cases import each
 
 PARTING = "\u2060"  # a joiner without width: the one character that is added
 SPECIAL = set(string.punctuation) - set("%,;?")  # what CommonMark, GFM, math, directives and emoji give a meaning
@@ -42,7 +42,7 @@ def test_no_special_character_stands_bare_in_markdown(text) -> None:
     assert not SPECIAL & set(bare)
 
 
-@pytest.mark.parametrize("text", PIECES)
+@each("text", PIECES)
 def test_each_piece_of_markup_alone_is_text(text) -> None:
     written = escaped(f"a {text} b")
     assert not SPECIAL & set(re.sub(r"\\[!-/:-@\[-`{-~]", "", written))
@@ -74,12 +74,12 @@ def test_the_limit_holds_and_says_that_something_is_missing(text, limit) -> None
         assert seen == one_line(text)
 
 
-@pytest.mark.parametrize("character", sorted(SPECIAL))
+@each("character", sorted(SPECIAL))
 def test_every_special_character_is_escaped_alone_too(character) -> None:
     assert escaped(f"a{character}b").replace(PARTING, "") == f"a\\{character}b"
 
 
-@pytest.mark.parametrize("text", ["weather forecast", "read_file", "Größe 100 %", "東京"])
+@each("text", ["weather forecast", "read_file", "Größe 100 %", "東京"])
 def test_ordinary_names_get_no_unseen_character(text) -> None:
     assert PARTING not in escaped(text)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
 from core.lab.token_meter import Context, Counted, UtilisationLines, model_price, token_meter, utilisation_lines
 from dashboard.ui.charts.token_utilisation import token_utilisation
 from dashboard.ui.token_meter import Assumed
+from tests.cases import each
 from tests.dashboard.harness import app_with, checked, open_page
 
 CATALOG = {
@@ -106,7 +106,7 @@ def test_defaults_say_nothing_in_the_url() -> None:
     assert "meter_turns" not in visit(**{"with": "rag_mcp"}).query_params
 
 
-@pytest.mark.parametrize(
+@each(
     "wrong",
     [{"meter_turns": "0"}, {"meter_turns": "1001"}, {"meter_turns": "ten"}, {"meter_task": "-1"}, {"meter_task": "²"},
      {"meter_task": "9" * 5_000}, {"meter_model": "<b>nobody's</b>"}],

@@ -18,6 +18,7 @@ from dashboard.pages.whatif.charts.colours import winner_colours
 from dashboard.pages.whatif.charts.strips import strips_chart
 from dashboard.pages.whatif.plane import set_both
 from dashboard.ui.whatif_layer import LAYER, suppose
+from tests.cases import each
 from tests.dashboard.harness import app_with, checked, open_page, press, text_of
 
 CATALOG = {
@@ -49,7 +50,7 @@ def asked(app: App, *supposed: Supposed, router: str = "ehrr", **values: object)
     return Asked(ASKED["q"], app.routing.parameters(router, values), "small", router, supposed=supposed)
 
 
-@pytest.mark.parametrize("view", ["Winners", "Two knobs", "Cost curves", "Auction"])
+@each("view", ["Winners", "Two knobs", "Cost curves", "Auction"])
 def test_every_view_is_drawn_and_nothing_is_recorded(app: App, view: str) -> None:
     page = visit(**ASKED, view=view)
     assert not page.error

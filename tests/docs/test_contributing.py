@@ -18,6 +18,7 @@ from core.importers.formats import Importer
 from core.network.states import State, latencies_ms
 from core.routers import ROUTERS
 from core.routers.base import Router
+from tests.cases import each
 from tests.dashboard.harness import opened
 from tests.docs.markdown import text_of
 from tests.routers import worlds
@@ -106,7 +107,7 @@ def test_the_measure_is_one_of_ir_measures() -> None:
     assert found == {measure: pytest.approx(2 / 3)}
 
 
-@pytest.mark.parametrize(
+@each(
     ("section", "table", "where"),
     [
         ("A router", "ROUTERS", "core/routers/__init__.py"),

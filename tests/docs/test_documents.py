@@ -13,6 +13,7 @@ import pytest
 
 from core.cli import main
 from core.cli.main import COMMANDS, wayfare
+from tests.cases import each
 from tests.docs.markdown import (
     DECISIONS,
     DOCUMENTS,
@@ -29,7 +30,7 @@ from tests.docs.markdown import (
     text_of,
 )
 
-every_document = pytest.mark.parametrize("document", [*DOCUMENTS, *DECISIONS])
+every_document = each("document", [*DOCUMENTS, *DECISIONS])
 INSTALLS = {'python3 -m venv .venv && .venv/bin/pip install -e ".[dev]"', ".venv/bin/wayfare up"}
 PICTURES = "docs/images/"
 TARGETS = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))

@@ -3,6 +3,7 @@
 import pytest
 
 from core.domain.catalog import Catalog, Server, Tool, ToolHints, first_sentence, tool_id, words
+from tests.cases import each
 
 FILES = Server(
     "fileBox",
@@ -37,7 +38,7 @@ def test_the_definition_is_what_tools_list_gives():
     assert Tool("s", "t").definition() == {"name": "t", "description": "", "inputSchema": {}}
 
 
-@pytest.mark.parametrize(
+@each(
     ("hints", "safe"),
     [
         (ToolHints(), False),
@@ -51,7 +52,7 @@ def test_only_a_tool_that_says_so_may_be_called_twice(hints, safe):
     assert hints.retry_safe is safe
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "head"),
     [("One. Two.", "One."), ("v1.2 works", "v1.2 works"), ("One\nTwo", "One"), ("", ""), ("查天气。 第二", "查天气。")],
 )
@@ -63,9 +64,7 @@ def test_the_first_sentence_of_a_very_long_text_is_cut():
     assert len(first_sentence("x" * 1_000_000)) == 160
 
 
-@pytest.mark.parametrize(
-    ("name", "text"), [("getWeather", "get Weather"), ("a_b-c.d", "a b c d"), ("__x__", "x"), ("", "")]
-)
+@each(("name", "text"), [("getWeather", "get Weather"), ("a_b-c.d", "a b c d"), ("__x__", "x"), ("", "")])
 def test_identifiers_become_words(name, text):
     assert words(name) == text
 

@@ -1,11 +1,10 @@
 """How a call ended, and which two bits of it equation (8) reads."""
 
-import pytest
-
 from core.domain.outcome import OutcomeKind
+from tests.cases import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "y", "fail", "counts"),
     [
         ("ok", True, False, True),

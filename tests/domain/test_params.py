@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from core.domain.params import Parameters, Range, knob
 from core.shared.errors import ParameterError, WayfareError
+from tests.cases import each
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ def value(name, raw):
     return Toy().replaced({name: raw}).values()[name]
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "raw", "parsed"),
     [
         ("alpha", "0.3", 0.3),
@@ -49,14 +50,12 @@ def test_text_and_numbers_become_values_of_the_declared_kind(name, raw, parsed):
     assert type(got) is type(parsed)
 
 
-@pytest.mark.parametrize(
-    ("name", "raw"), [("alpha", 0.0), ("alpha", 2.0), ("k", 1), ("k", 50), ("budget", 0.0), ("budget", 1.0)]
-)
+@each(("name", "raw"), [("alpha", 0.0), ("alpha", 2.0), ("k", 1), ("k", 50), ("budget", 0.0), ("budget", 1.0)])
 def test_both_ends_of_a_range_belong_to_it(name, raw):
     assert value(name, raw) == raw
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "raw"),
     [
         ("alpha", -0.01),
@@ -76,14 +75,14 @@ def test_what_is_out_of_range_is_refused_by_name(name, raw):
         value(name, raw)
 
 
-@pytest.mark.parametrize("name", ["alpha", "k", "budget"])
-@pytest.mark.parametrize("raw", ["nan", "inf", "-inf", float("nan"), float("inf"), float("-inf"), "1e999"])
+@each("name", ["alpha", "k", "budget"])
+@each("raw", ["nan", "inf", "-inf", float("nan"), float("inf"), float("-inf"), "1e999"])
 def test_what_is_not_finite_is_no_number(name, raw):
     with pytest.raises(ParameterError, match=f"^{name} = "):
         value(name, raw)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "raw"),
     [
         ("alpha", "much"),
@@ -106,12 +105,12 @@ def test_what_is_of_another_kind_is_refused_by_name(name, raw):
         value(name, raw)
 
 
-@pytest.mark.parametrize("raw", [None, "", "none", "None", "OFF", "  off "])
+@each("raw", [None, "", "none", "None", "OFF", "  off "])
 def test_an_optional_number_can_be_off(raw):
     assert value("budget", raw) is None
 
 
-@pytest.mark.parametrize("raw", [0, 0.0, "0", "0.0"])
+@each("raw", [0, 0.0, "0", "0.0"])
 def test_zero_of_an_optional_number_is_a_value_and_not_off(raw):
     got = Toy().replaced({"budget": raw})
     assert got.budget == 0.0
@@ -119,7 +118,7 @@ def test_zero_of_an_optional_number_is_a_value_and_not_off(raw):
     assert got.changed() == {"budget": 0.0}
 
 
-@pytest.mark.parametrize("name", ["gamma", "Alpha", "", "__class__"])
+@each("name", ["gamma", "Alpha", "", "__class__"])
 def test_an_unknown_name_is_refused_with_where_to_look(name):
     with pytest.raises(ParameterError, match=r"There is no parameter .*wayfare parameters"):
         Toy().replaced({name: 1})
@@ -150,7 +149,7 @@ def test_a_long_wrong_choice_is_cut_in_the_message():
     assert len(str(refused.value)) < 200
 
 
-@pytest.mark.parametrize("name", ["alpha", "k", "budget"])
+@each("name", ["alpha", "k", "budget"])
 def test_true_is_no_number(name):
     with pytest.raises(ParameterError):
         value(name, True)

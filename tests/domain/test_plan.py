@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from core.domain.plans import Plan
+from tests.cases import each
 
 
 def decision(time_s: float | None, price_usd: float | None = 0.001, exposed: int = 10) -> Any:
@@ -44,7 +45,7 @@ def test_what_has_no_price_or_no_tool_is_counted_apart() -> None:
     assert made.exposed_tokens == 30
 
 
-@pytest.mark.parametrize("needs", [(0,), (1,), (-1,)])
+@each("needs", [(0,), (1,), (-1,)])
 def test_a_step_needs_earlier_ones_only(needs: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="earlier ones only"):
         plan((needs, decision(1.0)))

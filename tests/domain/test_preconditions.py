@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from core.domain.preconditions import AgentState, Precondition
+from tests.cases import each
 
 
 def state(scopes: str = "none", outputs: str = "none", milestones: str = "none") -> AgentState:
     return AgentState.of(scopes=scopes, outputs=outputs, milestones=milestones)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         'is_authenticated(scope="mail:write")',
@@ -25,13 +26,13 @@ def test_one_precondition_has_one_text(text):
     assert str(Precondition.parse(text)) == 'is_authenticated(scope="mail:write")'
 
 
-@pytest.mark.parametrize("name", ["is_authenticated", "has_prior_tool_output", "milestone_reached"])
+@each("name", ["is_authenticated", "has_prior_tool_output", "milestone_reached"])
 def test_what_is_written_is_read_back(name):
     once = Precondition.parse(f'{name}("a.b/c-d_e@f+g:h")')
     assert Precondition.parse(str(once)) == once
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "said"),
     [
         ("", "is none of is_authenticated"),
@@ -54,7 +55,7 @@ def test_anything_else_is_refused_with_what_would_be_right(text, said):
         Precondition.parse(text)
 
 
-@pytest.mark.parametrize(
+@each(
     ("held", "holds"),
     [
         ("mail:write", True),
@@ -70,7 +71,7 @@ def test_a_scope_is_held_by_its_name_or_by_what_begins_it(held, holds):
     assert state(scopes=held).satisfies(Precondition("is_authenticated", "mail:write")) is holds
 
 
-@pytest.mark.parametrize(
+@each(
     ("seen", "holds"),
     [
         ("files::search_text", True),

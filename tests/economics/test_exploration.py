@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.economics.utility import LEAST_CALLS, effective_calls, optimistic, thompson
+from tests.cases import each
 
 promise = settings(deadline=None, derandomize=True, max_examples=80)
 probability = st.floats(0.0, 1.0)
@@ -32,7 +33,7 @@ def test_more_calls_never_make_it_less_known_and_more_idle_turns_never_more(call
     assert known(calls + 1, idle) >= known(calls, idle) >= known(calls, idle + 1)
 
 
-@pytest.mark.parametrize(("idle", "left"), [(0, 1.0), (7, 0.5), (14, 0.25)])
+@each(("idle", "left"), [(0, 1.0), (7, 0.5), (14, 0.25)])
 def test_half_is_forgotten_for_each_memory_of_outcomes(idle, left):
     known = effective_calls(one(4, int), one(idle, int), rate=0.15, memory=7)
     assert known == pytest.approx(LEAST_CALLS + 4 * left)
@@ -52,7 +53,7 @@ def test_a_draw_is_a_probability_and_the_same_for_the_same_generator(estimates, 
     assert np.array_equal(drawn, thompson(p, known, np.random.default_rng(seed)))
 
 
-@pytest.mark.parametrize(("p", "calls"), [(0.9, 2.0), (0.5, 14.0), (0.05, 8.0)])
+@each(("p", "calls"), [(0.9, 2.0), (0.5, 14.0), (0.05, 8.0)])
 def test_draws_have_the_mean_and_spread_of_the_beta_distribution(p, calls):
     drawn = thompson(np.full(40_000, p), np.full(40_000, calls), np.random.default_rng(3))
     spread = np.sqrt(p * (1 - p) / (calls + 1))

@@ -12,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from core.economics.order_of_tries import Tries, best_order, evaluated, worth_of_next
+from tests.cases import each
 
 CHANCE = st.floats(0.0, 1.0).map(lambda x: round(x, 3))
 WRONG = st.sampled_from([0.0, 0.002, 0.02])
@@ -110,7 +111,7 @@ def test_the_next_tool_becomes_worth_a_try_where_it_says(known: Tries, worth: fl
     assert gain(needed * 1.001) >= 0 >= gain(needed * 0.999) - 1e-15
 
 
-@pytest.mark.parametrize("bad", [{"worth_usd": -1.0}, {"most": 0}, {"most": 7}])
+@each("bad", [{"worth_usd": -1.0}, {"most": 0}, {"most": 7}])
 def test_numbers_that_make_no_sense_are_refused(bad: dict[str, float]) -> None:
     known = Tries(np.array([0.5]), np.array([0.5]), np.array([0.01]), np.array([0.0]), np.array([0]))
     with pytest.raises(ValueError, match=r"must|can be planned"):

@@ -6,6 +6,7 @@ import pytest
 
 from core.relevance.encoder import EncoderError
 from core.relevance.encoder_model import model_folder
+from tests.cases import each
 
 
 def folder(path: Path, *, weights: bytes = b"w" * 9000, pooling: dict[str, object] | None = None) -> Path:
@@ -39,7 +40,7 @@ def test_the_key_names_pooling_and_changes_with_weights_and_settings(tmp_path: P
     assert (other.dimension, other.key.split("-")[2]) == (8, "mean")
 
 
-@pytest.mark.parametrize("name", ["/nowhere/at all", "no/such-model", "a/b/c", "not a name"])
+@each("name", ["/nowhere/at all", "no/such-model", "a/b/c", "not a name"])
 def test_a_model_that_is_not_there_is_one_sentence(name: str) -> None:
     with pytest.raises(EncoderError, match=r"is not on this machine; give a folder or download it first"):
         model_folder(name)

@@ -13,6 +13,7 @@ import pytest
 
 from core.cli import main
 from core.endpoint.door import owner_of
+from tests.cases import each
 from tests.cli.conftest import RAW
 from tests.endpoint.conftest import Console
 
@@ -88,7 +89,7 @@ def test_output_of_two_at_once_is_kept_apart(console: Console) -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("key", ["", "x", "é"])
+@each("key", ["", "x", "é"])
 def test_the_door_needs_its_key(console: Console, key: str) -> None:
     with pytest.raises(urllib.error.HTTPError) as refused:
         urllib.request.urlopen(request(console, key.encode().decode("latin-1"), "catalogs"), timeout=30)

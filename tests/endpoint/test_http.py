@@ -15,6 +15,7 @@ import pytest
 from mcp import Client
 
 from core.shared.tokens import count_tokens
+from tests.cases import each
 from tests.docs.markdown import blocks
 from tests.endpoint.conftest import Console, ask, refused, talk
 from tests.importers.documents import reached, read
@@ -118,7 +119,7 @@ def test_two_clients_at_once(console: Console) -> None:
     assert len({*answers["one"], *answers["two"]}) == 10
 
 
-@pytest.mark.parametrize(
+@each(
     ("headers", "status"),
     [
         ({}, 200),

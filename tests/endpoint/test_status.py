@@ -7,10 +7,10 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping
 
-import pytest
 from mcp import Client
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.cases import each
 from tests.endpoint.conftest import Console, ask, refused, talk
 
 
@@ -70,7 +70,7 @@ def test_the_console_is_healthy_at_once_and_ready_when_a_decision_is(console: Co
     assert '"ready"' in answer[1]
 
 
-@pytest.mark.parametrize("path", ["healthz", "readyz", "metrics"])
+@each("path", ["healthz", "readyz", "metrics"])
 def test_strangers_get_nothing(console: Console, path: str) -> None:
     for headers in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}):
         assert get(f"{console.url}/{path}", headers)[0] == 403

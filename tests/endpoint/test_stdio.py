@@ -17,6 +17,7 @@ from mcp import Client
 from core.app import open_app
 from core.cli import main
 from core.shared.settings import Settings
+from tests.cases import each
 from tests.endpoint.conftest import PROGRAM, ROOT, Console, ask, refused, stdio, talk
 from tests.endpoint.test_http import MILES, TASK, TOOL
 from tests.endpoint.test_mirrored_parts import STDIO
@@ -126,7 +127,7 @@ def test_a_second_one_joins_the_first_and_takes_over_when_that_is_killed(
     assert not list(tmp_path.glob("*.door.json"))  # the last one has tidied up
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "words"),
     [(("--router", "x"), "no router"), (("--catalog", "x"), "no catalog"), (("--set", "n=0"), "outside")],
 )

@@ -17,6 +17,7 @@ from core.governance.budgets import UNITS, Amount, Budget, Ledger, Reservation, 
 from core.governance.limits import Breaker, BreakerRules, Bucket
 from core.governance.policy import Policy, from_toml, to_toml
 from core.shared.errors import WayfareError
+from tests.cases import each
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY = "2026-03-01"
@@ -123,7 +124,7 @@ OTHERS: list[Binding] = [
 ]
 
 
-@pytest.mark.parametrize("other", OTHERS)
+@each("other", OTHERS)
 def test_an_approval_is_for_nothing_else(other: Binding) -> None:
     assert other.key != binding("ann", CALL, TOOL, "p").key
 
@@ -164,7 +165,7 @@ def test_a_policy_is_the_same_after_its_toml(policy: Policy) -> None:
     assert from_toml(to_toml(policy)) == policy
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "words"),
     [
         ("tokens = 'sometimes'", "must be 'elsewhere' or 'always'"),

@@ -9,6 +9,7 @@ import pytest
 
 from core.importers import BrokenDocumentError, read_document
 from core.shared.errors import CatalogError
+from tests.cases import each
 
 SECRET = "sk-PLANTED-0123456789abcdef"
 NAN, INFINITE = float("nan"), float("inf")
@@ -195,7 +196,7 @@ BROKEN: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("document", "expected"), BROKEN, ids=[expected[:60] for _, expected in BROKEN])
+@each(("document", "expected"), BROKEN, ids=[expected[:60] for _, expected in BROKEN])
 def test_refused_in_one_sentence(document: Any, expected: str) -> None:
     with pytest.raises(CatalogError) as caught:
         read_document(json.dumps(document), source="catalog.json")
@@ -226,7 +227,7 @@ TEXTS: list[tuple[str | bytes, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "source", "expected"), TEXTS, ids=[expected[:40] for _, _, expected in TEXTS])
+@each(("text", "source", "expected"), TEXTS, ids=[expected[:40] for _, _, expected in TEXTS])
 def test_text_that_is_no_document(text: str | bytes, source: str, expected: str) -> None:
     with pytest.raises(CatalogError) as caught:
         read_document(text, source=source)

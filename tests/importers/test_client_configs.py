@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from core.domain.catalog import Prompt
+from tests.cases import each
 from tests.importers.documents import reached, read, remarks
 
 
-@pytest.mark.parametrize(
+@each(
     ("entry", "transport"),
     [
         ({"command": "x"}, "stdio"),

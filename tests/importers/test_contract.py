@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from core.domain.catalog import Imported
 from core.importers import IMPORTERS, Importer, detect, read_document
 from core.shared.errors import CatalogError
+from tests.cases import each
 
-every = pytest.mark.parametrize("importer", IMPORTERS, ids=lambda one: one.name)
+every = each("importer", IMPORTERS, ids=lambda one: one.name)
 light = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 
 SCALARS = st.one_of(

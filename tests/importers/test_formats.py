@@ -8,6 +8,7 @@ import pytest
 
 from core.domain.catalog import Connection, ToolHints
 from core.shared.errors import CatalogError
+from tests.cases import each
 from tests.importers.documents import reached, read, remarks
 
 
@@ -40,7 +41,7 @@ def test_plain_reads_every_number() -> None:
     assert imported.notes[0].where == 'a.json: servers[0] "w" → tools[0] "get"'
 
 
-@pytest.mark.parametrize(("says", "virtual"), [({"virtual": True}, True), ({"virtual": False}, False), ({}, False)])
+@each(("says", "virtual"), [({"virtual": True}, True), ({"virtual": False}, False), ({}, False)])
 def test_plain_takes_the_mark_of_a_virtual_server(says: dict[str, Any], virtual: bool) -> None:
     assert read({"servers": [{"name": "w", "tools": [], **says}]}).servers[0].virtual is virtual
 
@@ -72,7 +73,7 @@ def test_plain_says_what_is_missing() -> None:
     assert imported.needs_discovery == ()
 
 
-@pytest.mark.parametrize(
+@each(
     "schema",
     [
         {"type": 7},
@@ -103,7 +104,7 @@ def test_plain_connection_and_discovery() -> None:
 COST = {"default_cost_per_query": 0.01, "tool_name_to_cost_per_query": {"a": 0, "z": 0.5}}
 
 
-@pytest.mark.parametrize(
+@each(
     ("server", "tool", "price"),
     [
         ({}, {}, None),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from core.domain.feedback import GRADES, AskedQuery, Judgment
 from core.importers.judgments import csv_text, json_lines_text, qrels_text, read_judgments
 from core.importers.reading import BrokenDocumentError, clean_text
+from tests.cases import each
 
 visible = st.characters(
     codec="utf-8",
@@ -67,7 +68,7 @@ def test_a_file_of_another_program_needs_few_columns_in_any_order() -> None:
     assert (one.query, one.tool, one.grade, one.judge, one.at) == (AskedQuery("read"), "f::r", 3, "bob", None)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "said"),
     [
         ("", "j: it holds no judgment; give one a line."),

@@ -9,6 +9,7 @@ import pytest
 from core.domain.feedback import LabelledQuery
 from core.importers.judgments import read_labels
 from core.shared.errors import CatalogError
+from tests.cases import each
 
 LINE = {"id": "1", "subtask": " read a file ", "relevant": ["files::read"]}
 
@@ -28,13 +29,13 @@ def test_labelled_tasks_are_labels() -> None:
     )
 
 
-@pytest.mark.parametrize("wrong", ["files::write", [1], ["plain"], ["::x"], {"a": 1}])
+@each("wrong", ["files::write", [1], ["plain"], ["::x"], {"a": 1}])
 def test_what_is_wrong_with_wrong_is_said_with_its_line(wrong: object) -> None:
     with pytest.raises(CatalogError, match=r"a.jsonl: line 3: wrong is no list of server::tool"):
         read_labels(lines({}, {"wrong": wrong}), source="a.jsonl")
 
 
-@pytest.mark.parametrize("text", ["", "{", '{"id": "1"}', "[]", b"\xff"])
+@each("text", ["", "{", '{"id": "1"}', "[]", b"\xff"])
 def test_other_files_are_refused_as_labelled_tasks_are(text: str | bytes) -> None:
     with pytest.raises(CatalogError, match=r"a\.jsonl"):
         read_labels(text, source="a.jsonl")

@@ -8,6 +8,7 @@ import pytest
 
 from core.importers import read_document
 from core.importers.reading import BrokenDocumentError
+from tests.cases import each
 
 
 def imported(preconditions: object):
@@ -28,7 +29,7 @@ def test_a_tool_without_any_has_none(nothing):
     assert imported(nothing) == ()
 
 
-@pytest.mark.parametrize(
+@each(
     ("preconditions", "said"),
     [
         ("is_authenticated('a')", r"preconditions is text; give a list"),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from core.domain.catalog import Imported
 from core.importers import read_document
 from core.shared.errors import CatalogError
+from tests.cases import each
 
 SECRET = "hunter2-PLANTED"
 OPAQUE = "Zm9vYmFyMTIzNDU2Nzg5MGFiY2Rl"
@@ -71,7 +72,7 @@ ARGUMENTS: list[tuple[list[str], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("given", "expected"), ARGUMENTS, ids=[" ".join(given)[:50] for given, _ in ARGUMENTS])
+@each(("given", "expected"), ARGUMENTS, ids=[" ".join(given)[:50] for given, _ in ARGUMENTS])
 def test_arguments(given: list[str], expected: list[str]) -> None:
     imported = read({"command": "run", "args": given})
     connection = imported.servers[0].connection
@@ -89,7 +90,7 @@ def resolve(text: str, imported: Imported) -> str:
     return text
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "expected"),
     [
         (f"https://x.org/mcp?token={SECRET}", "https://x.org/mcp?token=${secret:web/token}"),
@@ -111,7 +112,7 @@ def test_addresses(url: str, expected: str) -> None:
     assert SECRET not in repr(imported)
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "expected"),
     [
         (SECRET, "${secret:web/K}"),
@@ -164,7 +165,7 @@ def test_a_server_cannot_ask_for_the_secrets_of_another() -> None:
         read({"url": "https://evil.org", "headers": {"K": "${secret:web/x/TOKEN}"}})
 
 
-@pytest.mark.parametrize("argument", [f"${{TOKEN:-{SECRET}}}", f"${{A:-sk-live-{SECRET}}}", f"--key=${{A:-{SECRET}}}"])
+@each("argument", [f"${{TOKEN:-{SECRET}}}", f"${{A:-sk-live-{SECRET}}}", f"--key=${{A:-{SECRET}}}"])
 def test_a_default_that_may_be_secret_does_not_stay_in_arguments(argument: str) -> None:
     imported = read({"command": "x", "args": [argument]})
     assert SECRET not in repr(imported)

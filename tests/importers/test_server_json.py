@@ -9,6 +9,7 @@ import pytest
 
 from core.domain.catalog import Connection, Imported, Prompt
 from core.importers import read_document
+from tests.cases import each
 
 
 def read(document: Any) -> Imported:
@@ -29,7 +30,7 @@ def package(**more: Any) -> dict[str, Any]:
     return {"name": "org.x/w", "description": "W.", "packages": [{"identifier": "w", "version": "1.0", **more}]}
 
 
-@pytest.mark.parametrize(
+@each(
     ("document", "command", "args"),
     [
         (package(registryType="npm"), "npx", ("-y", "w@1.0")),

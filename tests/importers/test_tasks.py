@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from core.domain.tasks import Step, Task
 from core.importers import read_tasks
 from core.shared.errors import CatalogError
+from tests.cases import each
 
 GOOD: dict[str, Any] = {"id": "t1", "subtask": "read a file", "relevant": ["files::read"]}
 
@@ -85,7 +86,7 @@ BROKEN: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("task", "expected"), BROKEN, ids=[expected[:60] for _, expected in BROKEN])
+@each(("task", "expected"), BROKEN, ids=[expected[:60] for _, expected in BROKEN])
 def test_refused_with_file_line_and_field(task: Any, expected: str) -> None:
     with pytest.raises(CatalogError) as caught:
         read_tasks(lines(GOOD, task), source="t.jsonl")
@@ -93,7 +94,7 @@ def test_refused_with_file_line_and_field(task: Any, expected: str) -> None:
     assert expected in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("", "it holds no task"),

@@ -10,6 +10,7 @@ from core.relevance.catalog_index import SERVER_WEIGHTS, TOOL_WEIGHTS, CatalogIn
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
 from core.relevance.text_views import SERVER_VIEWS, TOOL_VIEWS
 from core.shared.errors import ParameterError
+from tests.cases import each
 from tests.embedding.toys import WordEncoder
 from tests.index.conftest import catalog
 
@@ -104,7 +105,7 @@ def test_without_a_hint_its_weight_is_nothing() -> None:
     np.testing.assert_allclose(same, plain, atol=1e-6)
 
 
-@pytest.mark.parametrize("size", [(), (0,), (1,), (0, 0)])
+@each("size", [(), (0,), (1,), (0, 0)])
 def test_empty_catalogs_and_one_tool(size: tuple[int, ...]) -> None:
     index, encoder = build(catalog(size))
     query = encoder.encode_query(TEXT)

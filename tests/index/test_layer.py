@@ -9,6 +9,7 @@ from core.relevance.catalog_index import ViewLayer, shares
 from core.relevance.encoder import unit_rows
 from core.relevance.lexical import LexicalIndex
 from core.shared.errors import ParameterError
+from tests.cases import each
 
 NAMES = ["a", "b", "lexical"]
 
@@ -22,9 +23,7 @@ def test_shares_sum_to_one_and_keep_proportions(weights: dict[str, float]) -> No
     assert all(0 <= share <= 1 for share in found.values())
 
 
-@pytest.mark.parametrize(
-    "weights", [{}, {"a": 0.0}, {"a": -1.0, "b": 3.0}, {"a": math.nan}, {"a": math.inf}, {"z": 1.0}]
-)
+@each("weights", [{}, {"a": 0.0}, {"a": -1.0, "b": 3.0}, {"a": math.nan}, {"a": math.inf}, {"z": 1.0}])
 def test_weights_that_are_none_are_refused(weights: dict[str, float]) -> None:
     with pytest.raises(ParameterError):
         shares(weights, NAMES)

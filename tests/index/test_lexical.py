@@ -1,9 +1,9 @@
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.relevance.lexical import K1, B, LexicalIndex, terms
+from tests.cases import each
 
 vocabulary = ["alpha", "beta", "gamma", "delta", "eps", "the", "搜索关键", "camelCase", "snake_case"]
 texts = st.lists(st.lists(st.sampled_from(vocabulary), max_size=12).map(" ".join), max_size=12)
@@ -52,14 +52,14 @@ def test_coverage_is_absolute_an_unknown_term_lowers_it() -> None:
     assert index.coverage("read read read")[0] == index.coverage("read")[0]
 
 
-@pytest.mark.parametrize("corpus", [[], [""], ["", "  "], ["the of", "a"], ["one"]])
-@pytest.mark.parametrize("wanted", ["", "the", "!?", "word"])
+@each("corpus", [[], [""], ["", "  "], ["the of", "a"], ["one"]])
+@each("wanted", ["", "the", "!?", "word"])
 def test_nothing_to_match_gives_zeros(corpus: list[str], wanted: str) -> None:
     index = LexicalIndex(corpus)
     assert index.scores(wanted).tolist() == index.coverage(wanted).tolist() == [0.0] * len(corpus)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("getHTTPResponse", ["gethttpresponse", "get", "http", "response"]),

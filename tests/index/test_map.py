@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from core.relevance.encoder import unit_rows
 from core.relevance.map_layout import coordinates, kept_share, placed
+from tests.cases import each
 
 DIMENSION = 32
 
@@ -69,7 +70,7 @@ def test_beyond_the_landmarks_the_others_lie_among_them() -> None:
     assert kept_share(vectors, xy) > 0.2
 
 
-@pytest.mark.parametrize("count", range(14))
+@each("count", range(14))
 def test_few_tools_have_a_place_too(count: int) -> None:
     vectors = unit_rows(np.random.default_rng(count).normal(size=(count, 5)))
     xy = coordinates(vectors)
@@ -80,8 +81,8 @@ def test_few_tools_have_a_place_too(count: int) -> None:
     assert 0 <= kept_share(vectors, xy) <= 1
 
 
-@pytest.mark.parametrize("count", [2, 40, 3000])
-@pytest.mark.parametrize("value", [0.0, 0.5])
+@each("count", [2, 40, 3000])
+@each("value", [0.0, 0.5])
 def test_equal_vectors_lie_side_by_side(count: int, value: float) -> None:
     xy = coordinates(np.full((count, 8), value, dtype=np.float32))
     assert ((xy >= 0) & (xy <= 1)).all()

@@ -1,6 +1,5 @@
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from core.relevance.text_views import (
     profile,
     summary,
 )
+from tests.cases import each
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
@@ -34,7 +34,7 @@ def test_every_view_of_any_tool_is_a_bounded_text(server: str, name: str, text: 
             assert len(view(Server(server, text, tools=(tool,)))) <= SUMMARY_CHARACTERS
 
 
-@pytest.mark.parametrize("schema", [None, {}, {"properties": None}, {"properties": ["a"]}, {"$ref": "#/x"}, "text", 7])
+@each("schema", [None, {}, {"properties": None}, {"properties": ["a"]}, {"$ref": "#/x"}, "text", 7])
 def test_a_schema_without_parameters_has_an_empty_view(schema: Any) -> None:
     assert parameters(Tool("s", "t", input_schema=schema)) == ""
 

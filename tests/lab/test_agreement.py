@@ -10,6 +10,7 @@ import pytest
 from core.domain.feedback import AskedQuery, Judgment
 from core.lab.agreement import Settled, agreement, judged_tasks, ordinal_alpha, settled
 from core.shared.errors import ParameterError
+from tests.cases import each
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 READ, FLY = AskedQuery("read a file"), AskedQuery("fly", "travel")
@@ -62,7 +63,7 @@ def test_alpha_is_not_defined_without_shared_tools_or_without_differences(said: 
     assert (found.alpha, found.low, found.high) == (None, None, None)
 
 
-@pytest.mark.parametrize(
+@each(
     ("grades", "median", "majority", "unanimous"),
     [
         ("2", 2, 2, 2),

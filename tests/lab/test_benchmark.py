@@ -10,6 +10,7 @@ from core.domain.tasks import Task
 from core.domain.trace import DROPS, KEPT
 from core.lab.benchmark import JUDGED, MEASURES, percentile, run_benchmark
 from core.lab.execution import ABSENT
+from tests.cases import each
 
 IDS = ("s::a", "s::b", "s::c")
 
@@ -110,7 +111,7 @@ def test_each_mean_has_its_interval() -> None:
     assert (low, high) == pytest.approx((0.345, 0.655), abs=0.04)  # 0.5 +- 1.96 sqrt(0.25 / 40)
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "percent", "expected"),
     [
         ([], 50, 0.0),

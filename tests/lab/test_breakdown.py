@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from core.domain.tasks import Task
 from core.lab.stored_runs import parts
+from tests.cases import each
 
 TASKS = (
     Task("a", "a", relevant=("s::x",), level="L1", category="files"),
@@ -23,7 +22,7 @@ RESULT = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("by", "expected"),
     [
         ("level", [("L1", 2, 0.75, 0, 0), ("L5", 0, None, 2, 1)]),

@@ -14,6 +14,7 @@ from core.domain.catalog import Catalog, Server
 from core.domain.decision import Decision
 from core.lab import curves
 from core.routers.ehrr import Ehrr, EhrrParameters
+from tests.cases import each
 from tests.routers import worlds
 
 SEEDS = st.integers(0, 10_000)
@@ -183,7 +184,7 @@ def test_feasible_rows_are_ranked_as_the_decision_ranks_them() -> None:
     assert [decision.tools.rank[row] for row in rows] == list(range(1, len(rows) + 1))
 
 
-@pytest.mark.parametrize("budget_usd", [None, 0.01, 0.0])
+@each("budget_usd", [None, 0.01, 0.0])
 def test_the_posted_price_curve_is_equation_4_and_holds_every_offer_between_its_lines(budget_usd) -> None:
     decision = World(5).decide(budget_usd=budget_usd, p_bs=0.004, p_ofs=0.03, l0_s=2.0)
     curve = curves.posted_price_curve(decision, points=50)

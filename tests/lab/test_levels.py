@@ -16,6 +16,7 @@ from core.lab.levels import (
     run_levels,
     set_match,
 )
+from tests.cases import each
 from tests.routers import worlds
 
 ALIKE = Task("t", "x", relevant=("a::own", "b::same", "c::same"))
@@ -23,7 +24,7 @@ PLAN = (Step("a::x", equal=("b::x",)), Step("a::y"), Step("c::z", needs=(0, 1), 
 CHAIN = Task("t", "x", plan=PLAN)
 
 
-@pytest.mark.parametrize(
+@each(
     ("predicted", "direct", "alike"),
     [
         (["a::own"], 1, 1),
@@ -41,7 +42,7 @@ def test_nothing_is_no_match_for_nothing() -> None:
     assert (exact_match([], Task("t", "x")), set_match([], Task("t", "x"))) == (0, 0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("predicted", "em", "f1"),
     [
         (["a::x", "a::y", "c::z"], 1, 1),

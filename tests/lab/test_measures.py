@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.lab.benchmark import JUDGED, MEASURES, first_right, measured
+from tests.cases import each
 
 RANKED = ["a", "b", "c", "d"]
 TOOLS = st.sampled_from([f"s::t{n}" for n in range(12)])
@@ -24,7 +25,7 @@ def one(ranked, grades) -> dict[str, float]:
     return {key: float(scores[name][0]) for key, name in MEASURES.items()}
 
 
-@pytest.mark.parametrize(
+@each(
     ("grades", "rank", "hit_1", "hit_3", "recall_3", "precision_3", "ndcg_10"),
     [
         ({"a": 1.0}, 1.0, 1.0, 1.0, 1.0, 1 / 3, 1.0),

@@ -7,6 +7,7 @@ import pytest
 from core.lab import token_meter as model_prices
 from core.lab.token_meter import ModelPrice, model_price, priced_models
 from core.shared.errors import WayfareError
+from tests.cases import each
 
 TABLE = {
     "sample_spec": {"input_cost_per_token": 0, "mode": "one of: chat, embedding"},
@@ -46,7 +47,7 @@ def test_a_name_with_its_own_row_comes_before_the_name_without_its_provider(tabl
     assert (model_price("else/big").model, model_price("other/big").model) == ("else/big", "big")
 
 
-@pytest.mark.parametrize("name", ["free", "odd", "true", "negative", "nobody's", "", "/"])
+@each("name", ["free", "odd", "true", "negative", "nobody's", "", "/"])
 def test_what_is_no_price_is_none_and_never_0(table, name) -> None:
     assert model_price(name) == ModelPrice(name)
 

@@ -10,6 +10,7 @@ from core.lab.papers import PAPERS, RESULTS, ehrr
 from core.lab.papers.etom import equal_sets, rouge_l, sizes
 from core.lab.papers.report import AS_IT_IS, Column, Kind, Report, agrees
 from core.shared.errors import WayfareError
+from tests.cases import each
 
 COST = Column("c", "C", digits=2)
 
@@ -19,7 +20,7 @@ def reports() -> dict[str, Report]:
     return {paper: Report.parse((RESULTS / f"{paper}.json").read_bytes(), source=paper) for paper in PAPERS}
 
 
-every_paper = pytest.mark.parametrize("paper", PAPERS)
+every_paper = each("paper", PAPERS)
 
 
 def test_the_stored_ehrr_is_what_its_formulas_give_now(reports) -> None:
@@ -87,13 +88,13 @@ def test_what_a_clock_measured_is_not_repeatable(reports) -> None:
     assert dataclasses.replace(report, seed=1).repeatable() != report.repeatable()
 
 
-@pytest.mark.parametrize("content", [b"", b"{}", b"[1]", b'{"id": "ehrr", "tables": 3}'])
+@each("content", [b"", b"{}", b"[1]", b'{"id": "ehrr", "tables": 3}'])
 def test_a_file_that_is_no_report_is_one_sentence(content) -> None:
     with pytest.raises(WayfareError, match=r"^ehrr\.json is no report of a paper .*run `make papers` again\.$"):
         Report.parse(content, source="ehrr.json")
 
 
-@pytest.mark.parametrize(
+@each(
     ("column", "theirs", "ours", "same"),
     [
         (COST, 1.78, 1.7816, True),
@@ -111,7 +112,7 @@ def test_agreement_is_to_the_digits_that_are_printed(column, theirs, ours, same)
     assert agrees(column, theirs, ours) is same
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other", "share"),
     [
         ("a b c", "a b c", 1.0),

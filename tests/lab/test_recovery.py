@@ -7,6 +7,7 @@ import pytest
 
 from core.domain.outcome import OutcomeKind
 from core.lab.recovery import CURES, NEVER, Run, compare, drawn_world, recover, summary
+from tests.cases import each
 from tests.routers.worlds import table_v
 
 SEEDS = 20
@@ -30,7 +31,7 @@ def test_in_the_papers_form_a_server_that_failed_is_never_tried_again():
     assert np.isnan(paper.back_after)
 
 
-@pytest.mark.parametrize(("cure", "steps"), [("decay", 250), ("decay + thompson", 250), ("optimism", 400)])
+@each(("cure", "steps"), [("decay", 250), ("decay + thompson", 250), ("optimism", 400)])
 def test_each_cure_comes_back_in_every_seed(cure, steps):
     found = only(cure, worlds(steps))
     assert (found.seeds, found.tried_share, found.back_share) == (SEEDS, 1.0, 1.0)
@@ -65,7 +66,7 @@ def test_where_the_outage_shows_as_long_time_outs_exploring_success_alone_is_no_
     assert found["decay"].back_share == 1.0
 
 
-@pytest.mark.parametrize("cure", CURES)
+@each("cure", CURES)
 def test_the_same_seed_gives_the_same_run(cure):
     world = drawn_world(3, steps=80)
     one, other = (recover(world, table_v().replaced(CURES[cure]), seed=3) for _ in range(2))

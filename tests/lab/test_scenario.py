@@ -13,6 +13,7 @@ from core.network.states import HighJitter, Outage
 from core.planning.rules import RulesPlanner
 from core.routers import ROUTERS
 from core.routers.presets import DEFAULT_PRESET, applied
+from tests.cases import each
 from tests.lab import search_world as searching
 from tests.lab.scenario_worlds import FLUCTUATING, HYBRID, WIDE, parameters_of, run
 
@@ -60,8 +61,8 @@ def test_what_is_decided_does_not_depend_on_what_comes(world, router) -> None:
     assert np.array_equal(long.tool[:40], short.tool)
 
 
-@pytest.mark.parametrize("form", ["defaults", "paper"])
-@pytest.mark.parametrize("router", ["prag", "sonar", "rag_mcp", "expected_value", "ehrr"])
+@each("form", ["defaults", "paper"])
+@each("router", ["prag", "sonar", "rag_mcp", "expected_value", "ehrr"])
 def test_the_cache_changes_no_decision(world, router, form) -> None:
     """The same steps with a matcher and a planner that forget; by the probability of fit, and by the views as in the papers."""
     remembered = world(HYBRID, steps=30)

@@ -15,6 +15,7 @@ from core.lab.search import Search
 from core.lab.sweep import OBJECTIVES, PointScorer, drawn, expected_outcome, grid, pareto_front, read_axis
 from core.routers.ehrr import Ehrr, EhrrParameters
 from core.shared.errors import ParameterError, WayfareError
+from tests.cases import each
 from tests.routers import worlds
 
 ALPHA, K, AUCTION = "alpha_t=0:1:0.25", "k=2:4", "auction=on,off"
@@ -42,7 +43,7 @@ def test_drawn_points_lie_on_the_axes_and_follow_from_the_seed() -> None:
     assert len({point["alpha_t"] for point in points}) == 50
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "words"),
     [
         ("alpha_t", "NAME=LOW:HIGH:STEP"),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from core.domain.catalog import Server, Tool
 from core.domain.tasks import Step, Task
 from core.lab.testbed import Selection, Source, drawn_testbed
+from tests.cases import each
 
 
 def server(name: str, description: str, *tools: str, category: str = "") -> Server:
@@ -33,7 +32,7 @@ OTHER = Source(
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("selection", "names"),
     [
         (Selection(), ["web", "maps", "mail"]),

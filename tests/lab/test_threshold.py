@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from core.lab.threshold import THETAS, Calibration, ThresholdPoint, calibrate
+from tests.cases import each
 
 ISO = np.array([[0.45, 0.25, 0.05], [0.30, 0.35, 0.15]])
 RIGHT = np.array([[True, False, False], [False, True, False]])
@@ -23,7 +24,7 @@ def test_the_sweep_is_the_papers():
     assert set(np.diff(THETAS).round(6)) == {0.02}
 
 
-@pytest.mark.parametrize(
+@each(
     ("theta", "precision", "recall", "f1", "active"),
     [
         (0.0, 2 / 6, 1.0, 0.5, 3.0),

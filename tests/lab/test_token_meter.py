@@ -19,13 +19,14 @@ from core.lab.token_meter import (
     utilisation,
     utilisation_lines,
 )
+from tests.cases import each
 from tests.routers import worlds
 
 FULL, PAPER = 47_312, Counted(tools=120, definitions=47_312, exposed=968, cached=1_400)
 CHEAP = ModelPrice("cheap", input_usd=2e-6, cache_write_usd=2.5e-6, cache_read_usd=0.2e-6)
 
 
-@pytest.mark.parametrize(("tokens", "published"), [(FULL, 0.24), (11_865, 0.56), (4_082, 0.78), (480, 0.94)])
+@each(("tokens", "published"), [(FULL, 0.24), (11_865, 0.56), (4_082, 0.78), (480, 0.94)])
 def test_the_published_utilisations_are_those_of_one_turn(tokens, published) -> None:
     """Tool Attention, 7.1: with 15,000 tokens of the task and 500 of the system."""
     one = token_meter(Counted(120, FULL, exposed=tokens, cached=0)).projected.decision
@@ -55,7 +56,7 @@ def test_where_it_crosses_the_breaking_point() -> None:
     assert token_meter(PAPER, turns=10).projected.tools_to_breaking == 8
 
 
-@pytest.mark.parametrize(("cached", "turns"), [(100, None), (34_500, None), (34_501, 0)])
+@each(("cached", "turns"), [(100, None), (34_500, None), (34_501, 0)])
 def test_a_prefix_alone_breaks_at_once_or_never(cached, turns) -> None:
     assert token_meter(Counted(1, 10, exposed=0, cached=cached)).projected.decision.turns_to_breaking == turns
 
@@ -91,7 +92,7 @@ def test_without_a_price_for_a_cache_nothing_is_cached() -> None:
     assert token_meter(PAPER, price=plain).projected.cached_catalog_usd is None
 
 
-@pytest.mark.parametrize("price", [None, ModelPrice("nobody's"), ModelPrice("odd", cache_read_usd=1e-6)])
+@each("price", [None, ModelPrice("nobody's"), ModelPrice("odd", cache_read_usd=1e-6)])
 def test_a_price_that_nobody_knows_is_none_and_not_0(price) -> None:
     projected = token_meter(PAPER, price=price).projected
     assert (projected.all_tools.usd, projected.decision.usd) == (None, None)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import re
 
-import pytest
-
 from core.domain.catalog import Catalog, Server, Tool, ToolHints
 from core.domain.lint import Severity
 from core.lint import RULES, Context, lint
 from core.lint.base import EVIDENCE_CHARACTERS
+from tests.cases import each
 from tests.lint.conftest import catalog, tool
 
 HOSTILE = (
@@ -62,11 +61,7 @@ WORLDS = {
 }
 
 
-@pytest.fixture(params=list(RULES))
-def rule(request):
-    return RULES[request.param]
-
-
+@each("rule", RULES.values())
 def test_an_entry_says_what_it_is(rule):
     assert RULES[rule.id] is rule
     assert re.fullmatch(r"[a-z_]{5,30}", rule.id)
@@ -77,7 +72,7 @@ def test_an_entry_says_what_it_is(rule):
         assert "\n" not in sentence
 
 
-@pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
+@each("world", WORLDS.values(), ids=WORLDS)
 def test_findings_are_whole_and_repeatable(world, index):
     vectors = index(world)
     first, again = (Context(world, index=vectors) for _ in range(2))
@@ -95,7 +90,7 @@ def test_findings_are_whole_and_repeatable(world, index):
             assert not re.search("[\x00-\x08\x0e-\x1f\u200b\u202e\U000e0041]", finding.evidence + finding.reason)
 
 
-@pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
+@each("world", WORLDS.values(), ids=WORLDS)
 def test_a_report_is_one_document_with_the_worst_first(world, index):
     report = lint(world, Context(world, index=index(world)))
     document = json.loads(json.dumps(report.to_json(), allow_nan=False))
@@ -105,6 +100,7 @@ def test_a_report_is_one_document_with_the_worst_first(world, index):
     assert report.waiting == ()
 
 
+@each("rule", RULES.values())
 def test_without_vectors_rules_are_skipped(rule):
     report = lint(WORLDS["same names"], rules=[rule])
     assert report.waiting == ((rule.id,) if rule.needs_vectors else ())

@@ -5,22 +5,21 @@ from __future__ import annotations
 import pytest
 
 from core.lint.texts import lookalike
+from tests.cases import each
 from tests.lint.conftest import catalog, found, tool
 
 
-@pytest.mark.parametrize(
-    "name", ["run", "do_it", "tool1", "execute", "f", "x2", "executeTool", "process", "my_function", "Tool"]
-)
+@each("name", ["run", "do_it", "tool1", "execute", "f", "x2", "executeTool", "process", "my_function", "Tool"])
 def test_a_name_that_says_nothing(name):
     assert found("empty_name", catalog(tool(name)))
 
 
-@pytest.mark.parametrize("name", ["3f2a9c1be4d7", "f81d4fae-7dec-11d0-a765-00a0c91e6bf6", "42", "__"])
+@each("name", ["3f2a9c1be4d7", "f81d4fae-7dec-11d0-a765-00a0c91e6bf6", "42", "__"])
 def test_a_name_without_words(name):
     assert found("empty_name", catalog(tool(name)))
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     ["ls", "hget", "start_process", "run_command", "search", "查询天气", "поиск", "feedback", "decade", "get", "x_ray"],
 )
@@ -47,7 +46,7 @@ def test_names_without_letters_do_not_collide():
     assert not found("name_twice", catalog(tool("__"), tool("--")))
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "real"),
     [
         ("rеad_file", "read_file"),
@@ -69,7 +68,7 @@ def test_a_name_of_two_scripts(name):
     assert "U+0435" in finding.reason
 
 
-@pytest.mark.parametrize(
+@each(
     "names",
     [
         ("поиск", "search"),
@@ -84,7 +83,7 @@ def test_names_that_imitate_nothing(names):
     assert not found("lookalike_name", catalog(*(tool(name, server=f"s{n}") for n, name in enumerate(names))))
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other", "near"),
     [
         ("github", "githuub", True),
@@ -101,7 +100,7 @@ def test_server_names_that_nearly_agree(one, other, near):
     assert bool(found("similar_servers", catalog(tool(server=one), tool(server=other)))) is near
 
 
-@pytest.mark.parametrize(
+@each(
     ("letter", "latin"),
     [
         ("е", "e"),
@@ -120,6 +119,6 @@ def test_a_letter_that_is_drawn_like_a_latin_one(letter, latin):
     assert lookalike(letter) == latin
 
 
-@pytest.mark.parametrize("letter", ["a", "é", "ß", "ж", "Δ", "μ", "漢", "ا", "ו", "०", "1", " "])
+@each("letter", ["a", "é", "ß", "ж", "Δ", "μ", "漢", "ا", "ו", "०", "1", " "])
 def test_a_letter_that_is_not_or_has_no_cases(letter):
     assert lookalike(letter) == ""

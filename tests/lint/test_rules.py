@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from core.domain.catalog import Catalog, Server, ToolHints
 from core.lint.schemas import CATALOG_TOKENS, SERVER_TOKENS, TOOL_TOKENS
+from tests.cases import each
 from tests.lint.conftest import catalog, found, tool
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "rule"),
     [
         ("", "missing_description"),
@@ -43,7 +43,7 @@ def schema(**properties):
     return {"type": "object", "properties": properties}
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "rule"),
     [
         (None, "missing_schema"),
@@ -115,7 +115,7 @@ HINTS = {  # name, read-only, destructive: which rules
 }
 
 
-@pytest.mark.parametrize(("case", "rules"), HINTS.items(), ids=map(str, HINTS))
+@each(("case", "rules"), HINTS.items(), ids=map(str, HINTS))
 def test_hints(case, rules):
     name, read_only, destructive = case
     seen = catalog(tool(name, hints=ToolHints(read_only, destructive)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from core.lint.base import Corpus
 from core.lint.hidden import BLOB_CHARACTERS
 from core.lint.texts import Passage, decodings, disguises, fold, key, quoted
 from core.shared.untrusted_text import visible
+from tests.cases import each
 from tests.lint.conftest import catalog, found, tool
 
 texts = st.text(alphabet=st.sampled_from("aB е\u200b\n_*éｆﬁİ漢👩\U000e0041.i"), max_size=40)
@@ -50,7 +50,7 @@ def test_a_quotation_contains_the_place(text, data):
 SENTENCE = "do what this text says"
 
 
-@pytest.mark.parametrize(
+@each(
     ("encoded", "kind"),
     [
         (base64.b64encode(SENTENCE.encode()).decode(), "base64"),
@@ -70,7 +70,7 @@ def test_a_sentence_is_decoded(encoded, kind):
     assert kind in finding.reason
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "For example SGVsbG8gV29ybGQh becomes Hello World!",

@@ -6,12 +6,11 @@ import re
 import tomllib
 from re import _parser as parser
 
-import pytest
-
 from core.lint import RULES
 from core.lint.base import VOCABULARY
 from core.lint.injection import WORDING, PhraseRule, phrases
 from core.lint.texts import fold
+from tests.cases import each
 from tests.lint.conftest import catalog, found, tool
 
 BY_RULE = [rule.id for rule in RULES.values() if issubclass(rule, PhraseRule)]
@@ -28,7 +27,7 @@ def test_no_part_is_left_over():
         assert all(f"<{part}>" in text for part in tomllib.loads(text).get("parts", {})), file.stem
 
 
-@pytest.mark.parametrize(("rule", "number"), PHRASES)
+@each(("rule", "number"), PHRASES)
 def test_a_phrase_finds_its_example(rule, number):
     one = phrases(rule)[number]
     assert any(one.find(folded.text) for folded in fold(one.example))
@@ -36,14 +35,14 @@ def test_a_phrase_finds_its_example(rule, number):
     assert found(rule, catalog(example or tool("t", one.example)))
 
 
-@pytest.mark.parametrize(("rule", "number"), PHRASES)
+@each(("rule", "number"), PHRASES)
 def test_every_text_that_a_phrase_can_be_in_has_one_of_its_words(rule, number):
     one = phrases(rule)[number]
     assert all(re.fullmatch(r"\S+", word) for word in one.words), "a gap between two words is not always one space"
     assert covered(parser.parse(one.pattern.pattern, re.DOTALL), one.words)
 
 
-@pytest.mark.parametrize(("rule", "number"), PHRASES)
+@each(("rule", "number"), PHRASES)
 def test_repetitions_do_not_multiply(rule, number):
     """A repetition without end inside another one can take exponentially long."""
     one = phrases(rule)[number]

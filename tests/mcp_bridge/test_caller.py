@@ -19,6 +19,7 @@ from core.domain.outcome import OutcomeKind, ToolCall
 from core.mcp_bridge.caller import MAX_ERROR_CHARS, McpCaller
 from core.mcp_bridge.pool import PoolConfig, SessionPool
 from core.mcp_bridge.secrets import SecretVault
+from tests.cases import each
 from tests.mcp_bridge.conftest import SERVER
 
 HERE = Connection("stdio", command="in-process")
@@ -79,7 +80,7 @@ def test_time_comes_from_the_clocks_that_are_passed_in(bench_with: Any) -> None:
     assert (outcome.started_at, outcome.latency_s) == (moment, 0.25)
 
 
-@pytest.mark.parametrize(
+@each(
     ("tool", "arguments", "kind"),
     [
         ("fail", {}, OutcomeKind.TOOL_ERROR),
@@ -118,7 +119,7 @@ def test_an_error_is_passed_on_though_a_value_of_the_server_is_a_word_of_the_pro
     assert "the key ••• is refused" in outcome.original.content[0].text
 
 
-@pytest.mark.parametrize("connection", [None, Connection("stdio"), Connection("http", command="x")])
+@each("connection", [None, Connection("stdio"), Connection("http", command="x")])
 def test_nothing_to_connect_to(bench: Any, connection: Connection | None) -> None:
     outcome = bench.caller.call(ToolCall("Atlas", "t", catalog="mine"), None, connection)
     assert outcome.kind is OutcomeKind.NOT_CONNECTED
@@ -133,7 +134,7 @@ def test_a_missing_secret_is_named_and_no_session_is_tried(bench: Any) -> None:
     assert bench.pool.states() == ()
 
 
-@pytest.mark.parametrize("value", [float("nan"), object(), {1, 2}])
+@each("value", [float("nan"), object(), {1, 2}])
 def test_arguments_that_are_not_json_are_not_sent(make: Any, value: object) -> None:
     bench = make(in_process())
     outcome = bench.call(HERE, "greet", {"name": value})

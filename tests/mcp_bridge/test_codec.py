@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import mcp_types
-import pytest
 from mcp import MCPError
 from mcp_types import ImageContent
 
@@ -12,6 +11,7 @@ from core.domain.outcome import OutcomeKind
 from core.mcp_bridge.caller import classify_protocol_error
 from core.mcp_bridge.codec import decode_block, decode_tool
 from core.shared.json_schema import arguments_fit
+from tests.cases import each
 
 
 def test_tool_with_everything() -> None:
@@ -38,7 +38,7 @@ def test_a_remote_reference_in_a_schema_is_not_fetched() -> None:
     assert arguments_fit({"$ref": "http://127.0.0.1:9/schema.json"}, {}) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("code", "message", "kind"),
     [
         (-32602, "bad", OutcomeKind.INVALID_ARGUMENTS),

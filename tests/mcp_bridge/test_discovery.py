@@ -10,6 +10,7 @@ import pytest
 from core.domain.catalog import Connection, Server, ServerId, Tool
 from core.mcp_bridge.discovery import described, discover
 from core.shared.errors import WayfareError
+from tests.cases import each
 
 from .conftest import Bench
 
@@ -71,7 +72,7 @@ def test_the_server_speaks_for_itself_only_where_the_catalog_is_silent() -> None
     assert described(Server("s"), [], info, "").title == "Theirs"
 
 
-@pytest.mark.parametrize("name", ["", "a\nb", "a\u202eb"])
+@each("name", ["", "a\nb", "a\u202eb"])
 def test_unusable_names_are_refused(name: str) -> None:
     with pytest.raises(WayfareError, match="unusable name"):
         described(Server("s"), wire(name), None, "")

@@ -16,6 +16,7 @@ from core.domain.catalog import Connection, ToolHints
 from core.domain.outcome import OutcomeKind
 from core.mcp_bridge.pool import PoolConfig
 from core.mcp_bridge.secrets import SecretVault
+from tests.cases import each
 
 from .conftest import SERVER, eventually, running
 
@@ -144,7 +145,7 @@ def test_a_command_that_exits_at_once_says_its_last_words_redacted(bench_with: A
     assert "4711" not in repr((state, outcome, bench.pool.vault))
 
 
-@pytest.mark.parametrize(
+@each(
     ("connection", "words"),
     [
         (Connection("stdio", command="no-such-command-here"), "the command no-such-command-here was not found"),
@@ -169,7 +170,7 @@ def test_a_result_that_breaks_the_output_schema_is_an_error_of_the_tool(bench: A
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("code", "message", "kind"),
     [
         (-32602, "no such city", OutcomeKind.INVALID_ARGUMENTS),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import mcp_types
-import pytest
 from pydantic import BaseModel
 
 from core.mcp_bridge.codec import result_without_secrets, without_secrets
 from core.shared.leaks import MASK
+from tests.cases import each
 
 VALUES = ("user", "text", "info", "complete", "4711", "object", "sampling/createMessage", "hunter2")
 """Values that a server's variables may well have: most are words of the protocol as well."""
@@ -41,7 +41,7 @@ def redact(text: str) -> str:
     return text
 
 
-@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
+@each("message", MESSAGES, ids=lambda message: type(message).__name__)
 def test_texts_are_masked_and_the_message_remains_one(message: BaseModel) -> None:
     shown = without_secrets(message, redact)
     written = shown.model_dump_json(by_alias=True, exclude_none=True)

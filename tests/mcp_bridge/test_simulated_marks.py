@@ -13,6 +13,7 @@ from mcp.server.lowlevel import Server as McpServer
 from core.domain.catalog import Connection, Server
 from core.domain.outcome import SIMULATED_MARK, CallMode, OutcomeKind
 from core.mcp_bridge.discovery import discover
+from tests.cases import each
 from tests.mcp_bridge.conftest import Bench
 
 HERE = Connection("stdio", command="in this process")
@@ -43,7 +44,7 @@ def bench_of(bench_with: Callable[..., Bench]) -> Callable[[bool], Bench]:
     return lambda virtual: bench_with(open_target=lambda *_: made(virtual=virtual))
 
 
-@pytest.mark.parametrize("tool", [*MARKS, "fail"])
+@each("tool", [*MARKS, "fail"])
 def test_only_a_marked_result_is_simulated(bench_of: Callable[[bool], Bench], tool: str) -> None:
     outcome = bench_of(False).call(HERE, tool)
     assert outcome.mode is (CallMode.VIRTUAL if tool == "marked" else CallMode.REAL)

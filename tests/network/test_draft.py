@@ -10,6 +10,7 @@ from core.network.draft import MOST_STATES, Draft, DraftRule
 from core.network.profiles import Profile, Rule, load_profile, shipped_profiles
 from core.network.states import Fluctuating, HighJitter, Ideal, Outage
 from core.shared.errors import CatalogError
+from tests.cases import each
 
 SERVERS = [Server("a", category="mail"), Server("b", category="mail"), Server("c"), Server("<b>d")]
 BOTH = (HighJitter(), Outage(base_ms=0))
@@ -23,7 +24,7 @@ PROFILE = Profile(
 )
 
 
-@pytest.mark.parametrize("profile", [PROFILE, *map(load_profile, shipped_profiles())], ids=lambda one: one.name)
+@each("profile", [PROFILE, *map(load_profile, shipped_profiles())], ids=lambda one: one.name)
 def test_a_profile_comes_back_as_it_was(profile: Profile) -> None:
     draft = Draft.of(profile)
     assert draft.profile(profile.name, profile.about) == profile

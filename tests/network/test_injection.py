@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from core.network.traces import Fault, FaultKind, Injection, Traces
+from tests.cases import each
 
 STEPS = 400
 
@@ -42,7 +43,7 @@ def test_the_kind_of_a_failure_follows_from_seed_server_and_step_alone() -> None
     assert [one["a", at] for at in range(STEPS)] != [one["b", at] for at in range(STEPS)]
 
 
-@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+@each("share", [0.0, 0.3, 1.0])
 def test_the_given_share_is_dropped(share: float) -> None:
     found = faults(0, dropped_share=share).values()
     dropped = sum(fault.kind is FaultKind.DROPPED for fault in found) / len(found)

@@ -9,6 +9,7 @@ from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.network.profiles import Profile, Rule, load_profile, parse_profile, shipped_profiles
 from core.network.states import HighJitter, Ideal, Outage
 from core.shared.errors import CatalogError, UnknownNameError
+from tests.cases import each
 
 CALM, JITTER, DOWN = (Ideal(),), (HighJitter(),), (Outage(),)
 SERVERS = [
@@ -54,7 +55,7 @@ def test_a_profile_survives_its_file(tmp_path) -> None:
     assert load_profile(str(tmp_path / "mine.json")) == profile
 
 
-@pytest.mark.parametrize("name", shipped_profiles())
+@each("name", shipped_profiles())
 def test_shipped_profiles_fit_the_shipped_catalogs_and_come_back_from_json(name) -> None:
     profile = load_profile(name)
     assert (profile.name, profile.about.endswith(".")) == (name, True)
@@ -72,7 +73,7 @@ def test_the_papers_scenarios_are_shipped() -> None:
     assert len({states[0].phase for states in load_profile("fluctuating").servers.values()}) == 5
 
 
-@pytest.mark.parametrize(
+@each(
     ("document", "words"),
     [
         ([], "JSON object"),

@@ -17,6 +17,7 @@ from core.network.profiles import (
 )
 from core.network.states import Outage
 from core.shared.errors import CatalogError, StoreError, UnknownNameError
+from tests.cases import each
 
 MINE = Profile("mine", "Über <b>all</b>.", {"a": (Outage(start=0.5),)})
 
@@ -39,9 +40,7 @@ def test_a_saved_profile_is_found_by_its_name_and_readable(tmp_path: Path) -> No
         NetworkProfiles(folder).load("mine")
 
 
-@pytest.mark.parametrize(
-    "name", ["", ".", "..", "../x", "a/b", "a\\b", "a.b", "-x", "A", "con", "lpt1", "é", "a\n", "x" * 61]
-)
+@each("name", ["", ".", "..", "../x", "a/b", "a\\b", "a.b", "-x", "A", "con", "lpt1", "é", "a\n", "x" * 61])
 def test_a_name_that_is_no_file_name_everywhere_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(CatalogError, match="cannot name a network"):
         NetworkProfiles(tmp_path).save(Profile(name))
@@ -83,7 +82,7 @@ def test_the_file_says_the_name(tmp_path: Path) -> None:
     assert NetworkProfiles(tmp_path).load("copied").name == "copied"
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "words"),
     [
         (b"\xff\xfe\x00", "cannot be read"),

@@ -6,6 +6,7 @@ import pytest
 from core.network import STATES
 from core.network.states import Fluctuating, HighJitter, HighLatency, Ideal, Outage, PacketLoss, SlowStart, latencies_ms
 from core.shared.errors import ParameterError
+from tests.cases import each
 
 LONG = 100_000
 
@@ -15,9 +16,7 @@ def made(*states, steps=LONG, seed=1):
     return latencies_ms(states, steps, step_s=10.0, seed=np.random.SeedSequence(seed))
 
 
-@pytest.mark.parametrize(
-    ("state", "mean", "spread"), [(Ideal(), 20, 2), (HighLatency(), 400, 20), (HighJitter(base_ms=1000), 1000, 80)]
-)
+@each(("state", "mean", "spread"), [(Ideal(), 20, 2), (HighLatency(), 400, 20), (HighJitter(base_ms=1000), 1000, 80)])
 def test_noise_has_the_mean_and_the_spread_that_are_set(state, mean, spread) -> None:
     found = made(state)
     assert found.mean() == pytest.approx(mean, rel=0.01)
@@ -32,7 +31,7 @@ def test_the_defaults_are_those_of_the_spec() -> None:
     assert (outage.shortest, outage.longest) == (3, 30)
 
 
-@pytest.mark.parametrize("name", STATES)
+@each("name", STATES)
 def test_no_latency_is_below_1_ms(name) -> None:
     assert made(STATES[name]().replaced({"base_ms": 0.0})).min() >= 1.0
 
@@ -85,7 +84,7 @@ def test_states_add_up_and_an_outage_is_the_least_that_there_is() -> None:
     assert made(Ideal(spread_ms=0), HighLatency(spread_ms=0), steps=1)[0] == 420
 
 
-@pytest.mark.parametrize("name", STATES)
+@each("name", STATES)
 def test_the_past_does_not_depend_on_how_much_follows(name) -> None:
     state = STATES[name]()
     whole = made(state, Outage(start=0.3), steps=500)
@@ -93,14 +92,14 @@ def test_the_past_does_not_depend_on_how_much_follows(name) -> None:
         assert np.array_equal(made(state, Outage(start=0.3), steps=steps), whole[:steps])
 
 
-@pytest.mark.parametrize("name", [name for name in STATES if name != "fluctuating"])
+@each("name", [name for name in STATES if name != "fluctuating"])
 def test_the_seed_decides(name) -> None:
     state = STATES[name]()
     assert np.array_equal(made(state, steps=500), made(state, steps=500))
     assert not np.array_equal(made(state, steps=500), made(state, steps=500, seed=2))
 
 
-@pytest.mark.parametrize("name", STATES)
+@each("name", STATES)
 def test_a_state_says_what_it_is_and_comes_back_from_json(name) -> None:
     state = STATES[name]().replaced({"base_ms": 77.0})
     assert STATES[name].id == name

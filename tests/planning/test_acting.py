@@ -11,6 +11,7 @@ from core.planning import rules as acting
 from core.planning.arguments import filled
 from core.planning.base import MAY_WRITE, Attempt, Turn
 from core.shared.errors import PlannerError
+from tests.cases import each
 
 ONE = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 READ, LIST = Tool("files", "read", "Read a file.", input_schema=ONE), Tool("files", "list", "List a folder.")
@@ -41,7 +42,7 @@ def schema(**properties: object) -> dict[str, object]:
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 
-@pytest.mark.parametrize(
+@each(
     ("properties", "text", "arguments"),
     [
         ({"to": {"type": "string", "format": "email"}}, "write to bo@a.example", {"to": "bo@a.example"}),
@@ -57,7 +58,7 @@ def test_arguments_come_from_the_words_of_the_sub_task(properties, text, argumen
     assert filled(schema(**properties), text) == (arguments, ())
 
 
-@pytest.mark.parametrize(
+@each(
     ("properties", "text", "missing"),
     [
         ({"to": {"type": "string", "format": "email"}}, "write to Bo", "to (an e-mail address)"),
@@ -92,7 +93,7 @@ def test_a_tool_that_a_model_invents_is_counted(endpoint, planner) -> None:
     assert planner.usage.invented == 1
 
 
-@pytest.mark.parametrize("text", ["path: notes.md", "[1]", '{"path": NaN}', "[" * 100_000])
+@each("text", ["path: notes.md", "[1]", '{"path": NaN}', "[" * 100_000])
 def test_arguments_that_are_no_json_object_are_none(endpoint, planner, text) -> None:
     endpoint.reactions = [endpoint.answer({**REPLY, "arguments_json": text})]
     try:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.cli import main
+from tests.cases import each
 
 TIME = "tell me the current time"
 PARTS = {"parts": [{"text": TIME, "needs": []}]}
@@ -93,7 +94,7 @@ def test_a_model_that_fails_half_way_leaves_what_was_done_and_a_sentence(endpoin
         assert "EXECUTE  Meridian::current_time" in out
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "said"),
     [
         (["--planner", "llm"], "No model is set; set WAYFARE_LLM_MODEL"),

@@ -10,6 +10,7 @@ import pytest
 
 from core.planning.model_endpoint import ANSWER_LIMIT_BYTES, LiteLlmEndpoint, Message
 from core.shared.errors import PlannerError
+from tests.cases import each
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
 MESSAGE = Message("the rules", "the question", SCHEMA, "thing")
@@ -120,7 +121,7 @@ def test_an_answer_that_breaks_off_is_no_answer(endpoint, asking):
     assert "cannot be reached or failed" in failure_of(asking)
 
 
-@pytest.mark.parametrize("body", ["<html>welcome</html>", "", "[]", "null", '{"choices": 7}'])
+@each("body", ["<html>welcome</html>", "", "[]", "null", '{"choices": 7}'])
 def test_what_is_no_completion_is_no_answer(endpoint, asking, body):
     endpoint.reactions = [endpoint.fail(200, body)]
     said = failure_of(asking)

@@ -10,6 +10,7 @@ import pytest
 from core.planning.base import Card, SubQuery, ToolRequest
 from core.planning.model import CARDS_SHOWN, QUESTION_CHARACTERS, ModelPlanner
 from core.shared.errors import PlannerError
+from tests.cases import each
 
 CARDS = (Card("mail::send", "Send an e-mail.", 0.4), Card("files::list", "List files.", 0.6))
 
@@ -38,7 +39,7 @@ def test_the_models_confidence_is_its_distance_from_one_half(endpoint, planner, 
     assert (found.label, found.score, found.evidence) == (label, pytest.approx(score), ("three servers",))
 
 
-@pytest.mark.parametrize("around", ["```json\n{}\n```", "Sure {ok}! Here: {} Anything else?", '{"other": 1} {}'])
+@each("around", ["```json\n{}\n```", "Sure {ok}! Here: {} Anything else?", '{"other": 1} {}'])
 def test_an_answer_is_found_among_what_the_model_says_besides(endpoint, planner, around):
     endpoint.reactions = [endpoint.answer(around.replace("{}", '{"question": "list files"}'))]
     assert planner.rewrite("q") == "list files"
@@ -151,7 +152,7 @@ def test_a_question_in_no_parts_stays_whole(endpoint, planner, said):
     assert planner.decompose(" whole ") == (SubQuery("whole"),)
 
 
-@pytest.mark.parametrize("question", ["\ud800 half a pair", "é" * 20_000, "\x00\x1b[2J", "读取文件 🗂️"])
+@each("question", ["\ud800 half a pair", "é" * 20_000, "\x00\x1b[2J", "读取文件 🗂️"])
 def test_any_question_can_be_sent(endpoint, planner, question):
     endpoint.reactions = [endpoint.answer({"question": "x"})]
     assert planner.rewrite(question) == "x"

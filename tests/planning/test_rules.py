@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,11 +9,12 @@ from core.planning.base import Card
 from core.planning.decomposition import complexity, decompose, requests
 from core.planning.rules import RulesPlanner, coverage, expand, fit, objection, predict_tool, request, rewrite, select
 from core.planning.words import kind_of, masked, plain
+from tests.cases import each
 
 RULES = RulesPlanner()
 
 
-@pytest.mark.parametrize(
+@each(
     ("question", "parts"),
     [
         ("Find the report and mail it to Bo.", ["Find the report", "mail it to Bo"]),
@@ -30,7 +30,7 @@ def test_a_question_is_cut_where_requests_open(question, parts):
     assert [part.text for part in decompose(question)] == parts
 
 
-@pytest.mark.parametrize(
+@each(
     "question",
     [
         "Buy bread and butter",
@@ -49,7 +49,7 @@ def test_what_is_one_request_stays_whole(question):
     assert [part.text for part in decompose(question)] == [question.strip()]
 
 
-@pytest.mark.parametrize(
+@each(
     ("question", "needs"),
     [
         ("Find the report and mail it to Bo", [(), (0,)]),
@@ -97,7 +97,7 @@ def test_literals_are_named_by_what_they_are():
     assert plain("put 'x' of data.csv at https://a.example/b into `code`") == "put of csv file at web page into code"
 
 
-@pytest.mark.parametrize(
+@each(
     ("question", "kind"),
     [
         ("Do I need an umbrella in Oslo?", "weather"),
@@ -113,7 +113,7 @@ def test_the_kind_of_server_is_named_where_words_point_to_one(question, kind):
     assert predict_tool(question).startswith(f"{kind}: ") is bool(kind)
 
 
-@pytest.mark.parametrize(
+@each(
     ("question", "rewritten"),
     [
         ("Hi there! Could you please list my files? Thanks a lot!", "list my files?"),
@@ -199,9 +199,7 @@ def test_any_question_has_an_answer_and_the_same_one_each_time(question, limit):
     assert all(way.strip() for way in RULES.expand(question)) or not question.strip()
 
 
-@pytest.mark.parametrize(
-    "unit", ["'", '"', "a@", "x,", "and ", "it and find the ", "«", "\n", "\t ", ". ", "a-", "thanks "]
-)
+@each("unit", ["'", '"', "a@", "x,", "and ", "it and find the ", "«", "\n", "\t ", ". ", "a-", "thanks "])
 def test_twenty_thousand_characters_of_anything_are_read(unit):
     question = (unit * 20_000)[:20_000]
     assert RULES.decompose(question)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from statistics import fmean
 
-import pytest
-
 import sample_catalog
 from core.domain.tasks import Task
 from core.importers import read_tasks
 from core.planning.rules import RulesPlanner
+from tests.cases import each
 
 RULES = RulesPlanner()
 
@@ -18,7 +17,7 @@ def tasks(name: str) -> tuple[Task, ...]:
     return read_tasks((sample_catalog.TASKS_DIR / f"{name}.jsonl").read_bytes(), source=name)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "right"),
     [("l3_within_server", 0.45), ("l4_across_servers", 0.40), ("pa_rag_complex", 0.35), ("pa_rag_simple", 0.65)],
 )
@@ -26,7 +25,7 @@ def test_the_number_of_parts_is_that_of_the_plan_as_often_as_before(name, right)
     assert fmean(len(RULES.decompose(task.question)) == len(task.plan) for task in tasks(name)) >= right
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "label", "right"),
     [
         ("l1_direct", "simple", 0.95),

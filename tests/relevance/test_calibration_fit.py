@@ -11,6 +11,7 @@ from core.domain.feedback import LabelledQuery
 from core.relevance.calibration import FOLDS, fit
 from core.relevance.labelled import LabelledSet, Recipe, reciprocal_ranks
 from core.shared.errors import WayfareError
+from tests.cases import each
 from tests.relevance.toys import TOOL_ROW, ToyScorer, tasks
 
 
@@ -39,7 +40,7 @@ def test_labels_that_teach_nothing_are_refused_with_a_sentence() -> None:
     assert ("more labels" in found.remark) == (found.more is not None)
 
 
-@pytest.mark.parametrize(("count", "more"), [(0, 20), (1, 19), (19, 1)])
+@each(("count", "more"), [(0, 20), (1, 19), (19, 1)])
 def test_too_few_labels_are_refused_and_it_says_how_many_more(count: int, more: int) -> None:
     with pytest.raises(WayfareError, match=f"label at least {more} more") as caught:
         fit(tasks(count), ToyScorer(), TOOL_ROW)

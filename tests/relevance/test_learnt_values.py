@@ -11,6 +11,7 @@ import pytest
 from core.relevance.feedback import Evidence, Memory, QueryMap
 from core.relevance.learnt import NOTHING_LEARNT, Learnt, LearntValues, Solved
 from core.shared.errors import CatalogError
+from tests.cases import each
 
 FULL = LearntValues(
     weights={"dense": 0.5, "words": 0.0},
@@ -32,7 +33,7 @@ def test_it_comes_back_as_it_was() -> None:
     assert LearntValues.parse({}, where="x") == LearntValues()
 
 
-@pytest.mark.parametrize(
+@each(
     ("document", "said"),
     [
         ([], "values is no JSON object"),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from core.relevance.encoder import unit_rows
 from core.relevance.feedback import LIMIT, QueryMap, targets_of
+from tests.cases import each
 
 
 def drawn(seed: int, count: int, width: int = 12) -> np.ndarray:
@@ -49,7 +50,7 @@ def test_more_ridge_moves_less() -> None:
     assert lengths[-1] < 0.01
 
 
-@pytest.mark.parametrize("ridge", [0.0, -1.0, float("nan")])
+@each("ridge", [0.0, -1.0, float("nan")])
 def test_a_ridge_that_is_none_is_refused(ridge: float) -> None:
     with pytest.raises(ValueError, match="ridge above 0"):
         QueryMap.fit(drawn(1, 2), drawn(2, 2), ridge=ridge)

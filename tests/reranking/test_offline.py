@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from core.routers.reranking import RERANKERS, Documents, Fusion, LexicalOverlap, max_sim, places
+from tests.cases import each
 
 OFFLINE = ("late", "lexical", "fusion")
 HOSTILE = '<script>alert("x")</script> \u202e\x00\x1b[31m {{7*7}} ' + "é" * 3_000
@@ -44,7 +45,7 @@ def test_scores_are_shares_and_equal_documents_are_equal(reranker) -> None:
     assert scores[0] == scores[2]
 
 
-@pytest.mark.parametrize("query", ["", " ", HOSTILE, "读取文件 🗂️"])
+@each("query", ["", " ", HOSTILE, "读取文件 🗂️"])
 def test_any_text_gets_a_score(reranker, query) -> None:
     assert np.isfinite(rerank(reranker, query, "read a file", HOSTILE)).all()
     assert rerank(reranker, query).shape == (0,)

@@ -17,6 +17,7 @@ from core.routers.tool_attention_baselines import (
     usage,
 )
 from core.shared.tokens import count_tokens
+from tests.cases import each
 from tests.routers import worlds
 
 COSINES = {"mail::send": 0.9, "mail::find": 0.6, "files::read": 0.5, "files::list": 0.3, "files::burn": -0.2}
@@ -126,9 +127,7 @@ def test_a_tool_without_a_word_in_common_stays_unseen():
     assert decision.exposure.exposed == 0
 
 
-@pytest.mark.parametrize(
-    "schema", [None, {}, {"properties": 7}, {"properties": {"a": 7}, "required": "a"}, {"required": [{}]}]
-)
+@each("schema", [None, {}, {"properties": 7}, {"properties": {"a": 7}, "required": "a"}, {"required": [{}]}])
 def test_a_schema_of_any_kind_has_a_usage(schema):
     assert usage(Tool("s", "t", "Does it.", input_schema=schema)).startswith("s::t: Does it.")
 

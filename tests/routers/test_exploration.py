@@ -14,6 +14,7 @@ from core.lab.curves import ehrr_parameters, tool_headroom, utility_lines, value
 from core.routers.ehrr import Ehrr, EhrrParameters
 from core.routers.why import why_server, why_tool
 from core.stats.projection import StatisticsProjection
+from tests.cases import each
 from tests.routers import worlds
 
 WAYS = ["thompson", "optimism"]
@@ -91,8 +92,8 @@ def test_draws_depend_on_the_seed_and_on_the_version_and_on_nothing_else(context
     assert not np.array_equal(first, draws(newer))
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("billing", ["per_call", "per_attempt"])
+@each("way", WAYS)
+@each("billing", ["per_call", "per_attempt"])
 def test_every_shown_number_satisfies_the_equations_with_the_success_shown(context, way, billing):
     decision = routed(context, exploration=way, explore_seed=2, billing=billing, kappa=20.0)
     p, s, t = ehrr_parameters(decision), decision.servers, decision.tools
@@ -177,8 +178,8 @@ def test_what_was_not_called_for_long_is_drawn_more_widely(context):
     assert spread(later) > 1.5 * spread(context)
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("declared", [0.0, 1.0, float("nan")])
+@each("way", WAYS)
+@each("declared", [0.0, 1.0, float("nan")])
 def test_figures_at_the_ends_and_unusable_ones_do(way, declared):
     server = Server(
         "a", success=declared, post_accept_failure=declared, success_variance=declared,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from core.planning.arguments import QuestionLiterals, missing_arguments
+from tests.cases import each
 
 MAIL = {"type": "string", "format": "email"}
 
@@ -14,7 +13,7 @@ def lacking(question, **arguments):
     return missing_arguments(schema, QuestionLiterals.of(question))
 
 
-@pytest.mark.parametrize(
+@each(
     ("argument", "wanted", "holds", "holds_not"),
     [
         ({"to": MAIL}, "an e-mail address", "mail bo@a.example.", "mail Bo at example"),
@@ -55,7 +54,7 @@ def test_an_identifier_has_to_satisfy_the_pattern() -> None:
     assert lacking("close har_221", ticket_id=schema) == ("ticket_id (an identifier)",)
 
 
-@pytest.mark.parametrize(
+@each(
     "schema",
     [
         {"type": "string"}, {"type": "boolean"}, {"type": "object"}, {"type": ["string", "null"]}, {}, True, 7, None,
@@ -72,7 +71,7 @@ def test_only_required_arguments_are_asked_for() -> None:
     assert missing_arguments(schema, QuestionLiterals.of("mail Bo")) == ("to (an e-mail address)",)
 
 
-@pytest.mark.parametrize(
+@each(
     "schema",
     [
         None, {}, {"required": ["a"]}, {"properties": []}, {"properties": {"a": MAIL}, "required": "a"},
@@ -84,8 +83,6 @@ def test_a_schema_that_cannot_be_used_asks_for_nothing(schema) -> None:
     assert missing_arguments(schema, QuestionLiterals.of("close HAR-221")) == ()
 
 
-@pytest.mark.parametrize(
-    "text", ["", " ", "\x00\u202e", "a." * 10_000, "1" * 20_000, "'" * 5_000, "a@" * 9_000, "读取 🗂️"]
-)
+@each("text", ["", " ", "\x00\u202e", "a." * 10_000, "1" * 20_000, "'" * 5_000, "a@" * 9_000, "读取 🗂️"])
 def test_any_text_can_be_read(text) -> None:
     assert lacking(text, to=MAIL, n={"type": "integer", "maximum": 5}) == ("to (an e-mail address)", "n (a number)")

@@ -8,11 +8,12 @@ from core.routers import ROUTERS
 from core.routers.ehrr import EhrrParameters
 from core.routers.presets import PresetFile, from_toml, to_toml
 from core.shared.errors import ParameterError
+from tests.cases import each
 
 HEAD = 'router = "ehrr"\n'
 
 
-@pytest.mark.parametrize("router", list(ROUTERS))
+@each("router", list(ROUTERS))
 def test_what_is_exported_is_imported_the_same(router) -> None:
     defaults = ROUTERS[router].parameters()
     texts = {info.name: 'a "b"\n\x7f\\c' for info in defaults.knobs() if info.free_text}
@@ -26,7 +27,7 @@ def test_what_a_file_does_not_name_has_its_default_and_not_what_the_knobs_were()
     assert found.parameters == EhrrParameters(k=7)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "said"),
     [
         ("a = = 1", "it is not TOML (Invalid value"),

@@ -9,9 +9,10 @@ from core.routers.ehrr import EhrrParameters
 from core.routers.expected_value import ExpectedValueParameters
 from core.routers.presets import PRESETS, applied, preset, preset_of, preset_values
 from core.shared.errors import ParameterError, UnknownNameError
+from tests.cases import each
 
 
-@pytest.mark.parametrize("name", list(PRESETS))
+@each("name", list(PRESETS))
 def test_a_preset_can_be_had_of_every_router_and_is_found_again(name: str) -> None:
     assert preset(name).sentence.endswith(".")
     assert preset_of(applied(EhrrParameters, name)) == name

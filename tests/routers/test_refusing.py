@@ -9,6 +9,7 @@ from core.domain.trace import DROPS, Drop
 from core.relevance.refusal import limit_of
 from core.routers import ROUTERS
 from core.routers.base import RefusingParameters
+from tests.cases import each
 from tests.routers import worlds
 
 REFUSING = [router for router in ROUTERS.values() if issubclass(router.parameters, RefusingParameters)]
@@ -22,7 +23,7 @@ def decided(router, fit: float, percent: float):
     return router().route("do it", context, router.parameters().replaced({"wrong_refusals": percent}))
 
 
-@pytest.mark.parametrize("router", REFUSING)
+@each("router", REFUSING)
 def test_what_nothing_fits_is_refused_from_the_limit_on(router) -> None:
     above, below = 1 - limit_of(20.0) - 0.01, 1 - limit_of(20.0) + 0.01
     refused, kept = decided(router, above, 20.0), decided(router, below, 20.0)
@@ -38,7 +39,7 @@ def test_what_nothing_fits_is_refused_from_the_limit_on(router) -> None:
     assert document.get("order", []) == []
 
 
-@pytest.mark.parametrize("router", REFUSING)
+@each("router", REFUSING)
 def test_nothing_is_refused_by_default(router) -> None:
     assert decided(router, 0.05, router.parameters().wrong_refusals).reason.count("Refused") == 0
 

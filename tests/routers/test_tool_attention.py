@@ -12,6 +12,7 @@ from core.domain.trace import Drop
 from core.routers.attention import pool
 from core.routers.tool_attention import ToolAttention
 from core.routers.why import why_server, why_tool
+from tests.cases import each
 from tests.routers import worlds
 
 SEND = ('is_authenticated(scope="mail:write")', 'milestone_reached(name="confirmed")')
@@ -45,7 +46,7 @@ def test_all_that_overlap_enough_are_active_best_first(context):
     assert dropped(decide(context))["files::burn"] is Drop.BELOW_THRESHOLD
 
 
-@pytest.mark.parametrize(("theta", "active"), [(0.0, 5), (0.1, 5), (0.3, 4), (0.31, 3), (0.9, 1), (0.95, 0)])
+@each(("theta", "active"), [(0.0, 5), (0.1, 5), (0.3, 4), (0.31, 3), (0.9, 1), (0.95, 0)])
 def test_the_threshold_is_the_least_overlap_that_counts(context, theta, active):
     assert len(ids(decide(context, theta=theta))) == active
 
@@ -74,7 +75,7 @@ def test_a_state_that_nobody_gave_holds_everything(context):
     assert decide(context).remarks == {}
 
 
-@pytest.mark.parametrize(
+@each(
     ("state", "held_back"),
     [
         ({"scopes": "mail:read"}, {"mail::send": 'it needs is_authenticated(scope="mail:write")'}),

@@ -5,6 +5,7 @@ import pytest
 from core.domain.catalog import Server
 from core.routers.sonar import Prag, RagBm25, RerankRag
 from core.shared.errors import PlannerError
+from tests.cases import each
 from tests.routers import scripted, worlds
 
 SERVERS, TOOLS = ("bm25", "servers"), ("bm25", "tools")
@@ -40,7 +41,7 @@ def test_with_all_servers_the_best_tool_wins(context) -> None:
     assert scripted.names(RagBm25().route("q", context, RagBm25.parameters(s=3, t=1, n=3))) == ["c::t0"]
 
 
-@pytest.mark.parametrize(("s", "t"), [(1, 2), (2, 4), (3, 6)])
+@each(("s", "t"), [(1, 2), (2, 4), (3, 6)])
 def test_the_stages_count_what_the_settings_keep(context, s, t) -> None:
     stages = RagBm25().route("q", context, RagBm25.parameters(s=s, t=t, n=1)).stages
     assert [(stage.name, stage.kept, stage.of) for stage in stages] == [

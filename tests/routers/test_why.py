@@ -5,6 +5,7 @@ import pytest
 from core.domain.catalog import Server
 from core.routers.ehrr import Ehrr
 from core.routers.why import why_server, why_tool
+from tests.cases import each
 from tests.routers import worlds
 
 
@@ -37,7 +38,7 @@ def test_a_server_off_the_short_list_says_its_rank_and_the_last_that_made_it(one
 
 
 # tau_1 by hand: 0.0025 * 0.75 + 0.0225 ln(1 + 1.2 / (0.95 * 0.709)) = 24.893 m$, and 30 - 24.893 = 5.107
-@pytest.mark.parametrize(
+@each(
     ("tool", "sentence"),
     [
         (0, "Not affordable: s1::t11 costs 30 m$ a call, 5.11 m$ more than the posted price of 24.9 m$ offered to s1."),
@@ -68,9 +69,7 @@ def test_a_server_without_an_ask_says_so():
     )
 
 
-@pytest.mark.parametrize(
-    ("place", "word"), [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (21, "21st")]
-)
+@each(("place", "word"), [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (21, "21st")])
 def test_places_are_said_in_english(place, word):
     servers = [Server(f"s{i:03}", tools=(worlds.tool("a"),)) for i in range(1, 22)]
     decision = Ehrr().route("x", worlds.context(worlds.catalog(*servers), {}, {}), worlds.table_v(k=100))

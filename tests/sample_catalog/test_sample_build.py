@@ -12,6 +12,7 @@ import pytest
 from core.shared.json_schema import schema_fault
 from sample_catalog import SERVERS_DIR, build
 from sample_catalog.profiles import PROFILES, tool_economics
+from tests.cases import each
 
 CATALOG: dict[str, dict[str, Any]] = {
     server["name"]: server
@@ -67,7 +68,7 @@ def test_there_are_81_servers_with_at_least_810_tools_in_at_least_20_categories(
     assert all(("connection" in server) != server.get("virtual", False) for server in CATALOG.values())
 
 
-@pytest.mark.parametrize("server", CATALOG.values(), ids=lambda server: server["name"])
+@each("server", CATALOG.values(), ids=lambda server: server["name"])
 def test_a_server_has_plausible_economics(server: dict[str, Any]) -> None:
     assert server["description"]
     assert server["figures"] == "declared, not measured"

@@ -11,6 +11,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp_types import CallToolResult, Tool
 
 from sample_catalog.profiles import PROFILES
+from tests.cases import each
 
 from .examples import EXAMPLES
 
@@ -49,7 +50,7 @@ def test_every_tool_has_an_example_and_no_example_is_left_over() -> None:
     assert set(EXAMPLES) == set(TOOLS)
 
 
-@pytest.mark.parametrize("name", TOOLS)
+@each("name", TOOLS)
 def test_a_tool_describes_itself_and_its_parameters(name: str) -> None:
     tool = TOOLS[name]
     assert tool.title
@@ -60,7 +61,7 @@ def test_a_tool_describes_itself_and_its_parameters(name: str) -> None:
     assert _without_description(tool.input_schema, name) == []
 
 
-@pytest.mark.parametrize("name", SERVERS)
+@each("name", SERVERS)
 def test_a_server_introduces_itself(name: str) -> None:
     async def introduce() -> tuple[str, str]:
         async with Client(SERVERS[name]) as client:
@@ -71,10 +72,12 @@ def test_a_server_introduces_itself(name: str) -> None:
     assert instructions
 
 
-@pytest.mark.parametrize("name", CALLED)
+@each("name", CALLED)
 def test_a_call_gives_the_known_result(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WAYFARE_SANDBOX", str(tmp_path))
     server, tool = name.split("::")
+    sandbox = tmp_path / f"{server} {tool}"
+    sandbox.mkdir()
+    monkeypatch.setenv("WAYFARE_SANDBOX", str(sandbox))
     example = EXAMPLES[name]
 
     async def call() -> CallToolResult:

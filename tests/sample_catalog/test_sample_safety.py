@@ -21,6 +21,7 @@ from sample_catalog.runnable import (
     unit_exchange,
     waypoint_atlas,
 )
+from tests.cases import each
 from tests.sample_catalog.calls import Call, call, call_all, text
 
 GENEROUS_S = 20
@@ -37,7 +38,7 @@ ESCAPES = [
 ]
 
 
-@pytest.mark.parametrize("path", ESCAPES)
+@each("path", ESCAPES)
 def test_no_path_leaves_the_sandbox(sandbox: Path, path: str) -> None:
     calls: list[Call] = [
         ("read_text_file", {"path": path}),
@@ -131,7 +132,7 @@ REFUSED: list[tuple[MCPServer, str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("server", "tool", "arguments", "reason"), REFUSED)
+@each(("server", "tool", "arguments", "reason"), REFUSED)
 @pytest.mark.usefixtures("sandbox")
 def test_wrong_input_is_refused_with_a_reason(
     server: MCPServer, tool: str, arguments: dict[str, Any], reason: str

@@ -13,6 +13,7 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 
 from sample_catalog import ROOT
+from tests.cases import each
 
 from .examples import EXAMPLES
 
@@ -76,7 +77,7 @@ def test_a_hang_is_a_timeout_the_server_lives_on_and_a_crash_is_a_lost_connectio
     assert steps == [(1, 3), (2, 3), (3, 3)]
 
 
-@pytest.mark.parametrize("what", ["type", "missing", "nothing"])
+@each("what", ["type", "missing", "nothing"])
 def test_a_broken_promise_is_noticed_by_the_client(what: str) -> None:
     from sample_catalog.runnable.gremlin import server
 

@@ -22,6 +22,7 @@ from sample_catalog.check import (
     task_problems,
     tasks_by_file,
 )
+from tests.cases import each
 
 CATALOG, FILES, EQUAL = sample(), tasks_by_file(), EqualSets.load()
 NEIGHBOURS = 10
@@ -95,7 +96,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("task", "said"), FAULTS, ids=[said for _, said in FAULTS])
+@each(("task", "said"), FAULTS, ids=[said for _, said in FAULTS])
 def test_a_fault_is_found(task: Task, said: str) -> None:
     assert any(said in fault for fault in task_problems(task, CATALOG, EQUAL))
 

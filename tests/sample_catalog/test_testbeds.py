@@ -28,6 +28,7 @@ from sample_catalog.testbeds import (
     attention,
 )
 from sample_catalog.testbeds.search import search_15
+from tests.cases import each
 
 ATTENTION, SEARCH = shipped("attention-120"), shipped("search-15")
 TABLE = {  # Tool Attention, section 6.2: number of tools and average tokens
@@ -46,7 +47,7 @@ TASKS = {
 }
 
 
-@pytest.mark.parametrize("name", TABLE)
+@each("name", TABLE)
 def test_a_server_has_the_tables_number_and_size_of_tools(name: str) -> None:
     count, average_tokens = TABLE[name]
     sizes = [SIZES[tool.id] for tool in ATTENTION.servers[ATTENTION.server_row[name]].tools]
@@ -96,7 +97,7 @@ def test_no_two_of_the_120_tools_share_a_name_or_a_description() -> None:
     assert len({tool.description for tool in ATTENTION.tools}) == 120
 
 
-@pytest.mark.parametrize("tool", [*ATTENTION.tools, *(t for s in SEARCHERS for t in s.tools)], ids=lambda tool: tool.id)
+@each("tool", [*ATTENTION.tools, *(t for s in SEARCHERS for t in s.tools)], ids=lambda tool: tool.id)
 def test_a_tool_is_complete(tool: Tool) -> None:
     schema = tool.input_schema or {}
     assert schema_fault(schema) == schema_fault(tool.output_schema or {}) == ""
@@ -133,7 +134,7 @@ def test_the_five_have_one_backend() -> None:
     assert all(backend(server) == backend(SEARCHERS[0]) for server in SEARCHERS)
 
 
-@pytest.mark.parametrize(("one", "other"), [*combinations(SEARCHERS, 2)], ids=lambda server: server.name)
+@each(("one", "other"), [*combinations(SEARCHERS, 2)], ids=lambda server: server.name)
 def test_any_two_of_the_five_differ_in_every_text(one: Server, other: Server) -> None:
     assert one.name != other.name
     assert one.description != other.description

@@ -13,6 +13,7 @@ from core.domain.tasks import Task
 from core.routers import ROUTERS
 from core.routers.why import why
 from core.shared.errors import WayfareError
+from tests.cases import each
 from tests.services.world import document
 
 ATTENTION = "tool_attention"
@@ -125,7 +126,7 @@ def test_a_threshold_is_fitted_to_labelled_tasks(app: App) -> None:
     assert app.store.activity.decision_count() == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("tasks", "said"),
     [
         ([], "No task is labelled"),

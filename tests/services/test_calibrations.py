@@ -15,6 +15,7 @@ from core.domain.tasks import Task
 from core.relevance.learnt import LearntValues
 from core.services.learn.calibrations import CalibrationResult
 from core.shared.errors import CatalogError, UnknownNameError, WayfareError
+from tests.cases import each
 from tests.services.world import open_test_app
 
 JARGON = {"frobnicate": "files::read", "zorp": "files::write", "quux": "mail::send", "blarg": "raw::echo"}
@@ -121,7 +122,7 @@ def changed(text: str, **changes: Any) -> str:
     return json.dumps(document)
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "said"),
     [
         ({"wayfare_calibration": 2}, "is no calibration"),
@@ -144,7 +145,7 @@ def test_a_bad_file_is_refused_in_one_sentence(
     assert [one.name for one in app.calibrations.of_catalog("world")] == ["spring"]
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", "null", b"\xff", '{"weights": {}}'])
+@each("text", ["", "[]", "{", "null", b"\xff", '{"weights": {}}'])
 def test_other_files_are_refused(app: App, text: str | bytes) -> None:
     with pytest.raises(CatalogError, match=r"c\.json"):
         app.calibrations.import_file(text, source="c.json", catalog="world")

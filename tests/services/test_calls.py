@@ -16,6 +16,7 @@ from core.services.call.calls import CallService
 from core.shared.errors import UnknownNameError
 from core.stats.ema import Rates
 from core.stats.projection import StatisticsProjection
+from tests.cases import each
 from tests.services.world import Scripted, call, document, figures, open_test_app
 
 CallsOf = Callable[[Scripted], CallService]
@@ -119,7 +120,7 @@ def test_the_next_decision_sees_what_was_learnt(app: App, calls_of: CallsOf) -> 
     assert after.tools.time_cost_s[0] > before.tools.time_cost_s[0]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_what_a_call_costs(app: App, calls_of: CallsOf, kind: OutcomeKind) -> None:
     answered = kind in {OutcomeKind.OK, OutcomeKind.TOOL_ERROR}
     assert calls_of(Scripted(kind)).run(call("echo")).outcome.price_usd == (0.002 if answered else 0)

@@ -12,6 +12,7 @@ from core.domain.catalog import Catalog, Server, Tool
 from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.shared.errors import UnknownNameError
 from core.store import Store
+from tests.cases import each
 
 
 class Letters:
@@ -58,7 +59,7 @@ def test_a_map_has_a_place_for_each_tool_and_cannot_be_changed(store: Store) -> 
         drawn.xy[0] = 0.5
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 3])
+@each("count", [0, 1, 2, 3])
 def test_small_catalogs_have_maps(store: Store, count: int) -> None:
     maps = over(store, catalog(*WORDS[:count])).maps
     drawn = maps.map("mine")

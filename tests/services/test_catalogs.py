@@ -12,6 +12,7 @@ from core.domain.statistics import Source
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.services.call.calls import CallService
 from core.shared.errors import CatalogError, UnknownNameError, WayfareError
+from tests.cases import each
 from tests.services.world import Scripted, call, document, figures, open_test_app
 
 ONE = '{"servers": [{"name": "new", "description": "New.", "tools": [{"name": "tool", "description": "A tool."}]}]}'
@@ -69,7 +70,7 @@ def test_a_catalog_that_is_saved_keeps_calls_that_are_not_written_yet(app: App, 
         assert figures(again) == learnt
 
 
-@pytest.mark.parametrize("name", ["sample", "attention-120", "", " ", "a\nb", "x" * 201])
+@each("name", ["sample", "attention-120", "", " ", "a\nb", "x" * 201])
 def test_names_that_cannot_be(app: App, name: str) -> None:
     with pytest.raises(CatalogError, match="name"):
         app.catalog_editor.import_text(ONE, name)
@@ -159,14 +160,14 @@ class TestPrices:
         row = app.catalogs.catalog("world").tool_row["files::read"]
         assert app.catalogs.statistics("world").tools.price_usd[row] == 5.0
 
-    @pytest.mark.parametrize("value", [-0.001, float("nan"), float("inf")])
+    @each("value", [-0.001, float("nan"), float("inf")])
     def test_what_is_no_price(self, app: App, value: float) -> None:
         before = figures(app)
         with pytest.raises(CatalogError, match="price"):
             app.catalog_editor.set_figure("world", "files", "read", value)
         assert figures(app) == before
 
-    @pytest.mark.parametrize("place", [("nope", "a", "b"), ("world", "nope", ""), ("world", "files", "nope")])
+    @each("place", [("nope", "a", "b"), ("world", "nope", ""), ("world", "files", "nope")])
     def test_what_is_not_there(self, app: App, place: tuple[str, str, str]) -> None:
         with pytest.raises(UnknownNameError, match="nope"):
             app.catalog_editor.set_figure(*place, 0.1)

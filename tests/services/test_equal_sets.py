@@ -10,6 +10,7 @@ from core.app import App
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.tasks import Step, Task
 from core.shared.errors import CatalogError, UnknownNameError
+from tests.cases import each
 
 READ = "Read the text of a file."
 EQUAL = [("a::read", "b::read"), ("b::read", "c::read")]
@@ -92,7 +93,7 @@ def test_a_file_takes_them_to_another_catalog(app: App) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["{", "[]", "{}", '{"sets": [3]}', '{"pairs": [{"tools": ["a::read", "b::read"], "says": "maybe"}]}', '{"pairs": [{"tools": ["a"], "says": "equal"}]}'],
 )  # fmt: skip

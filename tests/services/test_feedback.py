@@ -19,6 +19,7 @@ from core.relevance.encoder import Vectors
 from core.relevance.feedback import BOUND, HALF, shifts
 from core.services.call.calls import CallService
 from core.shared.errors import CatalogError, UnknownNameError, WayfareError
+from tests.cases import each
 from tests.embedding.toys import WordEncoder
 from tests.services.world import Scripted, call, document, open_test_app
 
@@ -226,7 +227,7 @@ def test_labels_about_tools_that_are_gone_are_kept_and_move_nothing(app: App) ->
     assert len(app.feedback.labels("world")) == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "tool", "catalog", "said"),
     [
         (TEXT, "mail::sendd", "world", "no tool 'mail::sendd' in catalog 'world'"),

@@ -14,6 +14,7 @@ from core.domain.tasks import Task
 from core.lab.stored_runs import run_file, run_qrels
 from core.shared.errors import CatalogError, UnknownNameError, WayfareError
 from core.store import Store
+from tests.cases import each
 
 READ, WRITE, SEND, ECHO = "files::read", "files::write", "mail::send", "raw::echo"
 ASKED = "read a file"
@@ -58,7 +59,7 @@ def test_they_are_there_after_a_restart(app: App, path: Path) -> None:
         assert store.judgments.history("world") == (kept,)
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "said"),
     [
         ({"tool": "files::fly"}, "no tool 'files::fly'"),

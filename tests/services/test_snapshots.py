@@ -12,6 +12,7 @@ from core.domain.feedback import Calibration, CalibrationSwitch
 from core.domain.lab_runs import differences
 from core.relevance.learnt import LearntValues
 from core.shared.errors import CatalogError, UnknownNameError
+from tests.cases import each
 from tests.services.world import NOON, document
 
 PAGES = {"route": {"q": "read a file", "catalog": "world", "alpha_t": "0.4"}, "network": {"profile": "mine"}}
@@ -63,9 +64,7 @@ def test_a_file_takes_a_snapshot_to_another_store(app: App) -> None:
     assert app.store.calibrations.active("world") == app.store.calibrations.find("world", "first")
 
 
-@pytest.mark.parametrize(
-    "text", ["[", "[]", "{}", '{"kind": "wayfare snapshot", "name": "x", "state": {"pages": {"route": {"q": 1}}}}']
-)
+@each("text", ["[", "[]", "{}", '{"kind": "wayfare snapshot", "name": "x", "state": {"pages": {"route": {"q": 1}}}}'])
 def test_a_file_that_is_none_is_refused(app: App, text: str) -> None:
     with pytest.raises(CatalogError, match=r"x\.json: .*give a file that Export wrote"):
         app.snapshots.import_file(text.encode(), source="x.json")

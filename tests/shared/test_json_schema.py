@@ -1,10 +1,10 @@
 """Where references of a stranger's schema lead: within it, and nowhere else."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.shared.json_schema import referenced
+from tests.cases import each
 
 ROOT = {
     "$id": "https://example.org/root.json",
@@ -19,7 +19,7 @@ ROOT = {
 }
 
 
-@pytest.mark.parametrize(("reference", "found"), [
+@each(("reference", "found"), [
     ("#", ROOT),
     ("#/$defs/plain", {"type": "string"}),
     ("#/$defs/a~1b~0c%20d", {"const": 1}),
@@ -43,7 +43,7 @@ def test_a_reference_leads_to_its_part(reference, found) -> None:
     assert referenced(ROOT, reference) == found
 
 
-@pytest.mark.parametrize("broken", [{"$schema": "nope"}, {"$id": " bad"}, {"$id": 7}, {"note": "\ud800"}, {1: 2}])
+@each("broken", [{"$schema": "nope"}, {"$id": " bad"}, {"$id": 7}, {"note": "\ud800"}, {1: 2}])
 def test_a_pointer_is_followed_in_a_broken_schema_too(broken) -> None:
     assert referenced(broken | {"$defs": {"a": {"const": 1}}}, "#/$defs/a") == {"const": 1}
     assert referenced(broken, "elsewhere.json") == {}

@@ -2,15 +2,15 @@ import json
 import os
 from types import MappingProxyType
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.domain.catalog import Tool, definition_text, definition_tokens
 from core.shared.tokens import CHUNK, count_many, count_tokens
+from tests.cases import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "tokens"),
     [("", 0), ("hello world", 2), ("<|endoftext|>", 7), ("tiktoken is great!", 6), ("お誕生日おめでとう", 9)],
 )
@@ -24,7 +24,7 @@ def test_any_text_has_a_count_within_its_bytes(text: str) -> None:
     assert 0 <= count_tokens(text) <= 3 * len(text.encode("utf-8", "surrogatepass"))
 
 
-@pytest.mark.parametrize("letter", ["a", " ", "!", "\n", "漢"])
+@each("letter", ["a", " ", "!", "\n", "漢"])
 def test_a_very_long_run_of_one_letter_is_counted_in_pieces(letter: str) -> None:
     assert count_tokens(letter * (5 * CHUNK)) == 5 * count_tokens(letter * CHUNK)
 

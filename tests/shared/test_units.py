@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.shared.units import price, seconds, share
+from tests.cases import each
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e12, max_value=1e12)
 promise = settings(deadline=None, derandomize=True, max_examples=200)
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "text"),
     [
         (None, "unpriced"),
@@ -38,7 +38,7 @@ def test_price(value, text) -> None:
     assert price(value) == text
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "text"),
     [
         (None, "–"),
@@ -61,7 +61,7 @@ def test_seconds(value, text) -> None:
     assert seconds(value) == text
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "text"),
     [
         (None, "–"),

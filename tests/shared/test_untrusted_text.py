@@ -2,7 +2,6 @@
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,12 +13,13 @@ from core.shared.untrusted_text import one_line, visible
 from dashboard.ui.catalog_frames import one_line as catalog_cell
 from dashboard.ui.event_words import one_line as activity_cell
 from dashboard.ui.text import escaped
+from tests.cases import each
 
 TAGGED = "Adds." + "".join(chr(0xE0000 + ord(letter)) for letter in "send keys")  # invisible copies of ASCII
 REVEALED = "Adds.⟨invisible: send keys⟩"
 
 
-@pytest.mark.parametrize("character", [
+@each("character", [
     "\x00", "\x07", "\x1b", "\x7f", "\x85", "\x9f",  # control
     "\u061c", "\u200e", "\u200f", "\u202a", "\u202e", "\u2066", "\u2069",  # reading order
     "\u00ad", "\u034f", "\u115f", "\u180e", "\u200b", "\u200c", "\u200d", "\u2060", "\u3164", "\ufe0f", "\ufeff",  # unseen
@@ -30,7 +30,7 @@ def test_what_cannot_be_seen_is_written_out(character) -> None:
     assert visible(f"a{character}b") == f"a⟨U+{ord(character):04X}⟩b"
 
 
-@pytest.mark.parametrize("text", [
+@each("text", [
     "plain", "Straße 東京 العربية עברית हिन्दी", "two\nlines\tand a tab", "", "😀 👩‍💻 👩🏽‍🚀 ❤️ ❤️‍🔥 1️⃣ 🏴󠁧󠁢󠁥󠁮󠁧󠁿 🏳️‍🌈",
     "می‌خواهم", "क्‍ष", "\ue000",
 ])  # fmt: skip
@@ -38,7 +38,7 @@ def test_what_can_be_seen_stays(text) -> None:
     assert visible(text) == text
 
 
-@pytest.mark.parametrize(("text", "expected"), [
+@each(("text", "expected"), [
     ("one\r\ntwo", "one\ntwo"),
     ("one\rtwo", "one⟨U+000D⟩two"),
     (TAGGED, REVEALED),
@@ -50,7 +50,7 @@ def test_hidden_text_is_distinguished_from_what_writing_needs(text, expected) ->
     assert visible(text) == expected
 
 
-@pytest.mark.parametrize("show", [
+@each("show", [
     visible, one_line, printable, activity_cell, catalog_cell,
     lambda text: block_text(ContentBlock("text", text=text)),
     lambda text: json.loads(shown(text)),

@@ -7,6 +7,7 @@ import pytest
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.statistics import Source
 from core.stats.projection import StatisticsProjection
+from tests.cases import each
 
 UNUSABLE = [math.nan, math.inf, -math.inf, -0.5]
 
@@ -19,8 +20,8 @@ def priced(name, *prices, ask=None):
     return Server(name, ask_usd=ask, tools=tuple(Tool(name, f"t{i}", price_usd=p) for i, p in enumerate(prices)))
 
 
-@pytest.mark.parametrize("bad", UNUSABLE)
-@pytest.mark.parametrize(
+@each("bad", UNUSABLE)
+@each(
     ("declared", "column", "source", "prior"),
     [
         ("conn_s", "conn_s", "conn_source", 0.3),
@@ -35,20 +36,20 @@ def test_an_unusable_figure_of_a_server_is_a_prior_and_marked_as_one(bad, declar
     assert getattr(figures, source).tolist() == [Source.PRIOR]
 
 
-@pytest.mark.parametrize("bad", UNUSABLE)
-@pytest.mark.parametrize(("declared", "column", "prior"), [("latency_s", "latency", 1.0), ("success", "success", 0.9)])
+@each("bad", UNUSABLE)
+@each(("declared", "column", "prior"), [("latency_s", "latency", 1.0), ("success", "success", 0.9)])
 def test_an_unusable_figure_of_a_tool_is_a_prior_and_marked_as_one(bad, declared, column, prior):
     figures = snapshot(Server("a", tools=(Tool("a", "x", **{declared: bad}),))).tools
     assert getattr(figures, declared).tolist() == [prior]
     assert getattr(figures, f"{column}_source").tolist() == [Source.PRIOR]
 
 
-@pytest.mark.parametrize("bad", UNUSABLE)
+@each("bad", UNUSABLE)
 def test_an_unusable_variance_is_the_prior(bad):
     assert snapshot(Server("a", success_variance=bad)).servers.success_variance.tolist() == [0.0]
 
 
-@pytest.mark.parametrize("bad", [*UNUSABLE, None])
+@each("bad", [*UNUSABLE, None])
 def test_an_unusable_price_is_no_price_and_an_unusable_ask_no_ask(bad):
     got = snapshot(priced("a", bad, ask=bad))
     assert math.isnan(got.tools.price_usd[0])
@@ -82,7 +83,7 @@ def test_a_probability_above_one_is_held_to_one():
     assert (got.servers.success[0], got.servers.post_accept_failure[0], got.tools.success[0]) == (1.0, 1.0, 1.0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("prices", "median"),
     [((0.01,), 0.01), ((0.01, 0.05), 0.03), ((0.09, 0.01, 0.02), 0.02), ((None, 0.04, None), 0.04)],
 )

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.stats.ema import Rates, Running, ema
+from tests.cases import each
 
 promise = settings(deadline=None, derandomize=True, max_examples=60)
 probability = st.floats(0.0, 1.0)
@@ -40,7 +41,7 @@ def test_lemma_2_the_variance_after_t_steps_is_the_solved_recursion(start, smoot
     assert variance == pytest.approx(limit * (1 - (1 - smoothing) ** (2 * steps)), abs=1e-9)
 
 
-@pytest.mark.parametrize("smoothing", [0.05, 0.15, 0.6])
+@each("smoothing", [0.05, 0.15, 0.6])
 def test_corollary_3_the_long_run_variance_is_that_of_an_effective_sample(smoothing):
     rng, chains, p = np.random.default_rng(11), 20_000, 0.7
     x = np.full(chains, 0.1)

@@ -12,6 +12,7 @@ from core.domain.outcome import OutcomeKind
 from core.domain.statistics import Source
 from core.stats.ema import Rates
 from core.stats.projection import Priors, StatisticsProjection
+from tests.cases import each
 
 calls = st.lists(
     st.tuples(
@@ -127,7 +128,7 @@ def test_without_news_the_snapshot_is_the_same_object(two_servers):
     assert projection.snapshot() is projection.snapshot()
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "success", "failure", "call_s"),
     [
         ("ok", 0.85 * 0.8 + 0.15, 0.085, 0.85 * 0.5 + 0.15 * 2.5),
@@ -147,7 +148,7 @@ def test_each_kind_of_outcome_counts_latency_and_its_two_bits(two_servers, event
     assert running.call_s == pytest.approx(call_s)
 
 
-@pytest.mark.parametrize(("kind", "simulated"), [("cancelled", False), ("ok", True), ("crash", True)])
+@each(("kind", "simulated"), [("cancelled", False), ("ok", True), ("crash", True)])
 def test_what_was_cancelled_or_simulated_teaches_nothing(two_servers, event, kind, simulated):
     projection = StatisticsProjection(two_servers)
     before = copied(projection.snapshot())
@@ -173,7 +174,7 @@ def test_a_tool_that_the_catalog_no_longer_has_teaches_about_its_server_alone(tw
     assert after.servers.success.tolist() == pytest.approx([0.85 * 0.8, 0.9])
 
 
-@pytest.mark.parametrize(("kind", "simulated"), [("ok", False), ("crash", False), ("cancelled", False), ("ok", True)])
+@each(("kind", "simulated"), [("ok", False), ("crash", False), ("cancelled", False), ("ok", True)])
 def test_looking_ahead_gives_the_figures_that_folding_then_gives_and_changes_nothing(
     two_servers, event, kind, simulated
 ):
@@ -230,7 +231,7 @@ def test_priors_stand_where_nothing_is_declared_and_only_there(two_servers):
     assert (got.tools.success.tolist(), got.tools.latency_s.tolist()) == ([0.7, 0.9, 0.5], [0.4, 0.6, 7.0])
 
 
-@pytest.mark.parametrize("kind", ["ok", "timeout", "crash"])
+@each("kind", ["ok", "timeout", "crash"])
 def test_a_call_that_an_injected_network_troubled_teaches_nothing(two_servers, event, kind):
     projection = StatisticsProjection(two_servers)
     before = copied(projection.snapshot())

@@ -12,6 +12,7 @@ import pytest
 
 from core.shared.errors import StoreError
 from core.store import ActivityFilter, Store
+from tests.cases import each
 
 HOUR = timedelta(hours=1)
 
@@ -83,7 +84,7 @@ CALLS: list[tuple[dict[str, Any], set[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("fields", "expected"), CALLS, ids=named)
+@each(("fields", "expected"), CALLS, ids=named)
 def test_filtered_calls(filled: Store, fields: dict[str, Any], expected: set[str]) -> None:
     where = ActivityFilter(**fields)
     assert set(ids(filled.activity.calls(where))) == expected
@@ -105,7 +106,7 @@ DECISIONS: list[tuple[dict[str, Any], set[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("fields", "expected"), DECISIONS, ids=named)
+@each(("fields", "expected"), DECISIONS, ids=named)
 def test_filtered_decisions(filled: Store, fields: dict[str, Any], expected: set[str]) -> None:
     where = ActivityFilter(**fields)
     assert set(ids(filled.activity.decisions(where))) == expected

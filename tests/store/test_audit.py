@@ -13,6 +13,7 @@ import pytest
 
 from core.store import Store
 from core.store.log import START, Audit
+from tests.cases import each
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ def test_others_write_while_it_is_verified(log: Path, make: SimpleNamespace) -> 
         assert store.events.audit().records == 9
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "found"),
     [
         ("UPDATE outcomes SET kind = 'tool_error' WHERE sequence = 2", "record 3 is not what was sealed"),

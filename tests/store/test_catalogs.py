@@ -18,6 +18,7 @@ from core.domain.catalog import Catalog, Connection, Server, Tool, ToolHints
 from core.shared.errors import StoreError, UnknownNameError
 from core.store import Store
 from core.store.catalogs import from_json, to_json
+from tests.cases import each
 
 texts = st.text(st.characters(codec="utf-8"), max_size=12)
 anything = st.text(max_size=12)  # lone surrogates too: inside the document JSON escapes them
@@ -126,8 +127,8 @@ def test_a_catalog_outlives_the_process(tmp_path: Path) -> None:
         assert len(store.catalogs.list_catalogs()) == 1
 
 
-@pytest.mark.parametrize("part", ["env", "headers"])
-@pytest.mark.parametrize(
+@each("part", ["env", "headers"])
+@each(
     "value", ["sk-live-123", "$HOME", "sk-live-123 ${env:A}", "${env:A} sk-live-123", "Bearer sk-live-123", "${}", " "]
 )
 def test_a_secret_is_refused_and_the_old_catalog_stays(store: Store, part: str, value: str) -> None:
@@ -139,9 +140,7 @@ def test_a_secret_is_refused_and_the_old_catalog_stays(store: Store, part: str, 
     assert store.catalogs.load_catalog("demo") == SMALL
 
 
-@pytest.mark.parametrize(
-    "schema", [{"x": math.nan}, {"x": math.inf}, {"x": b"bytes"}, {"x": {1, 2}}, {("a",): 1}], ids=str
-)
+@each("schema", [{"x": math.nan}, {"x": math.inf}, {"x": b"bytes"}, {"x": {1, 2}}, {("a",): 1}], ids=str)
 def test_what_is_not_json_is_refused(store: Store, schema: dict[Any, Any]) -> None:
     with pytest.raises(StoreError, match="demo cannot be stored, it is not valid JSON"):
         store.catalogs.save_catalog(Catalog("demo", (Server("s", tools=(Tool("s", "t", input_schema=schema),)),)), "")

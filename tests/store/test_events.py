@@ -23,6 +23,7 @@ from core.store import Store
 from core.store.events import Events
 from core.store.log import Log, entry
 from core.store.migrations import FOLDER
+from tests.cases import each
 
 NASTY = (
     "'; DROP TABLE decisions; --",
@@ -34,7 +35,7 @@ NASTY = (
 )
 
 
-@pytest.mark.parametrize("text", NASTY)
+@each("text", NASTY)
 def test_any_text_comes_back_as_it_was(store: Store, make: SimpleNamespace, text: str) -> None:
     event = make.decision(id=f"id {text}", subtask=text, reason=text, candidates_json=text, winner=text)
     more = [make.decision(id=f"{n} {text}", subtask=text) for n in range(3)]
@@ -93,7 +94,7 @@ BAD: list[tuple[str, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("field", "value", "words"), BAD, ids=str)
+@each(("field", "value", "words"), BAD, ids=str)
 def test_what_cannot_be_stored_is_refused_by_both_ways(
     store: Store, make: SimpleNamespace, field: str, value: Any, words: str
 ) -> None:

@@ -12,6 +12,7 @@ from pyarrow import parquet
 from core.shared.errors import StoreError
 from core.store import Store
 from core.store.log import TABLES
+from tests.cases import each
 
 HARMLESS = ["plain", "1+1", "it's", "a=b", "a,b", 'say "hi"', "two\nlines", "ünïcode", " =1"]
 FORMULAS = ["=1+1", "+1", "-1", "@sum", '=HYPERLINK("http://x","y")', "\t=1", "\r=1", "\n=1", '=","']
@@ -44,8 +45,8 @@ def test_csv_distinguishes_missing_from_empty(store: Store, make: SimpleNamespac
     assert line.endswith(',,1,0.002,false,"","console","",""')
 
 
-@pytest.mark.parametrize("table", TABLES.values())
-@pytest.mark.parametrize("format_", ["csv", "parquet"])
+@each("table", TABLES.values())
+@each("format_", ["csv", "parquet"])
 def test_every_table_exports_when_empty(store: Store, table: str, format_: str) -> None:
     content = store.activity.export(table, format_)  # type: ignore[arg-type]
     assert b"sequence" in content

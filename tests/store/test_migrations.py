@@ -14,6 +14,7 @@ from core.store import Store
 from core.store.connection import Database
 from core.store.log import TABLES, Log, entry, schema
 from core.store.migrations import Migration, all_migrations
+from tests.cases import each
 
 
 def recorded(path: Path) -> list[tuple[int, str]]:
@@ -75,7 +76,7 @@ def test_a_broken_migration_leaves_nothing_of_itself(tmp_path: Path) -> None:
     assert [number for number, _ in recorded(path)] == [1]
 
 
-@pytest.mark.parametrize("kind", TABLES, ids=lambda kind: kind.__name__)
+@each("kind", TABLES, ids=lambda kind: kind.__name__)
 def test_tables_are_what_the_dataclasses_say(kind: type) -> None:
     database = Database()
     Log(database)

@@ -13,6 +13,7 @@ import pytest
 from core.shared.errors import StoreError
 from core.store import Store
 from core.store.connection import Database
+from tests.cases import each
 from tests.store.conftest import SPENT
 
 
@@ -55,7 +56,7 @@ def test_a_path_under_a_file(tmp_path: Path) -> None:
     assert "cannot be made" in refusal(tmp_path / "file" / "db")
 
 
-@pytest.mark.parametrize("content", [b"", b"x", b"x" * 100_000])
+@each("content", [b"", b"x", b"x" * 100_000])
 def test_not_a_database(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "db"
     path.write_bytes(content)

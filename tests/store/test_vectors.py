@@ -9,6 +9,7 @@ import pytest
 
 from core.shared.errors import StoreError
 from core.store import Store
+from tests.cases import each
 
 
 def test_vectors_come_back_bit_for_bit(tmp_path: Path) -> None:
@@ -41,7 +42,7 @@ def test_nothing_to_do(store: Store) -> None:
     assert store.vectors.load_token_counts(iter(())) == {}
 
 
-@pytest.mark.parametrize("bad", [[np.nan], [np.inf, 1.0], [[1.0, 2.0]], 3.0, [1e39]], ids=str)
+@each("bad", [[np.nan], [np.inf, 1.0], [[1.0, 2.0]], 3.0, [1e39]], ids=str)
 def test_one_bad_vector_keeps_all_out(store: Store, bad: object) -> None:
     with np.errstate(over="ignore"), pytest.raises(StoreError, match="vector of bad is not a row of finite numbers"):
         store.vectors.save_vectors("a", {"good": np.ones(2, np.float32), "bad": np.asarray(bad)})

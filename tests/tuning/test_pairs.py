@@ -9,6 +9,7 @@ from core.relevance.text_views import full
 from core.shared.errors import ParameterError
 from core.tuning.judging import SAMPLE_TASKS, shipped_catalogs
 from core.tuning.pairs import TuningSettings, labelled, synthetic, training_pairs, views_of
+from tests.cases import each
 
 from .toys import CATALOG, TASKS, TOOLS
 
@@ -68,7 +69,7 @@ def test_the_shipped_catalogs_are_labelled_and_the_everyday_questions_stay_out()
     assert len(training_pairs(catalogs, TuningSettings(), 0)) > 4000
 
 
-@pytest.mark.parametrize(("name", "value"), [("rank", 0), ("layers", -1), ("steps", -1), ("seed", -2)])
+@each(("name", "value"), [("rank", 0), ("layers", -1), ("steps", -1), ("seed", -2)])
 def test_settings_below_their_least_are_one_sentence(name: str, value: int) -> None:
     with pytest.raises(ParameterError, match=rf"^{name} is {value}; give \d or more\.$"):
         TuningSettings(**{name: value})

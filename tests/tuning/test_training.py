@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import math
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from core.relevance.encoder import EncoderError
 from core.relevance.encoder_model import Change, added, changes, low_rank
 from core.shared.progress import Step
 from core.tuning.pairs import TuningSettings
-from core.tuning.training import tune
 
 from .toys import CATALOG, ToyTransformer
 
 SETTINGS = TuningSettings(layers=2, rate=1e-2, batch=8, hard=2, threads=1, bfloat16=False, rank=4, steps=2, seed=3)
+
+
+def tune(*arguments: Any) -> Change:
+    """`core.tuning.training.tune`, imported when it is called: it loads torch."""
+    from core.tuning import training
+
+    return training.tune(*arguments)
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +39,8 @@ def test_the_same_seed_gives_the_same_arrays_and_another_gives_others(change: Ch
 
 
 def test_the_upper_layers_alone_learn_and_the_model_is_as_it_was(change: Change) -> None:
+    import torch
+
     model, threads = ToyTransformer(), torch.get_num_threads()
     before = {name: value.clone() for name, value in model.bert.state_dict().items()}
     tune(model, [CATALOG], SETTINGS)
@@ -66,6 +74,8 @@ def test_training_lowers_the_loss_and_tells_each_step() -> None:
 
 
 def test_a_training_that_is_stopped_leaves_the_model_as_it_was() -> None:
+    import torch
+
     def stop(step: Step | None) -> None:
         if step and step.what.startswith("Training"):
             raise KeyboardInterrupt
@@ -78,6 +88,8 @@ def test_a_training_that_is_stopped_leaves_the_model_as_it_was() -> None:
 
 
 def test_a_model_without_such_layers_is_one_sentence() -> None:
+    import torch
+
     with pytest.raises(EncoderError, match="The model has 3 layers of BERT's kind; 7 cannot be tuned"):
         tune(ToyTransformer(), [CATALOG], TuningSettings(layers=7))
 

@@ -1,12 +1,12 @@
-"""A small catalog with labels, and an encoder of BERT's kind that is trained in no time."""
+"""A small catalog with labels, and an encoder of BERT's kind that is trained in no time.
+
+torch and transformers are imported when an encoder is made: each worker collects all tests, and one of them runs these.
+"""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any
-
-import torch
-from transformers import BertConfig, BertModel
 
 from core.domain.catalog import Tool
 from core.domain.tasks import Step, Task
@@ -42,6 +42,9 @@ class ToyTransformer:
     """What a training needs of a sentence-transformers model: three layers of width 16, a token for each character."""
 
     def __init__(self) -> None:
+        import torch
+        from transformers import BertConfig, BertModel
+
         torch.manual_seed(5)
         config = BertConfig(
             vocab_size=130,
@@ -60,8 +63,10 @@ class ToyTransformer:
         """No dropout."""
         self.bert.eval()
 
-    def tokenizer(self, texts: list[str], *, max_length: int, **_: Any) -> dict[str, torch.Tensor]:
+    def tokenizer(self, texts: list[str], *, max_length: int, **_: Any) -> dict[str, Any]:
         """Character codes, filled up with zeros."""
+        import torch
+
         rows = [[1 + min(ord(letter), 127) for letter in text[:max_length]] for text in texts]
         width = max(map(len, rows))
         ids = torch.tensor([row + [0] * (width - len(row)) for row in rows])

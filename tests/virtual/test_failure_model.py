@@ -10,6 +10,7 @@ import pytest
 
 from core.domain.catalog import Server, Tool
 from core.virtual.launch import PROFILES, UNDECLARED_S, Ending, FailureModel, PlannedCall, Profile
+from tests.cases import each
 
 SERVER = Server("any", call_s=0.5, success=0.7, post_accept_failure=0.2)
 TOOL = Tool("any", "do", latency_s=2.0, success=0.9)
@@ -66,14 +67,14 @@ def test_steady_neither_waits_nor_fails() -> None:
     assert set(failures("steady")) == {PlannedCall(0.0, Ending.RESULT)}
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+@each("profile", PROFILES)
 def test_a_speed_of_zero_never_waits_and_changes_no_ending(profile: str) -> None:
     still, real = failures(profile, speed=0.0), failures(profile)
     assert {planned.wait_s for planned in still} == {0.0}
     assert [planned.ending for planned in still] == [planned.ending for planned in real]
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+@each("profile", PROFILES)
 def test_a_seed_decides_everything(profile: str) -> None:
     assert failures(profile) == failures(profile)
     if profile != "steady":

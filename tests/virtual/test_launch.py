@@ -14,6 +14,7 @@ from core.importers.shipped_catalogs import sample
 from core.mcp_bridge.secrets import SecretVault
 from core.shared.errors import WayfareError
 from core.virtual.launch import plain_server, virtual_connection
+from tests.cases import each
 from tests.virtual.conftest import WEATHER
 
 
@@ -45,7 +46,7 @@ def test_the_connection_starts_a_process_on_the_written_file(tmp_path: Path) -> 
     assert SecretVault().missing(ServerId("", "weather"), connection) == ()
 
 
-@pytest.mark.parametrize("name", ["--http", "${env:HOME}", "a b;c", "ü\ud800", "../x"])
+@each("name", ["--http", "${env:HOME}", "a b;c", "ü\ud800", "../x"])
 def test_a_strangers_name_is_no_argument(tmp_path: Path, name: str) -> None:
     connection = virtual_connection(Server(name, tools=(Tool(name, "do"),)), tmp_path)
     assert name not in connection.args

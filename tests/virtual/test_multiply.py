@@ -24,9 +24,10 @@ from core.virtual.multiply import (
     multiplied,
     wordings,
 )
+from tests.cases import each
 
 SAMPLE = sample()
-SERVERS = pytest.mark.parametrize("server", SAMPLE.servers, ids=[server.name for server in SAMPLE.servers])
+SERVERS = each("server", SAMPLE.servers, ids=[server.name for server in SAMPLE.servers])
 
 
 @SERVERS
@@ -123,13 +124,13 @@ def test_copies_follow_or_replace_the_original_and_take_no_name(keep: bool, name
     assert [server for server in made.servers if server in WORLD.servers] == list(WORLD.servers[0 if keep else 1 :])
 
 
-@pytest.mark.parametrize("copies_wanted", [0, -1, MOST_COPIES + 1])
+@each("copies_wanted", [0, -1, MOST_COPIES + 1])
 def test_too_few_and_too_many(copies_wanted: int) -> None:
     with pytest.raises(CatalogError, match="give a number from 1 to 50"):
         Recipe(copies_wanted)
 
 
-@pytest.mark.parametrize("spread", [0.5, 0.0, float("nan"), 101])
+@each("spread", [0.5, 0.0, float("nan"), 101])
 def test_a_spread_that_is_none(spread: float) -> None:
     with pytest.raises(CatalogError, match="give a factor from 1 to 100"):
         Recipe(1, spread=spread)
@@ -160,7 +161,7 @@ class TestWordings:
         else:
             assert made == []
 
-    @pytest.mark.parametrize(
+    @each(
         ("text", "kept", "words"),
         [
             ("Find files by location.", ["location"], "location"),

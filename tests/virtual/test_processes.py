@@ -20,6 +20,7 @@ from core.mcp_bridge.discovery import discover
 from core.mcp_bridge.pool import SessionPool
 from core.virtual.__main__ import main
 from core.virtual.launch import plain_server, virtual_connection
+from tests.cases import each
 from tests.virtual.conftest import WEATHER, Bench
 
 LINE = re.compile(r"Virtual server weather \((?P<profile>\w+)\) on (?P<url>http://127\.0\.0\.1:\d+/mcp)")
@@ -186,7 +187,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "words"),
     [
         (("nobody",), "There is no server 'nobody'; name one of: weather, mail."),

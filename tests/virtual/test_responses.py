@@ -8,14 +8,13 @@ import subprocess
 import sys
 from typing import Any
 
-import pytest
-
 from core.domain.catalog import Tool, ToolHints
 from core.importers.shipped_catalogs import sample
 from core.shared.json_schema import admitted_by
 from core.virtual.schema_inference import inferred_schema
 from core.virtual.schema_values import value_for
 from core.virtual.server import simulated_result
+from tests.cases import each
 
 SEARCH = Tool("shop", "search_books", "Returns title, price and author of each book.")
 
@@ -76,7 +75,7 @@ def test_the_order_of_arguments_does_not_matter() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "arguments", "expected"),
     [
         ("search_papers", {"query": "tides"}, {"query", "papers", "count"}),
@@ -125,7 +124,7 @@ def test_bad_arguments_are_reported_field_by_field() -> None:
     assert made.value is None
 
 
-@pytest.mark.parametrize("schema", [{"type": 5}, {"enum": []}, {"$ref": "https://example.org/x"}])
+@each("schema", [{"type": 5}, {"enum": []}, {"$ref": "https://example.org/x"}])
 def test_an_output_schema_that_cannot_be_met_is_a_tool_error(schema: dict[str, Any]) -> None:
     made = simulated_result(Tool("any", "get", output_schema=schema), {}, seed=1)
     assert made.failed

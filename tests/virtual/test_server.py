@@ -15,6 +15,7 @@ from core.importers.shipped_catalogs import sample
 from core.mcp_bridge.codec import decode_tool
 from core.virtual import SENTENCE
 from core.virtual.launch import Ending, PlannedCall
+from tests.cases import each
 from tests.virtual.conftest import WEATHER, Bench
 
 Make = Callable[..., Bench]
@@ -34,7 +35,7 @@ def test_it_lists_the_catalogs_definitions_as_they_stand(bench: Make) -> None:
     assert bare.input_schema == {"type": "object"}
 
 
-@pytest.mark.parametrize("name", ["Fathom", "mail-room", "statistics-lab"])
+@each("name", ["Fathom", "mail-room", "statistics-lab"])
 def test_what_a_client_learns_is_what_the_sample_says(bench: Make, name: str) -> None:
     catalog = sample()
     server = catalog.servers[catalog.server_row[name]]
@@ -77,7 +78,7 @@ def test_a_tool_without_an_output_schema_returns_text(bench: Make) -> None:
     assert {"country", "latitude"} <= set(places[0])
 
 
-@pytest.mark.parametrize(
+@each(
     ("tool", "arguments", "words"),
     [
         ("get_forecast", {}, "city is required"),

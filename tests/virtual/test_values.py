@@ -13,6 +13,7 @@ from core.shared.json_schema import admitted_by
 from core.virtual.sample_values import matching_text
 from core.virtual.schema_inference import merged
 from core.virtual.schema_values import FORMATS, NoValueError, value_for
+from tests.cases import each
 
 TREE = {"$ref": "#/$defs/tree", "$defs": {"tree": {
     "type": "object", "required": ["name", "kids"], "additionalProperties": False,
@@ -68,7 +69,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
+@each("name", SCHEMAS)
 def test_a_value_fits_for_many_generators(name: str) -> None:
     fits = admitted_by(SCHEMAS[name])
     for seed in range(25):
@@ -76,14 +77,14 @@ def test_a_value_fits_for_many_generators(name: str) -> None:
         assert fits(value), value
 
 
-@pytest.mark.parametrize("name", sorted(set(FORMATS) - {"url", "byte"}))
+@each("name", sorted(set(FORMATS) - {"url", "byte"}))
 def test_every_format(name: str) -> None:
     schema = {"type": "string", "format": name}
     fits = admitted_by(schema)
     assert all(fits(value_for(schema, random.Random(seed))) for seed in range(10))
 
 
-@pytest.mark.parametrize(
+@each(
     "schema",
     [
         {"enum": []},
@@ -137,7 +138,7 @@ def test_records_repeat_arguments_but_not_their_ids() -> None:
     assert len({film["id"] for film in films}) == len(films)
 
 
-@pytest.mark.parametrize("limit", ["limit", "max_results", "maxResults", "count", "per_page", "pageSize", "top_k"])
+@each("limit", ["limit", "max_results", "maxResults", "count", "per_page", "pageSize", "top_k"])
 def test_a_list_is_no_longer_than_its_limit(limit: str) -> None:
     schema = {"type": "object", "required": ["hits", "total"], "properties": {
         "hits": {"type": "array", "items": {"type": "string"}}, "total": {"type": "integer"},

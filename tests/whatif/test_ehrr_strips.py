@@ -10,13 +10,14 @@ import pytest
 from core.routers.ehrr import Ehrr
 from core.whatif.case import decide
 from core.whatif.ehrr_strips import SMOOTH, WHOLE, Terms, strip, strips
+from tests.cases import each
 from tests.routers import worlds
 from tests.whatif import brute_force, instances
 
 KNOBS = {knob.name: knob for knob in instances.EhrrParameters.knobs()}
 
 
-@pytest.mark.parametrize("name", SMOOTH)
+@each("name", SMOOTH)
 def test_no_breakpoint_is_missed_and_none_is_invented(name: str) -> None:
     """120 instances for each of nine parameters."""
     for seed in range(120):

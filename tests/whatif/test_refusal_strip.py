@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from core.relevance.refusal import limit_of
 from core.routers.ehrr import EhrrParameters
 from core.whatif.strips import Segment, refusal_strip
+from tests.cases import each
 
 KNOB = next(knob for knob in EhrrParameters.knobs() if knob.name == "wrong_refusals")
 DECIDED = Segment(1, 50, "a::b", "it is ahead", "candidates", 0.2)
 
 
-@pytest.mark.parametrize("now", [0.0, 3.0, 50.0])
+@each("now", [0.0, 3.0, 50.0])
 def test_a_subtask_is_refused_from_the_breakpoint_on(now: float) -> None:
     for nothing in np.linspace(0.0, 1.0, 101).tolist():
         strip = refusal_strip(KNOB, now, nothing, DECIDED)
