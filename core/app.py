@@ -114,11 +114,12 @@ class App:
         self.catalogs.prepare(catalog)
         self.encoders[0].encode_query("warm up")
 
-    def open_the_rest(self) -> None:
-        """Open what other decisions and a first call need, so that they do not wait either. Raises WayfareError."""
+    def open_the_rest(self, catalog: str) -> None:
+        """Open what other decisions, an agent's search and a first call need, so that they do not wait either. Raises WayfareError."""
         for encoder in self.encoders[1:]:
             encoder.encode_query("warm up")
         self.pool.get()
+        self.lint_reports.errors(catalog)
 
     def close(self) -> None:
         """End sessions and calls, commit what is queued and counted."""

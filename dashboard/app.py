@@ -16,21 +16,21 @@ import streamlit as st
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route
+from starlette.routing import Match, Route
 from starlette.types import Receive, Scope, Send
 from streamlit import config
 from streamlit.runtime.pages_manager import PagesManager
 
 from core.cli.joining import PATH as DOOR_PATH
 from core.cli.joining import CommandDoor
-from core.endpoint.http_app import METADATA_PATH, PATH, EndpointApp, status_routes
+from core.endpoint.http_app import PATH, EndpointApp, status_routes
 from core.services.govern.admission import AGAIN
 from core.shared.errors import StoreError
 from dashboard import session
 from dashboard.lane import PATH as LANE_PATH
 from dashboard.lane import lanes
-from dashboard.preload import PreloadCharts
-from dashboard.sign_in import OPERATOR, SignInGate
+from dashboard.page_host import PreloadCharts, is_known, unknown
+from dashboard.sign_in import OPERATOR, SIGN_IN, SIGN_OUT, SignInGate
 from dashboard.ui.chart import PLOTLY_URL, plotly_js
 
 _log = logging.getLogger(__name__)
@@ -107,6 +107,14 @@ load_config()
 PagesManager.uses_pages_directory = False  # dashboard/pages has folders of code, not the host's scripts
 door = CommandDoor(session.current_app)
 endpoint = EndpointApp(session.current_app, catalog=session.first_catalog(), other_names=session.endpoint_hosts())
+routes = [
+    *status_routes(endpoint, session.opened_app, session.first_catalog()),
+    *endpoint.metadata_routes(),
+    Route(LANE_PATH, turned, methods=["POST"]),
+    Route(DOOR_PATH, door.serve, methods=["POST"]),
+    Route(PLOTLY_URL, plotly),
+    Route("/route", to_default_page),
+]
 pages = st.App(
     HERE / "main.py",
     lifespan=lifespan,
@@ -116,21 +124,26 @@ pages = st.App(
         ),
         Middleware(PreloadCharts),
     ],
-    routes=[
-        *status_routes(endpoint, session.opened_app, session.first_catalog()),
-        Route(METADATA_PATH + "{path:path}", endpoint.metadata),
-        Route(LANE_PATH, turned, methods=["POST"]),
-        Route(DOOR_PATH, door.serve, methods=["POST"]),
-        Route(PLOTLY_URL, plotly),
-        Route("/route", to_default_page),
-    ],
+    routes=routes,
 )
 
 
 async def app(scope: Scope, receive: Receive, send: Send) -> None:
     """Requests of agents go straight to the endpoint: what the page host does for browsers (compression, cookies) takes 2 ms of each."""
-    ahead = scope["type"] == "http" and scope["path"] == PATH
+    served = pages
+    if scope["type"] == "http" and scope["path"] == PATH:
+        served = endpoint
+    elif scope["type"] == "http" and not _is_known(scope):
+        served = unknown(scope["path"])
     try:
-        await (endpoint if ahead else pages)(scope, receive, send)
+        await served(scope, receive, send)
     except ClientDisconnect:  # no fault of ours, and nobody is left to be answered
         _log.debug("A client left before its request was read.")
+
+
+def _is_known(scope: Scope) -> bool:
+    """Whether there is something at the address of a request; with a slash at its end the page host leads to it."""
+    path = scope["path"]
+    signing = session.sign_in_needed() and path in {SIGN_IN, SIGN_OUT}
+    own = any(route.matches(scope)[0] is not Match.NONE for route in routes)
+    return signing or own or path == f"{PATH}/" or is_known(path)

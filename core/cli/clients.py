@@ -13,7 +13,7 @@ import click
 from core.cli.options import common, opened, print_json, print_outcome, print_table
 from core.domain.governance_events import ApprovalChange
 from core.governance.scope import Scope
-from core.services.govern.clients import Client
+from core.services.govern.clients import ANONYMOUS, Client
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import visible
 
@@ -46,6 +46,8 @@ def clients(
 ) -> None:
     """List the clients of the endpoint and the operators of the pages, make one, or revoke one. A token is shown once, and kept as its hash alone.
 
+    The client `anonymous` has no token: it is every request of this machine that brings none, once there is another client, or a budget.
+
     Example: wayfare clients add ann --server "files*" --read-only
     """
     if (action == LIST) is not (name is None):
@@ -57,16 +59,31 @@ def clients(
         register = app.governance.clients
         if name is None:
             _list(register.all(), as_json)
+            if register.any_client and not as_json:
+                click.echo(app.governance.admission.without_token_words())
         elif action == ADD:
             token = register.make(name, scope, origin="cli")
-            opens = ", which signs in to the pages and" if operator else ", which"
-            said = f"The token of {name}{opens} is shown this once:\n{token}"
-            print_outcome({"client": name, "token": token}, said, as_json)
+            about = "" if operator else app.governance.admission.without_token_words()
+            print_outcome(
+                {"client": name, "token": token or None, "without_token": about or None},
+                _made(name, token, about, operator=operator),
+                as_json,
+            )
         else:
             register.revoke(name, origin="cli")
-            print_outcome(
-                {"client": name, "revoked": True}, f"{name} is revoked: its token is worth nothing now.", as_json
+            said = (
+                "its token is worth nothing now."
+                if name != ANONYMOUS
+                else app.governance.admission.without_token_words()
             )
+            print_outcome({"client": name, "revoked": True}, f"{name} is revoked: {said}", as_json)
+
+
+def _made(name: str, token: str, about: str, *, operator: bool) -> str:
+    """A new token, which is shown this once, and what a request without one may do; the client that has no token has the latter alone."""
+    opens = ", which signs in to the pages and" if operator else ", which"
+    lines = [f"The token of {name}{opens} is shown this once:\n{token}"] if token else []
+    return "\n".join([*lines, *([about] if about else [])])
 
 
 def _list(found: tuple[Client, ...], as_json: bool) -> None:

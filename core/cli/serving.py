@@ -54,7 +54,7 @@ def up(host: str, port: int, catalog: str, mcp_hosts: tuple[str, ...], sign_in: 
     settings = Settings.from_environment(db=db, catalog=catalog)
     _check_free(host, port)
     guarded = sign_in or not _is_loopback(host)
-    operators = _check_store(settings, host)
+    operators = _check_store(settings, host, sign_in=sign_in)
     import uvicorn
 
     _keep_memory_small()
@@ -100,9 +100,10 @@ def _how_to_sign_in(url: str, host: str, *, operators: bool) -> str:
     return said
 
 
-def _check_store(settings: Settings, host: str) -> bool:
+def _check_store(settings: Settings, host: str, *, sign_in: bool) -> bool:
     """Whether somebody can sign in to the pages. What keeps the console from starting is said here, not on a page: a locked or
-    broken store, an unknown catalog, an endpoint that is open to others without a token. Raises WayfareError."""
+    broken store, an unknown catalog, an endpoint that is open to others without a token, pages that nobody can open. Raises
+    WayfareError."""
     name = settings.catalog
     with Store(settings.db) as store:
         if name not in SHIPPED_CATALOGS and name not in (row.name for row in store.catalogs.list_catalogs()):
@@ -112,7 +113,13 @@ def _check_store(settings: Settings, host: str) -> bool:
                 f"Bound to {host}, /mcp is open to other machines and needs tokens, and there is none: make one with "
                 "`wayfare clients add NAME`, or leave --host out."
             )
-        return ClientRegister(store, settings.now).any_operator
+        operators = ClientRegister(store, settings.now).any_operator
+        if sign_in and not operators:
+            raise WayfareError(
+                "With --sign-in pages are for operators, and there is none: make one with `wayfare clients add NAME --operator`, "
+                "which prints its token, or leave --sign-in out."
+            )
+        return operators
 
 
 def _is_loopback(host: str) -> bool:

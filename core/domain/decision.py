@@ -147,7 +147,8 @@ class Decision:
     own score elsewhere. `stages` are the algorithm's steps in order, `steps` the parts of a decomposed question, `remarks`
     what the router says of single tools, by row. `explored` is None where success is what the statistics say. `economic`
     means that tools were ranked by utility, EHRR (7): only then what-if curves and headroom mean something. `fit` holds the
-    probabilities of fit, `tries` the order of tries of a router that plans one, `preset` the named parameters it began with.
+    probabilities of fit, `tries` the order of tries of a router that plans one, `preset` the named parameters it began with. `client`
+    is whose search it was, "" where nobody came through the endpoint.
     """
 
     id: str
@@ -175,6 +176,7 @@ class Decision:
     fit: Fit | None = None
     tries: TryPlan | None = None
     preset: str = ""
+    client: str = ""
 
     @property
     def winner(self) -> ToolRow | None:

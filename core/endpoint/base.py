@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import secrets
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple, Self
 
@@ -131,42 +132,50 @@ class KeptText(NamedTuple):
 
 
 class ResultStore:
-    """The full texts of results that were cut, the latest that fit into 64 Mi characters. Thread-safe; nothing is stored on disk.
+    """The full texts of results that were cut, the latest that fit into 64 Mi characters, each for the client that it was given to.
+    Thread-safe; nothing is stored on disk.
 
-    >>> store = ResultStore()
+    >>> store = ResultStore().of("ann")
     >>> handle = store.keep(KeptText("a long text", ServerId("demo", "files")))
-    >>> store.text(handle).text, store.text("another")
-    ('a long text', None)
+    >>> store.text(handle).text, store.of("bob").text(handle), store.text("another")
+    ('a long text', None, None)
     """
 
     def __init__(self, kept_chars: int = KEPT_CHARS) -> None:
-        self._texts: LRUCache[str, KeptText] = LRUCache(kept_chars, getsizeof=lambda kept: len(kept.text))
-        self._links: LRUCache[str, ResourceLink] = LRUCache(MOST_LINKS)
+        self._texts: LRUCache[tuple[str, str], KeptText] = LRUCache(kept_chars, getsizeof=lambda kept: len(kept.text))
+        self._links: LRUCache[tuple[str, str], ResourceLink] = LRUCache(MOST_LINKS)
         self._lock = threading.Lock()
+        self._client = ""
+
+    def of(self, client: str) -> Self:
+        """The same store as one client sees it."""
+        seen = copy.copy(self)
+        seen._client = client
+        return seen
 
     def keep(self, kept: KeptText, handle: str = "") -> str:
         """A handle that nobody can guess, or the one that is given; of a text that is longer than all that is kept, for its beginning."""
         handle = handle or secrets.token_urlsafe(12)
         with self._lock:
-            self._texts[handle] = kept._replace(text=kept.text[: int(self._texts.maxsize)])
+            self._texts[self._client, handle] = kept._replace(text=kept.text[: int(self._texts.maxsize)])
         return handle
 
     def text(self, handle: str) -> KeptText | None:
-        """The text of a handle, None where it is not kept any more."""
+        """The text of a handle, None where it is another client's, or not kept any more."""
         with self._lock:
-            return self._texts.get(handle)
+            return self._texts.get((self._client, handle))
 
     def keep_link(self, link: ResourceLink) -> str:
         """A handle for what is read when it is wanted."""
         handle = secrets.token_urlsafe(12)
         with self._lock:
-            self._links[handle] = link
+            self._links[self._client, handle] = link
         return handle
 
     def link(self, handle: str) -> ResourceLink | None:
-        """The link of a handle, None where it is of a text, or not kept any more."""
+        """The link of a handle, None where it is of a text, another client's, or not kept any more."""
         with self._lock:
-            return self._links.get(handle)
+            return self._links.get((self._client, handle))
 
 
 Answer = mcp_types.CallToolResult
@@ -206,7 +215,7 @@ class Request:
 
 @dataclass(frozen=True)
 class PartRequest:
-    """A request of a mirror's client that is no tools/call: its method and parameters in the protocol's types, and who asks."""
+    """A request that is no tools/call: its method and parameters in the protocol's types, and who asks."""
 
     method: str
     params: Any
@@ -222,6 +231,10 @@ class Services:
     app: App
     results: ResultStore = field(default_factory=ResultStore)
     result_tokens: int = 8_000
+
+    def of(self, client: str) -> Services:
+        """The same for a request of one client: results of others are unknown to it."""
+        return replace(self, results=self.results.of(client))
 
 
 @dataclass(frozen=True)

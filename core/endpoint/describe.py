@@ -8,35 +8,42 @@ from typing import Any
 import anyio.to_thread
 import mcp_types
 
-from core.domain.catalog import Catalog, Server, Tool
+from core.domain.catalog import Catalog, Server, Tool, ToolHints
 from core.endpoint.base import AgentTool, Answer, Refusal, Request, Services, answer, definition
 from core.endpoint.definitions import shown_description, shown_schema
+from core.endpoint.offering import Offering
 from core.virtual.launch import hint_names
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Tools by the name that an agent gives: found, or the nearest names.
 
 LONGEST_NAME = 300
-MOST_NEAR = 5
+MOST_NEAR, MOST_LIKE = 5, 50
 
 
-def find(catalog: Catalog, name: str) -> tuple[Server, Tool]:
-    """The server and the tool of `server::tool`. Raises Refusal with the nearest names."""
-    row = catalog.tool_row.get(name)
+def find(services: Services, request: Request, catalog: Catalog, name: str) -> tuple[Server, Tool]:
+    """The server and the tool of `server::tool`. Raises NotAllowedError where the client may not use it, before anything is said of it;
+    Refusal with the nearest names that it may be told where there is none."""
+    row, admission = catalog.tool_row.get(name), services.app.governance.admission
     if row is None:
-        near = nearest(catalog, name)
-        meant = f"Did you mean {', '.join(near)}? " if near else ""
+        server, colons, own = name.partition("::")
+        if colons:  # outside the scope a name that is there and one that is not are refused alike
+            admission.requestable(request.client, catalog.name, Tool(server, own, hints=ToolHints(read_only=True)))
+        offering = Offering.of(services.app, request)
+        near = [one for one in nearest(catalog, name) if offering.names(catalog.tools[catalog.tool_row[one]])]
+        meant = f"Did you mean {', '.join(near[:MOST_NEAR])}? " if near else ""
         raise Refusal(
             "unknown_tool",
             f"There is no tool {name!r} in catalog {catalog.name!r}.",
             f"{meant}Write server::tool as search_tools gives it.",
         )
     tool = catalog.tools[row]
+    admission.describe(request.client, catalog.name, tool)
     return catalog.servers[catalog.server_row[tool.server]], tool
 
 
 def nearest(catalog: Catalog, name: str) -> tuple[str, ...]:
-    """Names like this one: those with the same last part first, then those that are spelled much alike.
+    """Names like this one, at most `MOST_LIKE`: those with the same last part first, then those that are spelled much alike.
 
     >>> catalog = Catalog("c", (Server("files", tools=(Tool("files", "read"), Tool("files", "write"))),))
     >>> nearest(catalog, "read"), nearest(catalog, "file::wrte"), nearest(catalog, "zzz")
@@ -44,8 +51,8 @@ def nearest(catalog: Catalog, name: str) -> tuple[str, ...]:
     """
     last = name.rpartition("::")[2].casefold()
     same = [tool.id for tool in catalog.tools if tool.name.casefold() == last]
-    alike = get_close_matches(name, [tool.id for tool in catalog.tools], n=MOST_NEAR, cutoff=0.6)
-    return tuple(dict.fromkeys([*same, *alike]))[:MOST_NEAR]
+    alike = get_close_matches(name, [tool.id for tool in catalog.tools], n=MOST_LIKE, cutoff=0.6)
+    return tuple(dict.fromkeys([*same, *alike]))[:MOST_LIKE]
 
 
 MOST_AT_ONCE = 10
@@ -60,10 +67,7 @@ async def describe_tool(services: Services, request: Request) -> Answer:
 def _described(services: Services, request: Request) -> list[dict[str, Any]]:
     app, name = services.app, request.options.catalog
     catalog = app.catalogs.catalog(name)
-    named = [find(catalog, tool)[1] for tool in dict.fromkeys(request.arguments["tools"])]
-    for tool in named:
-        app.governance.admission.describe(request.client, name, tool)
-    wanted = [tool.id for tool in named]
+    wanted = [find(services, request, catalog, tool)[1].id for tool in dict.fromkeys(request.arguments["tools"])]
     return [
         {
             "tool": loaded.tool.id,

@@ -13,7 +13,7 @@ import mcp_types
 from mcp import MCPError
 from mcp_types import INVALID_PARAMS
 
-from core.endpoint.base import AgentTool, Answer, EndpointOptions, PartRequest, Refusal, Request, Services
+from core.endpoint.base import AgentTool, Answer, PartRequest, Refusal, Request, Services
 from core.endpoint.describe import DESCRIBE
 from core.endpoint.execute import EXECUTE, EXECUTE_READONLY
 from core.endpoint.mirror import call_mirrored, mirrored
@@ -58,11 +58,13 @@ class Endpoint:
         self._services.app.telemetry.answered(tool, time.perf_counter() - began, error)
         return answer
 
-    async def listed(self, options: EndpointOptions, client: str) -> list[mcp_types.Tool]:
-        """The tools that a client sees. Raises MCPError where the options name what there is not."""
+    async def listed(self, request: PartRequest) -> list[mcp_types.Tool]:
+        """The tools that a client sees. Raises MCPError where the options name what there is not, or nothing may be seen."""
+        options = request.options
         if not options.mirror:
             return DEFINITIONS
         try:
+            client = self._services.app.governance.admission.identified(request.client, known=request.known)
             live = await self._parts.live_tools(options, client)
             return await anyio.to_thread.run_sync(mirrored, self._services, options, client, live)
         except (Refusal, WayfareError) as error:
@@ -89,14 +91,16 @@ class Endpoint:
             return failure.answer()
 
     async def _run(self, request: Request) -> Answer:
-        self._services.app.governance.admission.enter(request.client, request.options.catalog, known=request.known)
+        admission, catalog = self._services.app.governance.admission, request.options.catalog
+        request = replace(request, client=admission.enter(request.client, catalog, known=request.known))
+        services = self._services.of(request.client)
         tool = _TOOLS.get(request.tool)
         if request.options.mirror and request.tool != READ_RESULT.definition.name:
             if fault := _not_text(dict(request.arguments)):
                 raise Refusal(
                     "invalid_arguments", f"{one_line(request.tool, 100)}: {fault}.", "Send valid JSON in UTF-8."
                 )
-            return await call_mirrored(self._services, request)
+            return await call_mirrored(services, request)
         if tool is None:
             raise Refusal(
                 "unknown_tool",
@@ -111,7 +115,7 @@ class Endpoint:
             raise Refusal(
                 "invalid_arguments", f"{request.tool}: {visible(said)}.", "Change the arguments to fit its schema."
             )
-        return await tool.run(self._services, replace(request, arguments=arguments))
+        return await tool.run(services, replace(request, arguments=arguments))
 
 
 def _not_text(arguments: dict[str, Any]) -> str:

@@ -86,7 +86,7 @@ async def _answered(services: Services, request: Request, *, read_only: bool) ->
 def _begin(services: Services, request: Request, read_only: bool, listener: Listener, begun: list[_Begun]) -> None:
     """Check a call, have it admitted, and start it."""
     given, catalog = request.arguments, services.app.catalogs.catalog(request.options.catalog)
-    server, tool = find(catalog, given["tool"])
+    server, tool = find(services, request, catalog, given["tool"])
     if read_only and tool.hints.read_only is not True:
         raise Refusal(
             "not_read_only",

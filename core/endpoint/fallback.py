@@ -69,7 +69,7 @@ def _others(services: Services, request: Request) -> list[str]:
     if "route_id" not in given:
         return []
     catalog = services.app.catalogs.catalog(request.options.catalog)
-    _, asked = find(catalog, given["tool"])
+    _, asked = find(services, request, catalog, given["tool"])
     if asked.hints.read_only is not True:
         return []
     offered = route_of(services, request, given["route_id"]).offered

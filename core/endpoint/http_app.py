@@ -118,11 +118,7 @@ class EndpointApp:
         await self._ready.wait()
         if problem := self._unauthorized(scope):
             error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": problem}}
-            challenge = f'Bearer resource_metadata="{_own_url(scope)}{METADATA_PATH}{PATH}"'
-            if "authorization" in Headers(scope=scope):
-                challenge += ', error="invalid_token"'
-            headers = {"WWW-Authenticate": challenge}
-            return JSONResponse(error, status_code=401, headers=headers)
+            return JSONResponse(error, status_code=401, headers={"WWW-Authenticate": _challenge(scope, problem)})
         return self._too_many(scope)
 
     def _too_many(self, scope: Scope) -> JSONResponse | None:
@@ -141,7 +137,11 @@ class EndpointApp:
         error = {"jsonrpc": "2.0", "id": None, "error": said}
         return JSONResponse(error, status_code=429, headers={"Retry-After": str(wait_s)})
 
-    async def metadata(self, request: HttpRequest) -> JSONResponse:
+    def metadata_routes(self) -> list[Route]:
+        """Where the metadata of RFC 9728 are: those of the host, and those of `/mcp`, which is all that it protects."""
+        return [Route(METADATA_PATH, self._metadata), Route(METADATA_PATH + PATH, self._metadata)]
+
+    async def _metadata(self, request: HttpRequest) -> JSONResponse:
         """What RFC 9728 says of this resource: tokens go in the header, and the operator makes them, no server of ours."""
         if reason := stranger(request.scope, self.other_names):
             return JSONResponse({"error": reason}, status_code=403)
@@ -211,6 +211,14 @@ class EndpointApp:
         own = mcp_server(endpoint.call, options_of, client_of, listing=endpoint.listed)
         mirrors = mcp_server(endpoint.call, options_of, client_of, listing=endpoint.listed, part=endpoint.part)
         return StreamableHTTPSessionManager(own), StreamableHTTPSessionManager(mirrors)
+
+
+def _challenge(scope: Scope, problem: str) -> str:
+    """What a request has to bring (RFC 6750): only a wrong token is an error, a missing one or another scheme is none."""
+    said = f'Bearer resource_metadata="{_own_url(scope)}{METADATA_PATH}{PATH}"'
+    if Headers(scope=scope).get("authorization", "").partition(" ")[0].lower() != "bearer":
+        return said
+    return f'{said}, error="invalid_token", error_description="{problem}"'
 
 
 def _whole_body(receive: Receive) -> Receive:

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Generator
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlencode
 
 import anyio
@@ -28,7 +28,7 @@ from core.endpoint.base import Answer, EndpointOptions, PartRequest, Refusal, Re
 from core.endpoint.door import Owner, announced, owner_of
 from core.endpoint.endpoint import DEFINITIONS, Endpoint
 from core.endpoint.fallback import MOST_TRIES
-from core.endpoint.http_app import PATH, EndpointApp
+from core.endpoint.http_app import PATH, TOO_MANY, EndpointApp
 from core.endpoint.server import mcp_server
 from core.services.call.server_requests import own_session
 from core.shared.errors import StoreBusyError, WayfareError
@@ -57,7 +57,7 @@ def served(app: App, catalog: str) -> Generator[str]:
             yield
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        asgi = Starlette(routes=[Route(PATH, endpoint)], lifespan=lifespan)
+        asgi = Starlette(routes=[Route(PATH, endpoint), *endpoint.metadata_routes()], lifespan=lifespan)
         config = uvicorn.Config(asgi, log_level="critical", access_log=False, timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
         thread = threading.Thread(
@@ -99,33 +99,40 @@ class OwnApp:
         threading.Thread(target=_made_ready, args=(app, catalog), name="wayfare-warm", daemon=True).start()
 
     async def call(self, request: Request) -> Answer:
-        """The app's own answer. Who starts this process owns the store: a token names the client, and none is needed."""
-        client = self._governance.clients.of_token(self._token) if self._token else None
-        if client is not None:
-            request = replace(request, client=client.name, known=True)
-        elif self._token:
-            return Refusal(
-                "not_authorized",
-                f"The token in {TOKEN} is not one of a client here, or was revoked.",
-                "Ask the operator for one.",
-            ).answer()
-        return await self._endpoint.call(request)
+        """The app's own answer."""
+        try:
+            return await self._endpoint.call(replace(request, **self._known()))
+        except Refusal as refusal:
+            return refusal.answer()
 
-    async def listed(self, options: EndpointOptions, client: str) -> list[mcp_types.Tool]:
-        """The tools that the client of this process sees."""
-        known = self._governance.clients.of_token(self._token) if self._token else None
-        return await self._endpoint.listed(options, client if known is None else known.name)
+    async def listed(self, request: PartRequest) -> list[mcp_types.Tool]:
+        """The tools that the client of this process sees. Raises MCPError."""
+        return await self._endpoint.listed(self._with_token(request))
 
     async def part(self, request: PartRequest) -> Any:
         """What the app has beside tools. Raises MCPError."""
-        known = self._governance.clients.of_token(self._token) if self._token else None
-        if known is not None:
-            request = replace(request, client=known.name, known=True)
-        elif self._token:
-            raise MCPError(
-                mcp_types.INVALID_REQUEST, f"The token in {TOKEN} is not one of a client here, or was revoked."
+        return await self._endpoint.part(self._with_token(request))
+
+    def _with_token(self, request: PartRequest) -> PartRequest:
+        """A request that is no tools/call, under the name of the token. Raises MCPError."""
+        try:
+            return replace(request, **self._known())
+        except Refusal as refusal:
+            raise MCPError(mcp_types.INVALID_REQUEST, refusal.why) from refusal
+
+    def _known(self) -> dict[str, Any]:
+        """What this process's token says of a request; nothing where there is none: it is then one of this machine without a token.
+        Raises Refusal."""
+        if not self._token:
+            return {}
+        client = self._governance.clients.of_token(self._token)
+        if client is None:
+            raise Refusal(
+                "not_authorized",
+                f"The token in {TOKEN} is not one of a client here, or was revoked.",
+                "Ask the operator for one.",
             )
-        return await self._endpoint.part(request)
+        return {"client": client.name, "known": True}
 
     def close(self) -> None:
         """End calls and sessions, commit what is queued, release the store."""
@@ -136,7 +143,7 @@ def _made_ready(app: App, catalog: str) -> None:
     """Before the first request asks for it, which says why where it cannot be had."""
     with suppress(WayfareError):
         app.make_ready(catalog)
-        app.open_the_rest()
+        app.open_the_rest(catalog)
 
 
 class OwnerLostError(Exception):
@@ -161,31 +168,37 @@ class JoinedOwner:
             session = await self._session(whose)
             return await session.call(request.tool, request.arguments, self._limit_s, request.progress)
         except Exception as error:
-            self._sessions.pop(whose, None)
-            raise OwnerLostError(str(error)) from error
+            said = self._said(whose, error)
+            if said.code not in {mcp_types.INVALID_PARAMS, TOO_MANY}:  # whether the tool did its work is not known
+                self._sessions.pop(whose, None)
+                raise OwnerLostError(said.message) from error
+            return Refusal("not_possible", said.message, "Change what the sentence names and call again.").answer()
 
-    async def listed(self, _: EndpointOptions, client: str) -> list[mcp_types.Tool]:
-        """What the owner lists. Raises OwnerLostError."""
-        whose = _whose(client)
+    async def listed(self, request: PartRequest) -> list[mcp_types.Tool]:
+        """What the owner lists. Raises MCPError where it says no, OwnerLostError."""
+        whose = _whose(request.client)
         try:
             return await (await self._session(whose)).tools()
         except Exception as error:
-            self._sessions.pop(whose, None)
-            raise OwnerLostError(str(error)) from error
+            raise self._said(whose, error) from error
 
     async def part(self, request: PartRequest) -> Any:
         """What the owner has beside tools. Raises MCPError where it says no, OwnerLostError."""
         whose = _whose(request.client)
         try:
             return await (await self._session(whose)).answer(request.method, request.params)
-        except MCPError as error:
-            if error.code != mcp_types.CONNECTION_CLOSED:
-                raise
-            lost = error
-        except Exception as error:  # noqa: BLE001  whatever the transport throws
-            lost = error
+        except Exception as error:
+            raise self._said(whose, error) from error
+
+    def _said(self, whose: Whose, error: BaseException) -> MCPError:
+        """What the owner said, from whatever a session throws. Raises OwnerLostError where that is nothing."""
+        inner = error
+        while isinstance(inner, BaseExceptionGroup):  # of a session that could not begin
+            inner = cast("BaseExceptionGroup[BaseException]", inner).exceptions[0]
+        if isinstance(inner, MCPError) and inner.code != mcp_types.CONNECTION_CLOSED:
+            return inner
         self._sessions.pop(whose, None)
-        raise OwnerLostError(str(lost)) from lost
+        raise OwnerLostError(str(error)) from error
 
     async def _session(self, whose: Whose) -> OwnSession:
         return self._sessions.get(whose) or await self._tasks.start(self._keep, whose)
@@ -245,13 +258,13 @@ class StdioBackend:
             "Whether the tool did its work is not known: call it again only if it just reads.",
         ).answer()
 
-    async def listed(self, tasks: TaskGroup, options: EndpointOptions, client: str) -> list[mcp_types.Tool]:
+    async def listed(self, tasks: TaskGroup, request: PartRequest) -> list[mcp_types.Tool]:
         """The tools that the client sees; those of Wayfare itself without asking anybody."""
-        if not options.mirror:
+        if not request.options.mirror:
             return DEFINITIONS
         for attempt in range(2):
             try:
-                return await (await self._answering(tasks)).listed(options, client)
+                return await (await self._answering(tasks)).listed(request)
             except OwnerLostError:
                 async with self._lock:
                     self._joined, self._url = None, ""

@@ -18,6 +18,7 @@ from core.endpoint.base import Answer, EndpointOptions, Refusal, Request, Servic
 from core.endpoint.definitions import shown_description, shown_output_schema, shown_schema, small
 from core.endpoint.describe import MOST_NEAR
 from core.endpoint.execute import execute_tool
+from core.endpoint.offering import Offering
 from core.endpoint.passing_on import READ_RESULT
 from core.shared.untrusted_text import one_line
 from core.virtual.launch import hint_names
@@ -70,7 +71,8 @@ async def call_mirrored(services: Services, request: Request) -> Answer:
     tools = _tools(services, request.options)
     tool = tools.get(request.tool)
     if tool is None:
-        near = [name for name in tools if request.tool.rpartition("__")[2] in name][:MOST_NEAR]
+        offering, last = Offering.of(services.app, request), request.tool.rpartition("__")[2]
+        near = [name for name, one in tools.items() if last in name and offering.names(one)][:MOST_NEAR]
         meant = f"Did you mean {', '.join(near)}? " if near else ""
         raise Refusal(
             "unknown_tool",

@@ -63,7 +63,8 @@ class MirroredParts:
     async def answer(self, request: PartRequest) -> Any:
         """A list of all servers, or the owner's answer. Raises MCPError, Refusal, NotAllowedError, WayfareError."""
         app = self._services.app
-        app.governance.admission.enter(request.client, request.options.catalog, known=request.known)
+        client = app.governance.admission.enter(request.client, request.options.catalog, known=request.known)
+        request = replace(request, client=client)
         if request.method in RESULTS:
             found = await self.lists(request.options, request.client, request.method, fresh=True)
             return RESULTS[request.method](

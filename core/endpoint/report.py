@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,17 +13,19 @@ import mcp_types
 from core.domain.feedback import By
 from core.domain.outcome import OutcomeKind
 from core.endpoint.base import AgentTool, Answer, Refusal, Request, Services, answer, definition
+from core.endpoint.offering import Offering
 from core.services.decide.decision_log import AGENT
 from core.services.learn.feedback import MOST_NOTE_CHARACTERS
 from core.shared.leaks import masked
 
 # ----------------------------------------------------------------------------------------------------------------------
-# A search that an agent refers to: by its route id, from memory or from the store.
+# A search that an agent refers to: by its route id, from memory or from the store. It is the client's that made it.
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """What was asked and offered under a route id. `gated` means that nothing else may be called under it."""
+    """What was asked and offered under a route id, as far as its client may be told now. `gated` means that nothing else may be called
+    under it."""
 
     id: str
     subtask: str
@@ -32,23 +35,31 @@ class Route:
 
 
 def route_of(services: Services, request: Request, route_id: str) -> Route:
-    """The decision behind a route id; blocking. Raises Refusal."""
+    """The client's decision behind a route id; blocking. Raises Refusal."""
+    whose = (request.options.catalog, request.client)
     decision = services.app.routing.decision(route_id)
-    if decision is not None and decision.catalog == request.options.catalog:
-        offered = tuple(decision.tools.ids[row] for row in decision.candidates)
+    if decision is not None and (decision.catalog, decision.client) == whose:
+        ids = [decision.tools.ids[row] for row in decision.candidates]
         gated = decision.parameters.get("hallucination_gate") is not False
-        return Route(decision.id, decision.subtask, decision.server_hint, offered, gated)
+        return Route(decision.id, decision.subtask, decision.server_hint, _offered(services, request, ids), gated)
     services.app.store.events.flush()
     event = services.app.store.activity.decision(route_id)
-    if event is None or event.catalog != request.options.catalog:
+    if event is None or (event.catalog, event.client) != whose:
         raise Refusal(
             "unknown_route",
             f"There is no route {route_id!r} in catalog {request.options.catalog!r}.",
             "Take the route_id that search_tools gave, or leave it out.",
         )
-    offered = tuple(tool["tool"] for tool in json.loads(event.candidates_json))
+    ids = [tool["tool"] for tool in json.loads(event.candidates_json)]
     gated = json.loads(event.parameters_json).get("hallucination_gate") is not False
-    return Route(event.id, event.subtask, event.server_hint, offered, gated)
+    return Route(event.id, event.subtask, event.server_hint, _offered(services, request, ids), gated)
+
+
+def _offered(services: Services, request: Request, ids: Sequence[str]) -> tuple[str, ...]:
+    """The candidates that the client may be told of; the others were not shown to it either."""
+    catalog, offering = services.app.catalogs.catalog(request.options.catalog), Offering.of(services.app, request)
+    rows = ((id_, catalog.tool_row.get(id_)) for id_ in ids)
+    return tuple(id_ for id_, row in rows if row is not None and offering.names(catalog.tools[row]))
 
 
 REACHED = {OutcomeKind.OK.value, OutcomeKind.TOOL_ERROR.value}
@@ -62,7 +73,7 @@ async def report_outcome(services: Services, request: Request) -> Answer:
 def _label(services: Services, request: Request) -> dict[str, Any]:
     given = request.arguments
     route = route_of(services, request, given["route_id"])
-    tool = _judged(services, route)
+    tool = _judged(services, request, route)
     services.app.feedback.label(
         route.subtask,
         tool,
@@ -76,10 +87,11 @@ def _label(services: Services, request: Request) -> dict[str, Any]:
     return {"route_id": route.id, "tool": tool, "useful": given["useful"]}
 
 
-def _judged(services: Services, route: Route) -> str:
-    """The tool that is meant: the last one that was reached under this route, the first candidate where none was called."""
+def _judged(services: Services, request: Request, route: Route) -> str:
+    """The tool that is meant: the last one that the client reached under this route, the first candidate where it called none."""
     services.app.store.events.flush()
-    calls = services.app.store.activity.decision_outcomes(route.id)
+    made = services.app.store.activity.decision_outcomes(route.id)
+    calls = [call for call in made if call.client == request.client]  # a person may have called something else under it
     reached = [f"{call.server}::{call.tool}" for call in calls if call.kind in REACHED]
     if reached:
         return reached[-1]

@@ -16,6 +16,7 @@ from core.domain.catalog import Json, Tool, first_sentence
 from core.domain.decision import Decision
 from core.domain.trace import DROPS, Drop
 from core.endpoint.base import AgentTool, Answer, Request, Services, answer, compact, definition, or_null
+from core.endpoint.offering import Offering, Shown
 from core.routers.why import why_tool
 from core.services.decide.decision_log import AGENT
 from core.shared.json_schema import referenced
@@ -110,6 +111,7 @@ CANDIDATE: dict[str, Any] = {
     },
     "required": ["tool", "signature", "fit", "success", "price_usd", "expected_s", "why"],
 }
+NOTHING = "Of the tools that are not kept from this client none was found."
 DROP_WORDS = {
     Drop.NOT_SHORTLISTED: "on servers that match less",
     Drop.REJECTED: "on servers that ask more than was offered",
@@ -131,14 +133,13 @@ async def search_tools(services: Services, request: Request) -> Answer:
 
 
 def _search(app: App, request: Request) -> dict[str, Any]:
-    given, options = request.arguments, request.options
+    given, options, offering = request.arguments, request.options, Offering.of(app, request)
     n: int | None = given.get("n")
-    limited = app.governance.admission.limited(request.client)
     decision = app.routing.route(
         masked(given["task"]),
         catalog=options.catalog,
         router=options.router,
-        parameters=options.parameters(MOST_CANDIDATES if limited else n),
+        parameters=options.parameters(n if offering.is_whole else MOST_CANDIDATES),
         server_hint=masked(given.get("server_hint", "")),
         origin=AGENT,
         visitor=request.client,
@@ -147,20 +148,31 @@ def _search(app: App, request: Request) -> dict[str, Any]:
     catalog = app.catalogs.catalog(decision.catalog)
     rows_now = ((row, catalog.tool_row.get(decision.tools.ids[row])) for row in decision.candidates)
     tools = {row: catalog.tools[now] for row, now in rows_now if now is not None}  # it may have been replaced meanwhile
-    allowed = [
-        row for row, tool in tools.items() if app.governance.admission.allows(request.client, catalog.name, tool)
+    shown = offering.shown(tools, n or getattr(options.parameters(), "n", MOST_CANDIDATES))
+    found = [
+        _candidate(decision, row, tools[row], _why(decision, row, offering.last(tools[row]), shown))
+        for row in shown.rows
     ]
-    rows = allowed[: n or MOST_CANDIDATES]
-    found = [_candidate(decision, row, tools[row]) for row in rows]
     kept = found if n is not None else _fitting(found, MOST_TOKENS - LEFT_OUT_TOKENS)
+    reason = decision.reason if offering.is_whole else NOTHING  # it may name a tool that is kept from this client
     return {
         "route_id": decision.id,
         "candidates": kept,
-        "left_out": _left_out(decision, len(found), len(kept), len(tools) - len(allowed)),
+        "left_out": _left_out(decision, len(found), len(kept), shown.notes, reason),
     }
 
 
-def _candidate(decision: Decision, row: int, defined: Tool) -> dict[str, Any]:
+def _why(decision: Decision, row: int, caution: str, shown: Shown) -> str:
+    """Why a candidate is there, and why it comes last; without the names of others where some are kept from this client."""
+    if shown.nameless:
+        place = shown.rows.index(row) + 1
+        why = f"Candidate {place} of {len(shown.rows)}: {decision.score} {decision.tool_at(row).utility:.3f}."
+    else:
+        why = why_tool(decision, row)
+    return f"{f'It comes last. {one_line(caution, WHY_CHARS)} ' if caution else ''}{one_line(why, WHY_CHARS)}"
+
+
+def _candidate(decision: Decision, row: int, defined: Tool, why: str) -> dict[str, Any]:
     tool = decision.tool_at(row)
     return {
         "tool": tool.tool,
@@ -169,7 +181,7 @@ def _candidate(decision: Decision, row: int, defined: Tool) -> dict[str, Any]:
         "success": _rounded(tool.success, 3),
         "price_usd": None if tool.price_usd is None else _rounded(tool.price_usd, 6),
         "expected_s": _rounded(tool.time_cost_s, 2),
-        "why": one_line(why_tool(decision, row), WHY_CHARS),
+        "why": why,
     }
 
 
@@ -186,18 +198,14 @@ def _fitting(found: Sequence[dict[str, Any]], limit_tokens: int) -> list[dict[st
     return kept
 
 
-def _left_out(decision: Decision, found: int, kept: int, not_allowed: int) -> str:
+def _left_out(decision: Decision, found: int, kept: int, notes: Sequence[str], reason: str) -> str:
     """One line: how many tools there are, at which stage the others were dropped, and how to see more."""
     codes = [int(code) for code in np.unique(decision.tools.dropped) if code >= 0]
     counts = [(int(np.count_nonzero(decision.tools.dropped == code)), DROP_WORDS[DROPS[code]]) for code in codes]
     dropped = ", ".join(f"{count} {words}" for count, words in sorted(counts, reverse=True))
-    parts = [f"{kept} of {len(decision.tools.ids)} tools{f'; left out: {dropped}' if dropped else ''}."]
-    if not_allowed:
-        parts.append(
-            f"{not_allowed} candidates are not shown: this client may not use them, or their definition changed."
-        )
-    if not found and decision.reason:
-        parts.append(one_line(decision.reason, WHY_CHARS))
+    parts = [f"{kept} of {len(decision.tools.ids)} tools{f'; left out: {dropped}' if dropped else ''}.", *notes]
+    if not found and reason:
+        parts.append(one_line(reason, WHY_CHARS))
     if found > kept:
         parts.append(f"{found - kept} more candidates were too long for one answer: ask with n.")
     if decision.fit is not None:

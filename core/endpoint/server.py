@@ -120,7 +120,7 @@ def _session(context: Context) -> str:
 
 Call = Callable[[Request], Awaitable[Answer]]
 Part = Callable[[PartRequest], Awaitable[Any]]
-Listing = Callable[[EndpointOptions, str], Awaitable[list[mcp_types.Tool]]]
+Listing = Callable[[PartRequest], Awaitable[list[mcp_types.Tool]]]
 LISTED = CacheHint(ttl_ms=3_600_000, scope="public")  # the same for every client, as long as Wayfare runs
 MIRRORED_MS = 60_000
 CLIENT_CHARS = 80
@@ -153,12 +153,13 @@ def mcp_server(
 
     sides = ClientSides()
 
-    async def listed(context: Context, _: mcp_types.PaginatedRequestParams | None) -> mcp_types.ListToolsResult:
+    async def listed(context: Context, params: mcp_types.PaginatedRequestParams | None) -> mcp_types.ListToolsResult:
         try:
             options = options_of(context)
         except WayfareError as error:
             raise MCPError(mcp_types.INVALID_PARAMS, str(error)) from error
-        tools = await listing(options, client_of(context) or client_name(context))
+        known = client_of(context)
+        tools = await listing(PartRequest("tools/list", params, options, known or client_name(context), bool(known)))
         if options.mirror:  # of this client, and it may change
             return mcp_types.ListToolsResult(tools=tools, ttl_ms=MIRRORED_MS, cache_scope="private")
         return mcp_types.ListToolsResult(tools=tools)

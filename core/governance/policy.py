@@ -16,18 +16,26 @@ from core.shared.errors import WayfareError
 
 WhenTokens = Literal["elsewhere", "always"]
 WHEN_TOKENS: tuple[WhenTokens, ...] = ("elsewhere", "always")
+WhereShown = Literal["last", "hidden"]
+WHERE_SHOWN: tuple[WhereShown, ...] = ("last", "hidden")
 HEADING = """\
 # Wayfare's policy for agents. Change it here and take it in with `wayfare policy import FILE`, or on the page Govern.
 # tokens: when a client of /mcp needs one: "elsewhere" (whoever does not come from this machine) or "always".
+#   Where there are clients or budgets, a request without one is the client "anonymous", whatever it calls itself.
 # unpriced_usd: what a call of a tool without a price counts as. per_minute: requests of a client, a minute's worth
 #   of which may come at once; 0 is no limit.
 # allow and deny: tools as server::tool, with * and ?; deny goes first, and an empty allow list allows all.
 # changed_definitions: true holds a tool back whose definition is another than the one first used or approved.
+# lint_errors and paused_servers: where a search shows tools that Lint marks with an error, and tools of a server that is left alone for
+#   a while: "last", with the reason, or "hidden".
 # approvals: above_usd has dearer calls wait; left out, none does.
 # budgets: of a day (UTC); client, catalog and server are a name, "" for all together, or "*" for each by itself;
 #   usd, calls, tokens (of results) are limits, each may be left out; at_limit is "refuse", "cheaper" (only tools that still fit) or "ask" (a person decides):
 #   the strictest of the budgets that are short decides, and what a person lets go beyond one counts in all.
 """
+PLAIN = (
+    "tokens", "unpriced_usd", "per_minute", "changed_definitions", "allow", "deny", "lint_errors", "paused_servers",
+)  # fmt: skip
 EXAMPLE = """
 # [[budgets]]
 # client = "*"
@@ -40,7 +48,8 @@ EXAMPLE = """
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The default lets everything through but tools whose definition changed and servers that keep failing."""
+    """The default lets everything through but tools whose definition changed and servers that keep failing; searches leave out
+    tools with errors that Lint finds, unless a person approved them as they are."""
 
     tokens: WhenTokens = "elsewhere"
     unpriced_usd: float = 0.001
@@ -51,6 +60,8 @@ class Policy:
     approvals: ApprovalRules = field(default_factory=ApprovalRules)
     breaker: BreakerRules = field(default_factory=BreakerRules)
     budgets: tuple[Budget, ...] = ()
+    lint_errors: WhereShown = "hidden"
+    paused_servers: WhereShown = "last"
 
     def refusal(self, tool: Tool) -> str:
         """Why no client may use a tool; "" where they may.
@@ -75,7 +86,7 @@ def to_toml(policy: Policy) -> str:
     True
     """
     lines = [HEADING]
-    for name in ("tokens", "unpriced_usd", "per_minute", "changed_definitions", "allow", "deny"):
+    for name in PLAIN:
         lines.append(f"{name} = {_value(getattr(policy, name))}")
     for name in ("approvals", "breaker"):
         lines += ["", f"[{name}]", *_table(getattr(policy, name))]
@@ -126,6 +137,7 @@ _KINDS: Mapping[str, _Kind] = {
     "server": _TEXT, "changed_definitions": _FLAG, "writes": _FLAG, "new": _FLAG, "unpriced_usd": _NUMBER, "per_minute": _NUMBER,
     "above_usd": _NUMBER, "wait_s": _NUMBER, "valid_s": _NUMBER, "open_s": _NUMBER, "usd": _NUMBER, "failures": _WHOLE,
     "calls": _WHOLE, "allow": _NAMES, "deny": _NAMES,
+    "lint_errors": _Kind((str,), "", WHERE_SHOWN), "paused_servers": _Kind((str,), "", WHERE_SHOWN),
 }  # fmt: skip
 
 

@@ -22,6 +22,16 @@ def not_authorized(client: str) -> NotAllowedError:
     )
 
 
+def token_needed() -> NotAllowedError:
+    """A request without a token, where clients are limited and the operator has not said what it may use."""
+    return NotAllowedError(
+        "not_authorized",
+        "The request has no token. A client here has a limited scope, so nothing may be used without one.",
+        "Send a token as Authorization: Bearer (`wayfare mcp` takes it from WAYFARE_TOKEN), or ask the operator for a token or to give "
+        "the client 'anonymous' a scope.",
+    )
+
+
 def name_taken(client: str) -> NotAllowedError:
     """A stranger gave itself one of Wayfare's own names."""
     return NotAllowedError("not_authorized", f"The name {client!r} is Wayfare's own.", "Use another name.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -30,6 +30,29 @@ _HARMLESS = re.compile(r"[\s:/]*(?:(?:Bearer|Basic|Token|ApiKey)\s+)?", re.IGNOR
 _PLACEHOLDER = re.compile("(\ue000[0-9]+\ue001)")
 _FLAG = re.compile(r"--?[A-Za-z][\w-]*")
 _SURELY_FLAG = re.compile(r"--[A-Za-z][\w-]*(?:=.*)?|-[A-Za-z]", re.DOTALL)
+_SHORT_FLAG = re.compile(r"-[kKpPtT]")
+"""A key, a password or a token by one letter; a port, a path, a transport and a time limit as well."""
+_SHORT_IN_TEXT = re.compile(r"(?<!\S)(?P<flag>-[kKpPtT])(?P<between>\s+|=)(?P<value>[^\s\"'=;|&<>()-][^\s\"';|&<>()]*)")
+_NO_SECRET = re.compile(
+    r"[\d.,:x%-]+(?:ms|s|m|h|d|k|[kmg]b)?(?:/(?:tcp|udp))?"  # numbers, ports, times, sizes, versions, addresses
+    r"|[\w.-]+:\d+"  # hosts with a port
+    r"|\.{1,2}|(?:\.{0,2}|~|[A-Za-z]:)[/\\].*|[a-z][a-z0-9+.-]*://.*"  # paths and addresses; hide_leaks looks into these
+    r"|@?[a-z0-9._-]+(?:/[a-z0-9._:@^~-]+)+"  # folders, packages, images
+    r"|[\w.-]+\.(?:json|ya?ml|toml|[cm]?[jt]s|py|sh|txt|env|ini|cfg|conf|pem|crt|cer|key|csv|db|sqlite3?|log|md|jar|exe|html?)"
+    r"|(?i:stdio|https?|sse|streamable[-_]?http|wss?|websocket|tcp|udp|unix|localhost|true|false|yes|no|on|off|auto|none|all)",
+    re.DOTALL,
+)
+"""Values that say for themselves that they are no secret."""
+_RUNNERS: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys(
+        ("npx", "bunx", "uvx", "uv", "cargo"), frozenset({"-p", "--package", "--from", "--with", "--python"})
+    ),
+    **dict.fromkeys(
+        ("docker", "podman"), frozenset({"-p", "-e", "--env", "-v", "-w", "--name", "--network", "--mount"})
+    ),
+}
+"""Programs that start another one, and those of their flags that take a value."""
+_SUBCOMMANDS = frozenset({"run", "exec", "tool", "x", "container"})
 _SETS_VARIABLE = frozenset({"-e", "--env", "-H", "--header"})
 _ESCAPES = {ord(c): f"%{ord(c):02X}" for c in "%${}"}
 
@@ -59,22 +82,33 @@ class SecretExtractor:
 
     def hide_leaks(self, name: str, text: str) -> str:
         """A text with only those parts hidden that look like secrets."""
-        return self._with_references(hide_leaks(name, self._with_placeholders(name, text), self._cover))
+        covered = hide_leaks(name, self._with_placeholders(name, text), self._cover)
+        return self._with_references(_SHORT_IN_TEXT.sub(self._cover_short, covered))
 
-    def hide_arguments(self, arguments: Sequence[str]) -> tuple[str, ...]:
-        """Command-line arguments; the value of a flag with a telling name is hidden whatever it looks like."""
+    def hide_arguments(self, arguments: Sequence[str], command: str = "") -> tuple[str, ...]:
+        """The arguments of a command; the value of a flag with a telling name is hidden whatever it looks like, that of a flag of one
+        letter unless it is plainly none. Where the command starts another one, such flags before that one's name are its own."""
         hidden: list[str] = []
-        before = ""
+        before, started = "", _started(command, arguments)
         for position, argument in enumerate(arguments):
             variable, sign, value = argument.partition("=" if "=" in argument else ":")
-            if _FLAG.fullmatch(before) and telling(before) and not _SURELY_FLAG.fullmatch(argument):
+            short = position - 1 > started and _tells_short(before, argument)
+            secret = short or (_FLAG.fullmatch(before) and telling(before))
+            if secret and not _SURELY_FLAG.fullmatch(argument):
                 hidden.append(self.hide(before, argument))
-            elif before in _SETS_VARIABLE and sign:
+            elif (before in _SETS_VARIABLE and sign) or (position > started and _tells_short(variable, value)):
                 hidden.append(f"{variable}{sign}{self.hide(variable.strip(), value)}")
             else:
                 hidden.append(self.hide_leaks(f"args_{position}", argument))
             before = argument
         return tuple(hidden)
+
+    def _cover_short(self, found: re.Match[str]) -> str:
+        """The value of a flag of one letter in a line for a shell, where it is no plain word either."""
+        flag, between, value = found["flag"], found["between"], found["value"]
+        if value.isalpha() or _NO_SECRET.fullmatch(value) or _PLACEHOLDER.search(value):
+            return found[0]
+        return f"{flag}{between}{self._cover(flag, value)}"
 
     def _put(self, name: str, value: str) -> str:
         """Keep a value and return its reference; another value under a taken name gets a number."""
@@ -132,6 +166,29 @@ class SecretExtractor:
         if default:
             self._entry.note(f"{name}: the default of {subject}}} was left out; give the value itself")
         return f"{subject}}}" if default else reference
+
+
+def _tells_short(flag: str, value: str) -> bool:
+    """Whether the value of a flag of one letter may be a secret."""
+    return bool(_SHORT_FLAG.fullmatch(flag) and value and not _NO_SECRET.fullmatch(value))
+
+
+def _started(command: str, arguments: Sequence[str]) -> int:
+    """Where the name of the program stands that a command starts; -1 where the command is the program itself.
+
+    >>> _started("npx", ["-y", "@x/server", "-p", "x"]), _started("docker", ["run", "-i", "-p", "80:80", "server"]), _started("run", ["-p"])
+    (1, 4, -1)
+    """
+    flags = _RUNNERS.get(re.split(r"[/\\]", command)[-1].removesuffix(".exe").removesuffix(".cmd"))
+    if flags is None:
+        return -1
+    befores = ["", *arguments]
+    names = (
+        position
+        for position, (before, argument) in enumerate(zip(befores, arguments, strict=False))
+        if not argument.startswith("-") and before not in flags and argument not in _SUBCOMMANDS
+    )
+    return next(names, len(arguments))
 
 
 def _looks_secret(text: str) -> bool:
@@ -200,7 +257,7 @@ def _local(entry: Entry, extractor: SecretExtractor, command: str) -> Connection
     return Connection(
         "stdio",
         command=extractor.hide_leaks("command", command),
-        args=extractor.hide_arguments(arguments),
+        args=extractor.hide_arguments(arguments, command),
         cwd=extractor.hide_leaks("cwd", cwd),
         env=env,
     )

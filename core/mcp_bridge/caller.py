@@ -25,6 +25,7 @@ from core.mcp_bridge.errors import (
     ConnectionLostError,
     InvalidResponseError,
     NotConnectedError,
+    said,
 )
 from core.mcp_bridge.pool import SessionPool
 from core.mcp_bridge.session import Lease
@@ -260,7 +261,7 @@ class _CallWork:
         except MCPError:
             raise
         except Exception as error:
-            raise InvalidResponseError(str(error) or type(error).__name__) from error
+            raise InvalidResponseError(said(error)) from error
         finally:
             self._ended_s = self._clock()
 

@@ -2,7 +2,32 @@
 
 from __future__ import annotations
 
+from pydantic import ValidationError
+
 from core.shared.errors import WayfareError
+from core.shared.untrusted_text import one_line
+
+MOST_FAULTS, PLACE_CHARS = 3, 100
+
+
+def said(error: Exception) -> str:
+    """What an exception says. Of an answer that does not fit the protocol: where, without what stands there, which may be long, and
+    without the addresses that the validation library adds.
+
+    >>> from mcp_types import CallToolResult
+    >>> try:
+    ...     CallToolResult.model_validate({"content": "a text", "isError": "perhaps"})
+    ... except ValidationError as error:
+    ...     said(error)
+    'The answer does not fit the protocol: content: Input should be a valid list; isError: Input should be a valid boolean, unable to interpret input.'
+    """
+    if not isinstance(error, ValidationError):
+        return str(error) or type(error).__name__
+    faults = error.errors(include_url=False, include_context=False, include_input=False)
+    places = (one_line(".".join(map(str, fault["loc"])), PLACE_CHARS) for fault in faults[:MOST_FAULTS])
+    listed = [f"{place or 'it'}: {fault['msg']}" for place, fault in zip(places, faults, strict=False)]
+    more = [f"{len(faults) - MOST_FAULTS} more"] if len(faults) > MOST_FAULTS else []
+    return f"The answer does not fit the protocol: {'; '.join([*listed, *more])}."
 
 
 class NotConnectedError(WayfareError):

@@ -16,12 +16,20 @@ from typing import Any, TypeVar
 from mcp import MCPError
 from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, REQUEST_TIMEOUT
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from pydantic import ValidationError
 
 from core.domain.catalog import Connection, ConnectionState, ServerId
 from core.domain.execution import NOBODY
 from core.mcp_bridge import transports
 from core.mcp_bridge.answer_limit import TOO_LARGE
-from core.mcp_bridge.errors import CallTimeoutError, CancelledCallError, ConnectionLostError, NotConnectedError
+from core.mcp_bridge.errors import (
+    CallTimeoutError,
+    CancelledCallError,
+    ConnectionLostError,
+    InvalidResponseError,
+    NotConnectedError,
+    said,
+)
 from core.mcp_bridge.fault_injection import injected
 from core.mcp_bridge.pooled_connection import PooledConnection, PooledConnectionConfig
 from core.mcp_bridge.secrets import SecretVault
@@ -155,7 +163,7 @@ class SessionPool:
         """Run `work` with a session of the server and wait for it, at most `limit_s` once the session is there. Clients with
         different `abilities`, which the server is told of and may ask for, have different sessions.
 
-        Raises NotConnectedError, ConnectionLostError, CallTimeoutError, CancelledCallError, and whatever else the work raises, such as
+        Raises NotConnectedError, ConnectionLostError, CallTimeoutError, CancelledCallError, InvalidResponseError, and whatever else the work raises, such as
         MCPError for an error that the server returned.
         """
         with self._closing:  # what is submitted before the pool closes is also ended by it
@@ -218,6 +226,8 @@ class SessionPool:
             raise
         except MCPError as error:
             raise await translated(error, pooled, session, limit_s, log_start) from None
+        except ValidationError as error:
+            raise InvalidResponseError(said(error)) from None
         finally:
             pooled.leave(session)
 

@@ -16,7 +16,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from core.domain.execution import NOBODY
 from core.domain.outcome import SIMULATED_MARK
 from core.mcp_bridge.asking_back import AskingBack
-from core.mcp_bridge.errors import CallTimeoutError, CancelledCallError, InvalidResponseError, NotConnectedError
+from core.mcp_bridge.errors import CallTimeoutError, CancelledCallError, InvalidResponseError, NotConnectedError, said
 from core.mcp_bridge.secrets import Launch
 from core.mcp_bridge.stdio import ON_SPAWN, StderrLog
 from core.mcp_bridge.threads import kill_group
@@ -123,7 +123,7 @@ def sentence(error: Exception, launch: Launch) -> str:
         return f"the command {launch.command} cannot be started: {error.strerror or error}"
     if isinstance(error, MCPError) and error.code == CONNECTION_CLOSED:
         return "it closed the connection before it answered"
-    return str(error) or type(error).__name__
+    return said(error)
 
 
 CLIENT_INFO = mcp_types.Implementation(name="wayfare", version="0.1.0")

@@ -28,6 +28,7 @@ import anyio
 
 from tests.benchmarks.measuring import ROOT, free_port, running
 from tests.benchmarks.reference_servers import CATALOG, cases, compared, configuration
+from tests.docs.markdown import blocks
 
 PACKAGES = (
     "@modelcontextprotocol/conformance@0.2.0-alpha.12",
@@ -40,6 +41,7 @@ PACKAGES = (
     "node@22",  # the suite and the Inspector need it; where there is a newer one, this one is used all the same
 )
 SERVERS = ("mcp-server-time==2026.10.19", "mcp-server-git==2026.10.19", "mcp-server-fetch==2026.10.24")
+PYTHON_SDK_1 = "mcp==1.30.0"
 STARTED = re.compile(r"-\d{4}-\d\d-\d\dT.*")  # the time in the name of a folder of results
 REVISIONS = ("2025-11-25", "2026-07-28")
 FIXTURE = "tests.endpoint.conformance_server"
@@ -65,6 +67,7 @@ def clients() -> None:
         _wait_ready(url)
         _suites(folder, work, url, db)
         _typescript(folder, url, db)
+        _python_sdk_1(folder, url)
         _inspector(folder, url, db)
         _reference(folder, work, url, db)
     shutil.rmtree(work)
@@ -80,6 +83,8 @@ def _install(folder: Path) -> None:
     )  # fmt: skip
     subprocess.run([sys.executable, "-m", "venv", "pypi"], cwd=folder, check=True)
     subprocess.run([folder / "pypi/bin/pip", "install", "-qqq", *SERVERS], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run([sys.executable, "-m", "venv", "mcp1"], cwd=folder, check=True)
+    subprocess.run([folder / "mcp1/bin/pip", "install", "-qqq", PYTHON_SDK_1], check=True, stderr=subprocess.DEVNULL)
 
 
 def _wait_ready(url: str) -> None:
@@ -148,6 +153,18 @@ def _typescript(folder: Path, url: str, db: Path) -> None:
             print(f"{f'{name} over {over}':<58} {len(lines) - len(failed)} of {len(lines)} steps", flush=True)
             for line in failed:
                 print(f"    {line['step']}: {line['said']}")
+
+
+def _python_sdk_1(folder: Path, url: str) -> None:
+    """The README's example for version 1, with that version."""
+    (example,) = (block for block in blocks("README.md", "python") if ".initialize()" in block)
+    python = str(folder / "mcp1/bin/python")
+    done = _run(folder, [python, "-c", example.replace("http://127.0.0.1:8501", url)])
+    right = "482.8" in done.stdout
+    print(
+        f"{'Python SDK 1 over HTTP, the README':<58} {'as it says' if right else done.stderr.strip()[-500:]}",
+        flush=True,
+    )
 
 
 def _inspector(folder: Path, url: str, db: Path) -> None:

@@ -28,13 +28,18 @@ def test_a_token_is_printed_once_and_a_client_is_revoked(wayfare):
         30,
     )
     assert "servers files*, only tools that read, 30 requests a minute" in wayfare("clients").out
+    assert "without a token may do nothing" in made["without_token"]
+    assert "without a token may do nothing" in wayfare("clients").out
+    said = wayfare("clients", "add", "anonymous", "--server", "files*").out
+    assert said == "A request of this machine without a token is the client 'anonymous'; it may use servers files*.\n"
+    assert "anonymous is revoked: A request of this machine" in wayfare("clients", "revoke", "anonymous").out
     twice = wayfare("clients", "add", "ann")
     assert (twice.code, twice.out) == (2, "")
     assert "already" in twice.err
     assert wayfare("clients", "revoke", "ann").code == 0
     assert "revoked" in wayfare("clients").out
     assert wayfare("clients", "revoke", "ann").code == 2
-    assert "2 records in 2 writes" in wayfare("audit").out
+    assert "4 records in 4 writes" in wayfare("audit").out
 
 
 def test_a_policy_goes_out_and_in_and_a_wrong_one_changes_nothing(wayfare, tmp_path: Path):

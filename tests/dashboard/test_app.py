@@ -85,6 +85,30 @@ def test_healthz_answers_ok_and_only_there(elsewhere: Path) -> None:
     assert client.post("/healthz").status_code == 405
 
 
+def test_only_pages_answer_with_a_page_and_unknown_addresses_with_404(elsewhere: Path) -> None:
+    from dashboard.app import app, pages
+    from dashboard.page_host import PAGES, is_known
+
+    client = TestClient(app, "http://127.0.0.1:8501", client=("127.0.0.1", 5), follow_redirects=False)
+    assert set(re.findall(r'url_path="(\w+)"', MAIN.read_text(encoding="utf-8"))) == PAGES
+    for path in ["", *(PAGES - {"route"})]:
+        answer = client.get(f"/{path}", params={"catalog": "small"}, headers={"Accept": "text/html"})
+        assert (answer.status_code, "text/html" in answer.headers["content-type"]) == (200, True), path
+    assert [client.get(path).status_code for path in ("/favicon.png", "/_stcore/health", "/govern/")] == [200, 200, 301]
+    for path in (
+        "/.well-known/oauth-authorization-server", "/.well-known/oauth-authorization-server/mcp",
+        "/.well-known/openid-configuration", "/.well-known/oauth-protected-resource/sse", "/sse", "/register",
+        "/nope", "/govern/x", "/static/js/no.js", "/_stcore/no", "/sign-in", "/robots.txt",
+    ):  # fmt: skip
+        for method in ("GET", "POST", "DELETE"):
+            answer = client.request(method, path, headers={"Accept": "text/html"})
+            assert (answer.status_code, answer.json()["error"]) == (404, "not_found"), (method, path)
+    hosts = (re.sub(r"\{(\w+)(:path)?\}", r"\1", route.path) for route in pages._starlette_app.routes[:-1])
+    of_its_own = [path for path in hosts if path.startswith(("/_stcore", "/media", "/component", "/auth", "/oauth"))]
+    assert [path for path in of_its_own if not is_known(path)] == []
+    assert len(of_its_own) > 10
+
+
 def test_the_library_of_the_charts_comes_from_the_console_itself() -> None:
     from dashboard.app import app
 

@@ -159,6 +159,11 @@ def test_a_token_is_shown_once(app: App) -> None:
     labelled(page, "Make a token").click().run()
     token = page.code[0].value
     assert app.governance.clients.of_token(token).scope.servers == ("mail", "files*")
+    assert "without a token may do nothing" in page.info[0].value
+    page.text_input(key="govern:client-name").set_value("anonymous")
+    labelled(page, "Make a token").click().run()
+    assert app.governance.clients.without_token == Scope(servers=("mail", "files*"))
+    assert "it may use servers mail files" in page.info[0].value
     press(page, "govern:token-copied")
     assert token not in str(page)
     assert token not in str(open_page("govern", view="Clients"))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from mcp import Client
 
 from core.app import App
-from tests.endpoint.conftest import ask, refused, served, talk
+from core.governance.budgets import Budget
+from tests.endpoint.conftest import ask, policy, refused, served, talk
 from tests.services.world import RAW
 
 WORDS = {"type": "object", "properties": {"words": {"type": "string"}}, "required": ["words"]}
@@ -35,6 +35,7 @@ def world(app: App) -> App:
         server("works", "${python}", "echo"),
     ]
     app.catalog_editor.import_text(json.dumps({"servers": servers}), "world")
+    policy(app, lint_errors="last")  # one tool asks for more than it declares
     return app
 
 
@@ -100,13 +101,15 @@ def test_a_tool_that_may_write_has_no_fallback(app: App) -> None:
 
 
 def test_governance_decides_on_each_try(world: App) -> None:
-    world.governance.set_policy(replace(world.governance.policy, deny=("works::*",)), origin="test")
+    policy(world, budgets=(Budget(server="works", calls=0),))
 
     async def script(client: Client) -> None:
         route = (await ask(client, "search_tools", task="Echo words.", n=20))["route_id"]
         asked = {"tool": "gone::echo", "arguments": {"words": "x"}, "route_id": route}
         said = await refused(client, "execute_tool", **asked)
         assert said["error"] == "server_down"
-        assert "Tried in its place: works::echo (not_allowed: " in said["why"]
+        assert "Tried in its place: works::echo (budget_spent: " in said["why"]
+        policy(world, deny=("works::*",))
+        assert "works" not in json.dumps(await refused(client, "execute_tool", **asked))
 
     talk(served(world, **OPTIONS), script)

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from core.app import App
 from core.cli.joining import PATH as DOOR_PATH
 from core.cli.joining import CommandDoor
-from core.endpoint.http_app import METADATA_PATH, PATH, EndpointApp, status_routes
+from core.endpoint.http_app import PATH, EndpointApp, status_routes
 from core.routers.ehrr import EhrrParameters
 from core.routers.presets import DEFAULT_PRESET, applied
 from dashboard.lane import PATH as LANE_PATH
@@ -32,7 +32,7 @@ def test_fuzzed_requests(app: App, caplog: pytest.LogCaptureFixture) -> None:
     routes = [
         *status_routes(endpoint, lambda: app, "world"),
         Route(PATH, endpoint),
-        Route(METADATA_PATH + "{path:path}", endpoint.metadata),
+        *endpoint.metadata_routes(),
         Route(LANE_PATH, lanes.serve, methods=["POST"]),
         Route(DOOR_PATH, door.serve, methods=["POST"]),
     ]

@@ -49,7 +49,7 @@ def test_budgets_are_settled_and_a_spent_one_says_when_it_goes_on(world: App, ur
 
     talk(url, script, name="crab")
     calls, tokens = budgets(world.governance, world.settings.now)
-    assert (calls.client, calls.used, calls.reserved, calls.left) == ("crab", 2, 0, 0)
+    assert (calls.client, calls.used, calls.reserved, calls.left) == ("anonymous", 2, 0, 0)
     assert 0 < tokens.used < 30
 
 

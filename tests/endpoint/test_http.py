@@ -180,9 +180,11 @@ def test_an_address_that_cannot_be_served_is_said_with_each_call(console: Consol
 
 def test_the_readme_connects_as_it_says(console: Console, capsys: pytest.CaptureFixture[str]) -> None:
     documented = "http://127.0.0.1:8501"
-    (source,) = (block for block in blocks("README.md", "python") if documented in block)
-    exec(compile(source.replace(documented, console.url), "README.md", "exec"), {})  # our own document
-    assert "482.8" in capsys.readouterr().out
+    sources = [block for block in blocks("README.md", "python") if documented in block]
+    assert [("Client(" in source, ".initialize()" in source) for source in sources] == [(True, False), (False, True)]
+    for source in sources:  # of either era of the protocol; the second also with mcp 1, see `bench clients`
+        exec(compile(source.replace(documented, console.url), "README.md", "exec"), {})  # our own document
+        assert "482.8" in capsys.readouterr().out
     for suffix in ("json", "toml"):
         (text,) = (block for block in blocks("README.md", suffix) if "wayfare" in block)
         (server,) = read(text, f"config.{suffix}").servers

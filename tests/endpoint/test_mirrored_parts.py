@@ -20,11 +20,15 @@ from tests.benchmarks.measuring import free_port, running
 from tests.endpoint.conformance_parts import BINARY_URI, PROMPTS, TEMPLATE, TEXT_URI
 from tests.endpoint.conformance_server import SCHEMAS, conformance_server
 from tests.endpoint.conftest import ROOT, served, talk, with_token
+from tests.services.world import RAW
 
 FIXTURE = "tests.endpoint.conformance_server"
 TOOLS = [{"name": name, "description": "A tool.", "inputSchema": schema} for name, schema in SCHEMAS.items()]
 STDIO = {"type": "stdio", "command": "${python}", "args": ["-m", FIXTURE], "cwd": str(ROOT)}
 DEAD = {"type": "stdio", "command": "${python}", "args": ["-c", "raise SystemExit(3)"]}
+
+
+SHAPELESS = {"type": "stdio", "command": "${python}", "args": ["-S", RAW, "--shapeless"]}
 
 
 def world_of(app: App, **connections: dict[str, Any]) -> App:
@@ -66,7 +70,7 @@ def test_all_parts_are_the_servers_own(app: App, launch: dict[str, Any]) -> None
 
 
 def test_two_servers_a_dead_one_and_what_nobody_has(app: App) -> None:
-    world = world_of(app, one=STDIO, two=STDIO, dead=DEAD)
+    world = world_of(app, one=STDIO, two=STDIO, dead=DEAD, odd=SHAPELESS)
 
     async def script(client: Client) -> list[str]:
         assert len((await client.list_resources()).resources) == 2
@@ -99,10 +103,10 @@ def test_requests_are_governed_and_counted(app: App) -> None:
         with pytest.raises(MCPError, match="No server"):
             await client.read_resource(TEXT_URI)
 
-    talk(served(world, mirror=("*",)), script, name="crab")
+    talk(served(world, mirror=("*",)), script)
     world.store.events.flush()
     spent = world.store.governance.spending(day_of(world.settings.now()))
-    assert {(one.client, one.catalog, one.server) for one in spent} == {("crab", "world", "one")}
+    assert {(one.client, one.catalog, one.server) for one in spent} == {("anonymous", "world", "one")}
     assert (sum(one.calls for one in spent), sum(one.tokens for one in spent) > 0) == (1, True)
 
 
@@ -117,7 +121,7 @@ def test_a_part_that_does_not_fit_its_servers_token_budget_is_not_given_and_does
             with pytest.raises(MCPError, match="5 of 5 tokens are left"):
                 await refused
 
-    talk(served(world, mirror=("*",)), script, name="crab")
+    talk(served(world, mirror=("*",)), script)
     spent = world.store.governance.spending(day_of(world.settings.now()))
     assert [(one.server, one.calls, one.tokens) for one in spent] == [("one", 1, 0), ("two", 1, 0)]
 

@@ -52,7 +52,7 @@ def line_client(db: Path, cache: Path) -> Iterator[LineClient]:
     line = [*PROGRAM, "mcp", "--db", str(db)]
     with subprocess.Popen(line, cwd=ROOT, env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as child:
         spoken = LineClient(child)
-        info = {"name": "first", "version": "1"}
+        info = {"name": "same", "version": "1"}
         start = spoken.ask("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=info)
         assert start["protocolVersion"] == "2025-11-25"
         child.stdin.write('{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
@@ -120,10 +120,10 @@ def test_a_second_one_joins_the_first_and_takes_over_when_that_is_killed(
             told = await ask(second, "report_outcome", route_id=found["route_id"], useful=False)
             assert told["useful"] is False
 
-        talk(stdio(db, encoder_cache), script, name="second")
+        talk(stdio(db, encoder_cache), script, name="same")
     with open_app(Settings.from_environment(db=db)) as app:
         said = [(label.right, label.visitor, label.origin) for label in app.feedback.labels()]
-    assert said == [(False, "second", "agent")]
+    assert said == [(False, "same", "agent")]
     assert not list(tmp_path.glob("*.door.json"))  # the last one has tidied up
 
 

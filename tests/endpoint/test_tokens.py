@@ -10,12 +10,13 @@ from typing import Any
 
 import anyio
 import pytest
-from mcp import Client
+from mcp import Client, MCPError
 
 from core.app import App
 from core.cli import main
 from core.endpoint.http_app import EndpointApp
 from core.governance.scope import Scope
+from tests.benchmarks.measuring import free_port
 from tests.endpoint.conftest import START_MESSAGE, Console, ask, policy, refused, status, stdio, talk, with_token
 from tests.services.world import open_test_app
 
@@ -56,6 +57,15 @@ def test_where_tokens_are_needed_nothing_is_said_without_one(world: App, url: st
     assert headers["WWW-Authenticate"] == expected
     token = world.governance.clients.make("ann", origin="test")
     assert status(url, Authorization=f"bearer {token}")[0] == 200
+    for given, error in (("Bearer wrong", True), ("bearer ", True), ("Basic eDp5", False), (f"Basic {token}", False)):
+        code, headers = status(url, Authorization=given)
+        assert (code, 'error="invalid_token", error_description="The token' in headers["WWW-Authenticate"]) == (
+            401,
+            error,
+        )
+        assert headers["WWW-Authenticate"].startswith(expected)
+    with urllib.request.urlopen(expected.split('"')[1], timeout=30) as answer:
+        assert json.load(answer)["resource"] == url
 
 
 def test_who_comes_under_another_name_needs_a_token(world: App) -> None:
@@ -112,6 +122,16 @@ def test_elsewhere_only_with_tokens(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert error.startswith("Bound to 0.0.0.0, /mcp is open to other machines and needs tokens")
 
 
+def test_pages_that_nobody_could_open_are_not_served(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    db, port = tmp_path / "empty.duckdb", str(free_port())
+    open_test_app(db).close()
+    with pytest.raises(SystemExit) as ended:
+        main(["up", "--sign-in", "--port", port, "--db", str(db)])
+    out, error = capsys.readouterr()
+    assert (ended.value.code, out, error.count("\n")) == (2, "", 1)
+    assert "there is none: make one with `wayfare clients add NAME --operator`" in error
+
+
 def test_the_command_line_makes_and_revokes_clients_of_a_running_console(
     console: Console, encoder_cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -131,6 +151,16 @@ def test_the_command_line_makes_and_revokes_clients_of_a_running_console(
         assert "'gremlin' is outside its scope" in said["why"]
 
     talk(parameters, script)
+
+    async def without(client: Client) -> None:
+        with pytest.raises(MCPError, match="The request has no token"):
+            await client.list_tools()
+        assert "has no token" in (await refused(client, "convert_units"))["why"]
+        assert "may use servers unit" in wayfare("clients", "add", "anonymous", "--server", "unit*")
+        assert "convert_units" in [tool.name for tool in (await client.list_tools()).tools]
+
+    talk(stdio(console.db, encoder_cache, "--mirror", "unit*"), without)  # it joins the console
+    wayfare("clients", "revoke", "anonymous")
     assert status(console.mcp, Authorization=f"Bearer {token}")[0] == 200
     wayfare("clients", "revoke", "cli-made")
     assert status(console.mcp, Authorization=f"Bearer {token}")[0] == 401

@@ -13,7 +13,7 @@ from core.domain.decision import Decision
 from core.domain.events import ActivityFilter
 from core.endpoint.endpoint import DEFINITIONS
 from core.shared.tokens import count_tokens
-from tests.endpoint.conftest import Script, ask, refused, served, talk
+from tests.endpoint.conftest import Script, ask, policy, refused, served, talk
 from tests.services.world import RAW
 
 STRANGE = "say\n<b>ignore all</b> \u202e"
@@ -104,6 +104,8 @@ def test_each_search_is_a_decision_and_each_call_an_outcome_of_the_client(world:
 
 
 def test_a_report_is_a_label_of_the_tool_that_was_reached(world: App) -> None:
+    policy(world, lint_errors="last")
+
     async def script(client: Client) -> None:
         route = (await ask(client, "search_tools", task="Echo words.", n=20))["route_id"]
         assert (await ask(client, "report_outcome", route_id=route, useful=False))["tool"] == "raw::echo"
@@ -132,6 +134,8 @@ def test_a_search_is_short_unless_more_is_asked_for(world: App) -> None:
 
 
 def test_texts_of_strangers_are_data(world: App) -> None:
+    policy(world, lint_errors="last")
+
     async def script(client: Client) -> None:
         (found,) = (await ask(client, "describe_tool", tools=["raw::say"]))["tools"]
         assert found["description"] == "say\n<b>ignore all</b> ⟨U+202E⟩"

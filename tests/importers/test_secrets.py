@@ -69,6 +69,16 @@ ARGUMENTS: list[tuple[list[str], list[str]]] = [
     ),
     (["https://unpkg.com/@scope/pkg@1.2"], ["https://unpkg.com/@scope/pkg@1.2"]),
     (["--author", "me", "--token-file", "/run/x"], ["--author", "me", "--token-file", "/run/x"]),
+    *(
+        (["serve", flag, SECRET], ["serve", flag, f"${{secret:web/{flag[1]}}}"])
+        for flag in ("-k", "-K", "-p", "-P", "-t", "-T")
+    ),
+    (["-k", SECRET, "-p", "two words " + SECRET], ["-k", "${secret:web/k}", "-p", "${secret:web/p}"]),
+    (["-k=" + SECRET, "-v"], ["-k=${secret:web/k}", "-v"]),
+    (["-p=letmein", "-p=8080"], ["-p=${secret:web/p}", "-p=8080"]),
+    (["-t", "${TOKEN}", "-k", "$TOKEN"], ["-t", "${env:TOKEN}", "-k", "${env:TOKEN}"]),
+    (["-c", f"serve -k {SECRET} -p 8080"], ["-c", "serve -k ${secret:web/k} -p 8080"]),
+    (["-c", f"mkdir -p data/x && serve -p={SECRET}"], ["-c", "mkdir -p data/x && serve -p=${secret:web/p}"]),
 ]
 
 
@@ -88,6 +98,44 @@ def resolve(text: str, imported: Imported) -> str:
     for name, value in imported.secrets.items():
         text = text.replace(f"${{secret:{name}}}", value)
     return text
+
+
+@each(
+    "value",
+    ["8080", "8080:80/tcp", "127.0.0.1:80", "localhost:3000", "30s", "250ms", "3.12", "0.5", "/run/key", "./a", "..", "~/x", "C:\\x",
+     "data/x", "@scope/pkg@1.2", "ghcr.io/x/w:2", "https://x.org/a", "tsconfig.json", "server.key", "stdio", "streamable-http", "SSE",
+     "localhost", "-v", "--verbose"],
+)  # fmt: skip
+def test_what_is_plainly_no_secret_stays_after_a_flag_of_one_letter(value: str) -> None:
+    for flag in ("-k", "-p", "-P", "-t"):
+        connection = read({"command": "serve", "args": [flag, value]}).servers[0].connection
+        assert connection is not None
+        assert connection.args == (flag, value)
+
+
+@each(
+    ("command", "given", "expected"),
+    [
+        ("npx", ["-y", "-p", "weather-server", "weather", "-p", "letmein"], [5]),
+        ("npx.cmd", ["-y", "@x/weather", "-k", "letmein"], [3]),
+        ("/usr/bin/docker", ["run", "-i", "-p", "8080:80", "-t", "weather", "-p", "letmein"], [7]),
+        ("docker", ["run", "-i", "--rm", "-e", "A=b", "x/weather", "-t", "letmein"], [4, 7]),
+        ("uvx", ["-p", "python3", "--from", "weather", "weather", "-k", "letmein"], [6]),
+        ("weather", ["-p", "letmein"], [1]),
+    ],
+)
+def test_flags_of_the_program_that_starts_a_server_are_its_own(
+    command: str, given: list[str], expected: list[int]
+) -> None:
+    connection = read({"command": command, "args": given}).servers[0].connection
+    assert connection is not None
+    assert [place for place, one in enumerate(connection.args) if "${secret:" in one] == expected
+
+
+def test_a_command_that_is_a_whole_line_keeps_no_secret() -> None:
+    imported = read({"command": f"serve -k {SECRET} --port 80"})
+    assert imported.servers[0].connection is not None
+    assert imported.servers[0].connection.command == "serve -k ${secret:web/k} --port 80"
 
 
 @each(

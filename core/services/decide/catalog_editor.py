@@ -53,6 +53,8 @@ class LintReports:
         self._catalogs = catalogs
         self._cache: dict[str, _CachedReport] = {}
         self._lock = threading.Lock()
+        self._errors: dict[str, tuple[Catalog, Mapping[str, str]]] = {}
+        self._looking: dict[str, threading.Lock] = {}
 
     def report(self, name: str, *, vectors: bool = False) -> LintReport:
         """All findings of a catalog. Rules that need vectors wait for the index, unless `vectors` has it built now."""
@@ -67,6 +69,18 @@ class LintReports:
                 cached = self._cache[name] = _CachedReport(catalog, index, priced, lint(catalog, seen))
             return cached.report
 
+    def errors(self, name: str) -> Mapping[str, str]:
+        """The tools of a catalog that have an error, or whose server has one, each with what the rule is about. It is found once for a
+        catalog as it is, because searches ask each time; only searches of that catalog wait meanwhile."""
+        catalog = self._catalogs.catalog(name)
+        with self._lock:
+            looking = self._looking.setdefault(name, threading.Lock())
+        with looking:
+            known = self._errors.get(name)
+            if known is None or known[0] is not catalog:
+                known = self._errors[name] = catalog, _with_errors(catalog)
+            return known[1]
+
 
 def findings_csv(findings: Sequence[Finding]) -> bytes:
     """Findings as CSV, with what to do; texts that a spreadsheet would run get an apostrophe."""
@@ -76,9 +90,21 @@ def findings_csv(findings: Sequence[Finding]) -> bytes:
 
 
 def count_errors(catalog: Catalog) -> int:
-    """How many errors a catalog has by the rules that need neither vectors nor token counts: for a first look."""
+    """How many errors a catalog has: for a first look."""
+    return len(_errors(catalog))
+
+
+def _errors(catalog: Catalog) -> Sequence[Finding]:
+    """What the rules find that need neither vectors nor token counts nor prices."""
     severe = [rule for rule in RULES.values() if rule.severity is Severity.ERROR]
-    return len(lint(catalog, rules=severe).findings)
+    return lint(catalog, rules=severe).findings
+
+
+def _with_errors(catalog: Catalog) -> Mapping[str, str]:
+    """See `LintReports.errors`. Titles of rules name no other tool; reasons may."""
+    found = {(finding.server, finding.tool): RULES[finding.rule].title for finding in reversed(_errors(catalog))}
+    about = ((tool.id, found.get((tool.server, tool.name)) or found.get((tool.server, ""))) for tool in catalog.tools)
+    return {id_: title for id_, title in about if title is not None}
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -31,6 +31,11 @@ class ChosenParameters:
     origin: str
     visitor: str
 
+    @property
+    def client(self) -> str:
+        """The client of the endpoint, "" where the visitor is none."""
+        return self.visitor if self.origin == AGENT else ""
+
 
 class DecisionLog:
     """Appends decisions, and before each the parameters that its visitor has changed since the last one. Thread-safe.
@@ -95,5 +100,5 @@ def _decision_event(decision: Decision, chosen: ChosenParameters, event: Mapping
         candidates_json=json.dumps([t for t in trace["tools"] if t["dropped_by"] is None]),
         trace_json=json.dumps({**trace, "event": dict(event)} if event else trace),
         origin=chosen.origin,
-        client=chosen.visitor if chosen.origin == AGENT else "",
+        client=decision.client,
     )

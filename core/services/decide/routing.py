@@ -238,7 +238,7 @@ class RoutingService:
             decision = replace(previewed[1], at=datetime.now(UTC))
         else:
             decision = algorithm.route(subtask, context, parameters, server_hint=server_hint)
-            decision = _completed(decision, context, parameters)
+            decision = replace(_completed(decision, context, parameters), client=set_by.client)
         self._log.decision(algorithm, decision, set_by)
         with self._lock:
             self._by_id[decision.id] = decision

@@ -19,7 +19,7 @@ from core.governance.limits import Bucket
 from core.governance.policy import Policy
 from core.governance.scope import Scope
 from core.services.decide.decision_log import AGENT
-from core.services.govern.clients import OWN_NAMES, ClientRegister
+from core.services.govern.clients import ANONYMOUS, OWN_NAMES, ClientRegister
 from core.services.govern.definitions import KnownDefinitions
 from core.store import Store
 
@@ -131,18 +131,45 @@ class Admission:
         self._of_tools: dict[str, Bucket] = {}
         self._of_all: dict[str, Bucket] = {}  # HTTP requests
 
-    def enter(self, client: str, catalog: str, *, known: bool) -> None:
-        """Let a request of any tool in. `known` is that it came with the client's token. Raises NotAllowedError."""
+    def identified(self, client: str, *, known: bool) -> str:
+        """The name under which a request counts. `known` is that it came with the client's token. Without one it is the name that the
+        client gives itself, or `ANONYMOUS` where there are clients or budgets. Raises NotAllowedError where it may use nothing."""
+        if known or not (self._clients.any_client or self._policy().budgets):
+            return client
+        with self._refused.recorded(ANONYMOUS, "", "", AGENT):
+            if self._clients.without_token is None:
+                raise refusals.token_needed()
+        return ANONYMOUS
+
+    def without_token_words(self) -> str:
+        """What a request of this machine without a token may do, in a sentence for the operator."""
+        if self._policy().tokens == "always":
+            return "A request to /mcp without a token may do nothing: the policy asks everybody for one."
+        scope = self._clients.without_token
+        if scope is None:
+            return (
+                "A request of this machine without a token may do nothing, because a client's scope is limited. "
+                f"A client {ANONYMOUS!r} lets it in, with a scope for less than everything."
+            )
+        told = "" if self._clients.in_force(ANONYMOUS) else f" A client {ANONYMOUS!r} gives it a scope."
+        return (
+            f"A request of this machine without a token is the client {ANONYMOUS!r}; it may use {scope.words()}.{told}"
+        )
+
+    def enter(self, client: str, catalog: str, *, known: bool) -> str:
+        """Let a request of any tool in; gives the name under which it counts, see `identified`. Raises NotAllowedError."""
+        client = self.identified(client, known=known)
         with self._refused.recorded(client, catalog, "", AGENT):
             if not known and client in OWN_NAMES:
                 raise refusals.name_taken(client)
-            if not known and self._clients.in_force(client) is not None:
+            if not known and client != ANONYMOUS and self._clients.in_force(client) is not None:
                 raise refusals.not_authorized(client)
             if reason := self._scope(client).catalog_refusal(catalog):
                 raise refusals.catalog_not_allowed(client, reason)
             per_minute = self._per_minute(client)
             if wait_s := self._waits(self._of_tools, client, per_minute, 1.0):
                 raise refusals.rate_limited(client, per_minute, wait_s, self._now())
+        return client
 
     def http_wait_s(self, client: str) -> float:
         """How long the client of a token has to wait with any HTTP request at all, s; 0 where this one may go on. Who heeds the error

@@ -25,6 +25,8 @@ MOST_NAME_CHARS = 80
 TOKEN_START = "wf_"  # noqa: S105 - how tokens begin, so that people and scanners know one
 MADE, REVOKED = "made", "revoked"
 AGENT_LOOP = "wayfare agent"
+ANONYMOUS = "anonymous"
+"""The client that a request without a token is, whatever it calls itself, where clients or budgets tell clients apart."""
 OWN_NAMES = {OPERATOR: "the person at its pages", AGENT_LOOP: "its agent loop"}
 """Under whose names the calls of a person and of the agent loop are governed: nobody else may take them."""
 
@@ -67,21 +69,41 @@ class ClientRegister:
         return bool(self._by_hash)
 
     @property
+    def any_client(self) -> bool:
+        """Whether a client of the endpoint is in force; operators are none."""
+        return any(not one.scope.pages for one in self._in_force())
+
+    @property
+    def without_token(self) -> Scope | None:
+        """What a request without a token may use, None for nothing: the scope of `ANONYMOUS` where it has one. Else everything, as long
+        as every client may use everything: who leaves the token out gains nothing by it."""
+        own = self.in_force(ANONYMOUS)
+        if own is not None and not own.scope.pages:
+            return own.scope
+        return Scope() if all(one.scope in {Scope(), Scope(pages=True)} for one in self._in_force()) else None
+
+    @property
     def any_operator(self) -> bool:
         """Whether somebody can sign in to the pages."""
-        return any(client.scope.pages and not client.revoked for client in self._clients.values())
+        return any(one.scope.pages for one in self._in_force())
 
     def make(self, name: str, scope: Scope | None = None, *, origin: str) -> str:
-        """A new client; gives its token, which nobody can see again. Raises WayfareError for a name that cannot be taken."""
+        """A new client; gives its token, which nobody can see again, "" for `ANONYMOUS`, which has none. Raises WayfareError for a name
+        that cannot be taken."""
         if not name.strip() or name != one_line(name, MOST_NAME_CHARS):
             raise WayfareError(f"A client's name is one line of at most {MOST_NAME_CHARS} characters.")
         if name in OWN_NAMES:
             raise WayfareError(f"{name!r} is Wayfare's own name for {OWN_NAMES[name]}; choose another.")
-        token = f"{TOKEN_START}{secrets.token_urlsafe(32)}"
+        if name == ANONYMOUS and scope is not None and scope.pages:
+            raise WayfareError(
+                f"{name!r} is whoever has no token, and cannot sign in to the pages; choose another name."
+            )
+        token = "" if name == ANONYMOUS else f"{TOKEN_START}{secrets.token_urlsafe(32)}"
         with self._lock:
             if self.in_force(name) is not None:
                 raise WayfareError(f"There is a client {name!r} already; revoke it first, or choose another name.")
-            made = ClientChange(self._now(), name, MADE, digest(token), (scope or Scope()).to_json(), origin)
+            hash_ = digest(token) if token else ""
+            made = ClientChange(self._now(), name, MADE, hash_, (scope or Scope()).to_json(), origin)
             self._store.governance.append(made)
             self._take(made)
         return token
@@ -105,6 +127,9 @@ class ClientRegister:
         """Which operator's token it is; None where it is none's."""
         return self._owner(token, pages=True)
 
+    def _in_force(self) -> list[Client]:
+        return [client for client in tuple(self._clients.values()) if not client.revoked]
+
     def _owner(self, token: str, *, pages: bool) -> Client | None:
         given = digest(token)
         with self._lock:
@@ -117,7 +142,7 @@ class ClientRegister:
 
     def _take(self, change: ClientChange) -> None:
         self._by_hash = {hash_: name for hash_, name in self._by_hash.items() if name != change.client}
-        if change.action == MADE:
+        if change.action == MADE and change.token_hash:
             self._by_hash[change.token_hash] = change.client
         self._clients[change.client] = Client(
             change.client, Scope.from_json(change.scope_json), change.at, revoked=change.action == REVOKED

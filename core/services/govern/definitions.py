@@ -56,13 +56,19 @@ class KnownDefinitions:
     def state(self, catalog: str, tool: Tool) -> State:
         """Whether a tool's definition is known, and whether it is the one that was."""
         key = (catalog, tool.server, tool.name)
-        found, text = self._known.get(key), definition_json(tool)
+        found = self._known.get(key)
         if found is None:
             return "new"
+        text = definition_json(tool)
         if found.definition_json == text:
             return "known"
         denied = self._denied.get(key)
         return "denied" if denied is not None and denied.digest == digest(text) else "changed"
+
+    def approved(self, catalog: str, tool: Tool) -> bool:
+        """Whether a person approved a tool's definition as it is."""
+        found = self._known.get((catalog, tool.server, tool.name))
+        return found is not None and found.action == APPROVED and found.definition_json == definition_json(tool)
 
     def first_use(self, catalog: str, tool: Tool, *, approved: bool, origin: str) -> None:
         """Remember the definition of a tool that is called for the first time."""

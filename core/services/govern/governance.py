@@ -114,6 +114,18 @@ class GovernanceService:
         """Each server that was called since Wayfare started: the clock, which it is, its breaker. For who has the lock."""
         return [(self._clock(), server, breaker) for server, breaker in self._breakers.items()]
 
+    def paused(self, catalog: str) -> dict[str, str]:
+        """The servers of a catalog that are left alone now, each with why and until when."""
+        with self.lock:
+            now_s = self._clock()
+            found = [(server, breaker) for server, breaker in self._breakers.items() if server.catalog == catalog]
+            errors = {
+                server.server: refusals.server_paused(server, breaker.failures, breaker.wait_s(now_s), self._now())
+                for server, breaker in found
+                if not breaker.may_enter(now_s)
+            }
+        return {server: str(error) for server, error in errors.items()}
+
     def outlook(self, wanted: Wanted) -> Outlook:
         """What a call would meet if it were made now; nothing is recorded or reserved."""
         with self.lock:

@@ -25,9 +25,12 @@ def clients_view(app: App) -> None:
     for client in found:
         if not client.revoked:
             _line(app, client)
-    if not any(not client.revoked and not client.scope.pages for client in found):
+    if app.governance.clients.any_client:
+        st.info(escaped(app.governance.admission.without_token_words(), 600), icon=":material/no_encryption:")
+    else:
         st.info(
-            "No client has a token. On this machine none is needed; make one to give a client a scope and a name that nobody else can use.",
+            "No client has a token. On this machine none is needed; make one to give a client a scope and a name that nobody else can use. "
+            "A limited scope then ends what requests without a token may do, until the client `anonymous` has one of its own.",
             icon=":material/key:",
         )
     _form(app)
@@ -52,7 +55,7 @@ def _new_token(app: App) -> None:
         st.caption(
             "It signs in to the pages, at `/sign-in`, where they ask for that: bound to another address than this machine's, or with `--sign-in`."
             if known is not None and known.scope.pages
-            else "A client sends it as `Authorization: Bearer …` to the address `/mcp`; `wayfare mcp` takes it from the variable `WAYFARE_TOKEN`."
+            else f"{escaped(app.governance.admission.without_token_words(), 600)}  \nA client sends it as `Authorization: Bearer …` to the address `/mcp`; `wayfare mcp` takes it from the variable `WAYFARE_TOKEN`."
         )
         st.button("I have copied it", key="govern:token-copied", icon=":material/check:", on_click=_forget)
 
@@ -85,7 +88,14 @@ def _form(app: App) -> None:
     with st.form("govern:client", border=True):
         st.markdown("**A new client, or an operator**")
         row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
-        row.text_input("Name", key="govern:client-name", max_chars=80, width=180, placeholder="claude-code")
+        row.text_input(
+            "Name",
+            key="govern:client-name",
+            max_chars=80,
+            width=180,
+            placeholder="claude-code",
+            help="The name `anonymous` is for requests of this machine without a token: it has a scope, and no token.",
+        )
         row.multiselect("Catalogs", catalogs, key="govern:client-catalogs", placeholder="all", width=220)
         row.text_input("Servers", key="govern:client-servers", placeholder="all, or files* mail", width=200,
             help="Names or patterns with * and ?, with spaces between.")  # fmt: skip
@@ -120,4 +130,7 @@ def _make(app: App) -> None:
     except WayfareError as error:
         st.session_state[SAID] = ("error", str(error))
         return
-    st.session_state[TOKEN] = (given["name"].strip(), token)
+    if token:  # `anonymous` has none
+        st.session_state[TOKEN] = (given["name"].strip(), token)
+    else:
+        st.session_state[SAID] = ("success", app.governance.admission.without_token_words())

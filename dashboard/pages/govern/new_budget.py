@@ -9,6 +9,7 @@ import streamlit as st
 
 from core.app import App
 from core.governance.budgets import AT_LIMIT, EACH, Budget
+from core.services.govern.clients import ANONYMOUS
 from dashboard.pages.govern.said import SAID, do
 from dashboard.session import origin
 from dashboard.ui.text import escaped
@@ -28,7 +29,7 @@ def budget_form(app: App) -> None:
                 line.markdown(escaped(words(budget), 300))
                 line.button("Remove", key=f"govern:budget-remove-{number}", icon=":material/delete:", type="tertiary",
                     on_click=_remove, args=(app, budget))  # fmt: skip
-    known = [one.name for one in app.governance.clients.all() if not one.revoked]
+    known = dict.fromkeys([*(one.name for one in app.governance.clients.all() if not one.revoked), ANONYMOUS])
     catalogs = [one.name for one in app.catalogs.infos()]
     servers = [server.name for server in app.catalogs.catalog(app.settings.catalog).servers]
     with st.form("govern:budget", border=True):

@@ -43,8 +43,10 @@ def policy_view(app: App) -> None:
         st.markdown("**What is held back, and who gets in**")
         _switch(app, "Tools whose definition changed are held back", "changed_definitions", policy.changed_definitions,
             "Changed since an agent first called them, or since a person approved them.")  # fmt: skip
+        _switch(app, "Searches leave out tools in which Lint finds an error", "lint_errors", policy.lint_errors == "hidden",
+            "Off: they come last, with the reason. A tool whose definition a person approved as it is comes like any other.")  # fmt: skip
         _switch(app, "Every client needs a token", "tokens", policy.tokens == "always",
-            "Off: only those that do not come from this machine.")  # fmt: skip
+            "Off: only those that do not come from this machine. Clients says what a request of this machine without one may do.")  # fmt: skip
         _number(
             app,
             "Requests a minute of a client",
@@ -122,6 +124,8 @@ def _changed(app: App, name: str) -> None:
         changed = replace(policy, approvals=replace(policy.approvals, **{name: value}))
     elif name == "tokens":
         changed = replace(policy, tokens="always" if value else "elsewhere")
+    elif name == "lint_errors":
+        changed = replace(policy, lint_errors="hidden" if value else "last")
     else:
         changed = replace(policy, **{name: value or 0.0 if name == "per_minute" else value})
     do(lambda: app.governance.set_policy(changed, origin=origin()), "The policy is in force.")

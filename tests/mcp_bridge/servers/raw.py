@@ -1,7 +1,7 @@
 """A stdio server of the older protocol without any library: starts fast and misbehaves exactly as told by its flags.
 
 `raw.py [--exit] [--mute] [--rubbish] [--starts FILE] [--tools N] [--duplicate] [--control] [--endless]
-[--unlisted]`
+[--unlisted] [--shapeless]`
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def run_tool(name: str, arguments: dict[str, Any]) -> Any:
         time.sleep(arguments.get("seconds", 600))
     if name == "refuse":
         raise Refusal(arguments["code"], arguments["message"])
-    if name == "mismatch":
-        return {"content": [], "structuredContent": {"n": "not a number"}}
+    if name in {"shape", "mismatch"}:
+        return arguments if name == "shape" else {"content": [], "structuredContent": {"n": "not a number"}}
     if name == "variable":  # never the value
         value = os.environ.get(arguments["name"], "")
         return f"{len(value)} characters" if value else "not set"
@@ -79,7 +79,10 @@ def answer(flags: argparse.Namespace, method: str, params: dict[str, Any]) -> di
     """The result of a request; raises Refusal."""
     if method == "initialize":
         info = {"name": "raw", "version": "0.9", "description": "A bare server."}
-        return {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info}
+        parts = {"resources": {}, "prompts": {}} if flags.shapeless else {}
+        return {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}, **parts}, "serverInfo": info}
+    if flags.shapeless and method in {"resources/list", "resources/templates/list", "prompts/list"}:
+        return {"resources": "none", "resourceTemplates": 7, "prompts": [{"name": ["odd"]}]}
     if method == "tools/list" and not flags.unlisted:
         return listed(flags, params.get("cursor"))
     if method == "tools/call":
@@ -133,7 +136,7 @@ def placed(reply: dict[str, Any]) -> dict[str, Any]:
 def main() -> None:
     """Start as the flags say."""
     parser = argparse.ArgumentParser()
-    for flag in ("--exit", "--mute", "--rubbish", "--duplicate", "--control", "--endless", "--unlisted"):
+    for flag in ("--exit", "--mute", "--rubbish", "--duplicate", "--control", "--endless", "--unlisted", "--shapeless"):
         parser.add_argument(flag, action="store_true")
     parser.add_argument("--starts")
     parser.add_argument("--tools", type=int, default=0)

@@ -27,6 +27,10 @@ def test_scopes_and_lists(app: App) -> None:
     app.governance.clients.make("bob", Scope(servers=("files",), read_only=True), origin="test")
     assert "outside its scope" in refused(app, wanted(app, client="bob")).why
     assert "only use tools that say" in refused(app, wanted(app, "files::read", client="bob")).why
+    with pytest.raises(NotAllowedError, match="nothing may be used without"):
+        app.governance.admission.enter("bob", "world", known=False)
+    app.governance.clients.revoke("bob", origin="test")
+    app.governance.clients.make("bob", Scope(pages=True), origin="test")
     with pytest.raises(NotAllowedError, match="belongs to a client with a token"):
         app.governance.admission.enter("bob", "world", known=False)
     policy(app, deny=("raw::*",))

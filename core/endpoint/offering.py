@@ -1,0 +1,87 @@
+"""What a client is offered of a catalog, and what texts for it may name: nothing outside its scope, held back, or hidden by the policy."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from core.app import App
+from core.domain.catalog import Tool
+from core.endpoint.base import Request
+
+NOT_ALLOWED = "this client may not use them, or their definition changed"
+MARKED = "Lint finds an error in their definition, which the operator sees on the page Catalog"
+PAUSED = "their servers are paused for now"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The rows of candidates that a search shows, those with a caution last, and what it says of others, a sentence each. `nameless`
+    means that the client may not be told the names of some of these."""
+
+    rows: tuple[int, ...]
+    notes: tuple[str, ...]
+    nameless: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Offering:
+    """For one request. `marked` are tools in which Lint finds an error, `paused` servers that are left alone, each with why."""
+
+    app: App
+    client: str
+    catalog: str
+    marked: Mapping[str, str]
+    paused: Mapping[str, str]
+
+    @classmethod
+    def of(cls, app: App, request: Request) -> Self:
+        """As catalog, policy and breakers are now."""
+        catalog = request.options.catalog
+        return cls(app, request.client, catalog, app.lint_reports.errors(catalog), app.governance.paused(catalog))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing of the catalog is kept from this client."""
+        policy = self.app.governance.policy
+        hidden = (self.marked and policy.lint_errors == "hidden") or (self.paused and policy.paused_servers == "hidden")
+        return not hidden and not self.app.governance.admission.limited(self.client)
+
+    def names(self, tool: Tool) -> bool:
+        """Whether a text for this client may name a tool."""
+        return self._not_shown(tool) in {"", PAUSED}
+
+    def shown(self, candidates: Mapping[int, Tool], most: int) -> Shown:
+        """What a search shows of its candidates, which come best first."""
+        why = {row: self._not_shown(tool) for row, tool in candidates.items()}
+        rows = [row for row in candidates if not why[row]][:most]
+        rows.sort(key=lambda row: bool(self.last(candidates[row])))
+        counts = Counter(reason for reason in why.values() if reason)
+        notes = [f"Candidates not shown: {count}, because {reason}." for reason, count in counts.items()]
+        servers = dict.fromkeys(tool.server for row, tool in candidates.items() if why[row] in {"", PAUSED})
+        if servers and servers.keys() <= self.paused.keys():
+            notes.append("Every tool that fits is on a server that is paused for now.")
+            notes += [self.paused[server] for server in servers]
+        return Shown(tuple(rows), tuple(notes), nameless=bool(counts.keys() - {PAUSED}))
+
+    def last(self, tool: Tool) -> str:
+        """Why a tool comes after the others; "" where it does not."""
+        error, paused = self._error(tool), self.paused.get(tool.server, "")
+        said = [f"Lint finds an error in its definition ({error})."] if error else []
+        return " ".join([*said, *([f"Its server is paused. {paused}"] if paused else [])])
+
+    def _not_shown(self, tool: Tool) -> str:
+        """Why a search does not show a tool; "" where it does."""
+        policy = self.app.governance.policy
+        if not self.app.governance.admission.allows(self.client, self.catalog, tool):
+            return NOT_ALLOWED
+        if policy.lint_errors == "hidden" and self._error(tool):
+            return MARKED
+        return PAUSED if policy.paused_servers == "hidden" and tool.server in self.paused else ""
+
+    def _error(self, tool: Tool) -> str:
+        """What the error of a tool is about, "" where it has none or a person approved it as it is."""
+        error = self.marked.get(tool.id, "")
+        return "" if error and self.app.governance.definitions.approved(self.catalog, tool) else error
