@@ -30,7 +30,7 @@ from core.domain.execution import ToolCaller
 from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.store import Store
 from dashboard import session
-from tests.embedding.toys import Letters
+from tests.relevance.toy_encoders import Letters
 
 Catalogs = Mapping[str, Mapping[str, Any]]
 Figure = dict[str, Any]

@@ -23,8 +23,8 @@ from core.services.govern.status import Metrics
 from core.store import Store
 from dashboard import session
 from tests.dashboard.harness import open_page, text_of
-from tests.embedding.toys import WordEncoder
 from tests.endpoint.conftest import ask, refused, talk, with_token
+from tests.relevance.toy_encoders import WordEncoder
 
 KEY, WORD, TOLD, TYPED = (
     "sk-serverkey0123456789",

@@ -15,7 +15,7 @@ from core.importers import read_document
 from core.lint import RULES, Context
 from core.relevance.catalog_index import CatalogIndex
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
-from tests.embedding.toys import WordEncoder
+from tests.relevance.toy_encoders import WordEncoder
 
 DATA = Path(__file__).parent / "data"
 EMPTY_SCHEMA = {"type": "object", "properties": {}}

@@ -13,7 +13,7 @@ from core.lab.papers.ehrr_runs import ablation
 from core.lab.papers.report import Kind, Row
 from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.store import Store
-from tests.embedding.toys import Letters
+from tests.relevance.toy_encoders import Letters
 
 TASKS = 4
 

@@ -8,7 +8,7 @@ import pytest
 from core.domain.catalog import Catalog, Server, Tool
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
 from core.relevance.relevance_index import SIGNALS, RelevanceIndex, relevance_texts
-from tests.embedding.toys import WordEncoder
+from tests.relevance.toy_encoders import WordEncoder
 
 CATALOG = Catalog(
     "toy",

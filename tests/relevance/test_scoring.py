@@ -9,7 +9,7 @@ from core.domain.catalog import Catalog, Server, Tool
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
 from core.relevance.relevance_index import SIGNALS, RelevanceIndex, RelevanceModel
 from core.relevance.scoring import damped, fit_of, leads, nothing_fits, z_scores
-from tests.embedding.toys import WordEncoder
+from tests.relevance.toy_encoders import WordEncoder
 
 MODEL = RelevanceModel.shipped()
 CATALOG = Catalog(

@@ -14,7 +14,7 @@ from core.routers.parameters import LearningParameters
 from core.services.decide.catalogs import CatalogService
 from core.store import Store
 from dashboard.ui.catalog_frames import server_frame, tool_frame
-from tests.embedding.toys import WordEncoder
+from tests.relevance.toy_encoders import WordEncoder
 from tests.services.world import NOON, document
 
 FADING = EhrrParameters(half_life_s=600.0)

@@ -20,7 +20,7 @@ from core.relevance.feedback import BOUND, HALF, shifts
 from core.services.call.calls import CallService
 from core.shared.errors import CatalogError, UnknownNameError, WayfareError
 from tests.cases import each
-from tests.embedding.toys import WordEncoder
+from tests.relevance.toy_encoders import WordEncoder
 from tests.services.world import Scripted, call, document, open_test_app
 
 TEXT = "post a letter to my aunt"

@@ -22,7 +22,7 @@ from core.lab.sweep import read_axis
 from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.services.lab.sweeps import GRID, SweepPlan
 from core.store import Store
-from tests.embedding.toys import WordEncoder
+from tests.relevance.toy_encoders import WordEncoder
 from tests.services.test_lab_runs import MANY, TASKS
 from tests.services.world import ROOT
 

@@ -17,7 +17,7 @@ from core.domain.outcome import ContentBlock, Outcome, OutcomeKind, ToolCall
 from core.relevance.encoder import CachedEncoder, Encoder, EncoderSource
 from core.store import Store
 from tests.callers import RecordingCaller
-from tests.embedding.toys import WordEncoder
+from tests.relevance.toy_encoders import WordEncoder
 
 ROOT = Path(__file__).parents[2]
 RAW = str(ROOT / "tests" / "mcp_bridge" / "servers" / "raw.py")

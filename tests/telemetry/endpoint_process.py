@@ -11,7 +11,7 @@ from core.app import Settings, build_app
 from core.endpoint.joining import served
 from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.store import Store
-from tests.embedding.toys import WordEncoder
+from tests.relevance.toy_encoders import WordEncoder
 from tests.services.world import FIGURES
 
 BARE = str(Path(__file__).with_name("bare_server.py"))

@@ -17,7 +17,7 @@ from core.routers.matching import IndexMatcher
 from core.stats.projection import StatisticsProjection
 from core.whatif.case import WEIGHTS, Case, ViewSignals
 from core.whatif.ehrr_strips import bracketed, strips
-from tests.embedding.toys import Letters
+from tests.relevance.toy_encoders import Letters
 
 WORDS = ("table", "price", "month", "chart", "convert", "file", "note", "city", "letter", "weather")
 SUBTASK, HINT = "convert the price table of a month", "city weather files"

@@ -15,7 +15,7 @@ from core.domain.outcome import ToolCall
 from core.governance.calls import NotAllowedError, Wanted
 from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.store import Store
-from tests.embedding.toys import WordEncoder
+from tests.relevance.toy_encoders import WordEncoder
 from tests.services.world import document
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.relevance.encoder import CachedEncoder, EncoderError, EncoderSource, MemoryVectorStore, Vectors, text_hash
-from tests.embedding.toys import WordEncoder
+from tests.relevance.toy_encoders import WordEncoder
 
 
 def never() -> WordEncoder:

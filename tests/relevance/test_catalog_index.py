@@ -11,8 +11,8 @@ from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorSto
 from core.relevance.text_views import SERVER_VIEWS, TOOL_VIEWS
 from core.shared.errors import ParameterError
 from tests.cases import each
-from tests.embedding.toys import WordEncoder
-from tests.index.conftest import catalog
+from tests.relevance.conftest import catalog
+from tests.relevance.toy_encoders import WordEncoder
 
 TEXT = "does thing 2 about topic path"
 

@@ -1,12 +1,16 @@
-"""Small catalogs and an encoder without a model."""
+"""Small catalogs, an encoder without a model, and the shipped model: exported once a session; torch is loaded for nothing else."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
 from core.domain.catalog import Catalog, Server, Tool
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
-from tests.embedding.toys import WordEncoder
+from core.relevance.encoder_runtime import SentenceEncoder
+from core.relevance.onnx_encoder import OnnxEncoder
+from tests.relevance.toy_encoders import WordEncoder
 
 
 def catalog(sizes: tuple[int, ...] = (3, 0, 2, 0)) -> Catalog:
@@ -33,3 +37,21 @@ def encoder(words: WordEncoder) -> CachedEncoder:
 @pytest.fixture
 def toy() -> Catalog:
     return catalog()
+
+
+@pytest.fixture(scope="session")
+def wayfare_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What $WAYFARE_CACHE points to."""
+    return tmp_path_factory.mktemp("wayfare-cache")
+
+
+@pytest.fixture(scope="session")
+def exported(wayfare_cache: Path) -> OnnxEncoder:
+    """The encoder of the first start: it has exported the model into `wayfare_cache`."""
+    return OnnxEncoder(wayfare_cache / "models")
+
+
+@pytest.fixture(scope="session")
+def reference() -> SentenceEncoder:
+    """The same model on torch."""
+    return SentenceEncoder()

@@ -11,7 +11,7 @@ import pytest
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore, text_hash
 from core.relevance.packaged_vectors import PackagedVectors, VectorFileError, read_vectors, vector_file, write_vectors
 from core.shared.progress import Step
-from tests.embedding.toys import WordEncoder
+from tests.relevance.toy_encoders import WordEncoder
 
 MODEL = WordEncoder.model
 TEXTS = ["read a file", "send a mail", ""]
