@@ -15,21 +15,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import onnxruntime as ort
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
 from core.relevance.encoder import EncoderError, Vectors, cleaned, unit_rows
 from core.relevance.encoder_model import ModelFolder, load, merged, model_folder
 
+# onnxruntime sends usage events over the network unless this is set before it is imported
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+import onnxruntime as ort
+
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
-
-# onnxruntime sends usage events over the network unless this is set before it is imported
-os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 MANIFEST = "model.json"
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
