@@ -7,6 +7,7 @@ import re
 from core.domain.catalog import Server, Tool, words
 from core.domain.lint import Severity
 from core.lint.base import VOCABULARY, Context, ServerRule, ToolRule
+from core.relevance.lexical import stem
 from core.relevance.text_views import FULL_CHARACTERS
 
 FEWEST_WORDS = 3  # "List Git branches" says what a tool does; two words are a name over again
@@ -113,18 +114,9 @@ def _telling(text: str) -> set[str]:
 
 def _repeats(tool: Tool) -> bool:
     """Whether every word of the description but little ones is in the names of the tool or its server."""
-    said = {_stem(word) for word in _WORD.findall(words(tool.description).lower()) if word not in _LITTLE}
-    named = {_stem(word) for word in _WORD.findall(words(f"{tool.name} {tool.server}").lower())}
+    said = {stem(word) for word in _WORD.findall(words(tool.description).lower()) if word not in _LITTLE}
+    named = {stem(word) for word in _WORD.findall(words(f"{tool.name} {tool.server}").lower())}
     return bool(said) and said <= named
-
-
-def _stem(word: str) -> str:
-    """A word without its plural or third person, enough to compare a description with a name."""
-    return (
-        re.sub(r"(?<=\w{2})(?:ies|y)$", "i", word)
-        if word.endswith(("ies", "y"))
-        else re.sub(r"(?<=\w{2})e?s$", "", word)
-    )
 
 
 # ----------------------------------------------------------------------------------------------------------------------

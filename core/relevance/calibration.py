@@ -24,6 +24,9 @@ from core.relevance.learnt import LearntValues, Solved
 from core.relevance.scoring import calibration_error, fit_line, log_losses
 from core.shared.errors import WayfareError
 
+# scipy carries no types
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 # ----------------------------------------------------------------------------------------------------------------------
 # Folds that keep what belongs together in one piece, and the change of a measure on them with its paired interval.
 #
@@ -72,51 +75,74 @@ def folds_of(groups: Sequence[str], count: int, *, seed: int = 0) -> Rows:
     return fold[group]
 
 
-def draws_of(groups: Sequence[str], *, seed: int = 0, draws: int = DRAWS) -> Floats:
-    """(draws, Q) how often each sub-task is in each draw: whole groups are drawn with replacement."""
-    names, group = np.unique(np.asarray(groups, dtype=str), return_inverse=True)
-    size = len(names)
-    counts = np.random.default_rng(seed).multinomial(size, np.full(size, 1.0 / size), size=draws)
-    return counts[:, group].astype(np.float64)
-
-
-def change_of_means(before: Floats, after: Floats, groups: Sequence[str]) -> Change:
-    """The change of a mean over sub-tasks, (Q,) each."""
-    drawn = draws_of(groups)
-    changes = (drawn @ (after - before)) / drawn.sum(axis=1)
-    low, high = np.quantile(changes, [0.025, 0.975])
-    return Change(float(before.mean()), float(after.mean()), float(low), float(high))
+def change_of_means(before: Floats, after: Floats, groups: Sequence[str] | None = None) -> Change:
+    """The change of a mean over sub-tasks, (Q,) each. Without `groups` each sub-task is drawn by itself."""
+    low, high, _ = _mean_interval(after - before, groups)
+    return Change(float(before.mean()), float(after.mean()), low, high)
 
 
 def change_of(
     measure: Callable[[Floats, Floats], float], before: Floats, after: Floats, groups: Sequence[str]
 ) -> Change:
-    """The change of a measure that is no mean. `before` and `after` have one row for each sub-task; `measure` takes such
-    rows and how often each counts (Q,)."""
-    drawn = draws_of(groups, draws=DRAWS // 10)
-    changes = [measure(after, times) - measure(before, times) for times in drawn]
+    """The change of a measure other than a mean. `before` and `after` have one row per sub-task; `measure` takes such rows
+    and the weight of each, (Q,)."""
+    names, group = np.unique(np.asarray(groups, dtype=str), return_inverse=True)
+
+    def changed(drawn: Rows) -> float:
+        times = np.bincount(drawn, minlength=len(names))[group].astype(np.float64)
+        return measure(after, times) - measure(before, times)
+
+    low, high, _ = _bootstrap((np.arange(len(names)),), changed, draws=DRAWS // 10, vectorized=False)
     once = np.ones(len(before))
-    low, high = np.quantile(changes, [0.025, 0.975])
-    return Change(measure(before, once), measure(after, once), float(low), float(high))
+    return Change(measure(before, once), measure(after, once), low, high)
 
 
 def more_labels(before: Floats, after: Floats, groups: Sequence[str]) -> int | None:
-    """How many more sub-tasks would show a change of this size beyond its noise, from the spread that was seen; None where
-    nothing was gained.
+    """The number of further sub-tasks that would show a gain of this size beyond its noise. None if nothing was gained.
 
-        needed = n (1.96 se / gain)^2
+        needed = n (1.96 se / gain)^2            se by bootstrap
 
     >>> wins = np.array([0.1, 0.3, -0.2, 0.0] * 5)
     >>> more_labels(np.zeros(20), wins, [str(i) for i in range(20)])
-    31
+    32
     """
     gain = float((after - before).mean())
     if gain <= 0:
         return None
-    drawn = draws_of(groups)
-    spread = float(((drawn @ (after - before)) / drawn.sum(axis=1)).std())
-    needed = len(before) * (1.96 * spread / gain) ** 2
+    _, _, error = _mean_interval(after - before, groups)
+    needed = len(before) * (1.96 * error / gain) ** 2
     return max(1, math.ceil(needed - len(before)))
+
+
+def _mean_interval(values: Floats, groups: Sequence[str] | None) -> tuple[float, float, float]:
+    """The 95 % interval of a mean (Q,) and its standard error; whole groups are drawn."""
+    if groups is None:
+        sums, sizes = values, np.ones(len(values))
+    else:
+        _, group = np.unique(np.asarray(groups, dtype=str), return_inverse=True)
+        sums, sizes = np.bincount(group, values), np.bincount(group).astype(np.float64)
+    return _bootstrap((sums, sizes), _ratio, draws=DRAWS, vectorized=True)
+
+
+def _ratio(sums: Floats, sizes: Floats, axis: int = -1) -> Floats:
+    return sums.sum(axis=axis) / sizes.sum(axis=axis)
+
+
+def _bootstrap(
+    data: tuple[NDArray[Any], ...], statistic: Callable[..., Any], *, draws: int, vectorized: bool
+) -> tuple[float, float, float]:
+    """The 95 % percentile interval of a statistic and its standard error. One draw alone has no spread."""
+    from scipy.stats import bootstrap  # takes half a second to load
+
+    if len(data[0]) < 2:
+        only = float(statistic(*data))
+        return only, only, 0.0
+    drawn = bootstrap(
+        data, statistic, n_resamples=draws, paired=True, vectorized=vectorized, method="percentile",
+        rng=np.random.default_rng(0),
+    )  # fmt: skip
+    interval = drawn.confidence_interval
+    return float(interval.low), float(interval.high), float(drawn.standard_error)
 
 
 FOLDS, INNER_FOLDS = 5, 4

@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 from core.domain.feedback import LabelledQuery
 from core.relevance.feedback import BOUND, FLOOR, HALF, QueryMap, Vectors, closeness, shifts, targets_of
 
+# scipy carries no types
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 # ----------------------------------------------------------------------------------------------------------------------
 # Weights of the signals fitted to labelled sub-tasks: non-negative, shrunk towards those that Wayfare comes with.
 #
@@ -25,8 +28,6 @@ from core.relevance.feedback import BOUND, FLOOR, HALF, QueryMap, Vectors, close
 # w are the shipped weights, u their factors. One label weighs as much as a shrinkage of 1 at strength 1: few labels change
 # little. Projected gradient with a step that is halved until the loss falls. NumPy only.
 
-STEPS = 80
-ENOUGH = 1e-5
 Floats = NDArray[np.float64]
 
 
@@ -42,23 +43,12 @@ def fit_weights(
     >>> fit_weights(x, right, np.array([0.5, 0.5]), strength=4.0, slope=1.5).round(1).tolist()
     [0.7, 0.4]
     """
-    factors = np.ones(len(shipped))
-    loss, gradient = _loss(factors, features, right, shipped, strength, slope)
-    step = 1.0 / (2 * strength + len(features))
-    for _ in range(STEPS):
-        tried = np.maximum(factors - step * gradient, 0.0)
-        lower, next_gradient = _loss(tried, features, right, shipped, strength, slope)
-        if lower > loss:
-            step /= 2
-            if step < 1e-9:
-                break
-            continue
-        done = loss - lower <= ENOUGH * abs(loss)
-        factors, loss, gradient = tried, lower, next_gradient
-        if done:
-            break
-        step *= 1.5
-    return shipped * factors
+    from scipy.optimize import minimize  # takes a third of a second to load
+
+    start, bounds = np.ones(len(shipped)), [(0.0, None)] * len(shipped)
+    given = (features, right, shipped, strength, slope)
+    found = minimize(_loss, start, given, jac=True, method="L-BFGS-B", bounds=bounds)
+    return shipped * found.x
 
 
 def _loss(

@@ -75,7 +75,9 @@ def plural(noun: str) -> str:
 
 
 def stem(word: str) -> str:
-    """The word without its inflection, so that "reservations" meets "reserve".
+    """The word without the ending of a plural, "ing" or "ed".
+
+    The rule planner counts words by it; Porter's stems would change one of twenty of its decisions on labelled questions.
 
     >>> [stem(word) for word in ("cities", "booking", "books", "booked", "classes", "status")]
     ['city', 'book', 'book', 'book', 'class', 'status']

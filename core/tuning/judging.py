@@ -18,6 +18,7 @@ from core.domain.catalog import Catalog
 from core.domain.tasks import Task
 from core.importers import read_files, read_tasks
 from core.importers.shipped_catalogs import SAMPLE, SHIPPED_CATALOGS
+from core.relevance.calibration import change_of_means
 from core.relevance.encoder import Vectors
 from core.relevance.text_views import full, names
 from core.shared.errors import CatalogError
@@ -27,7 +28,6 @@ from sample_catalog import testbeds
 Encode = Callable[[Sequence[str]], Vectors]
 Ranks = NDArray[np.float64]
 VIEWS = ("full", "names", "mean")  # two texts of a tool, and the mean of their cosines
-DRAWS = 2000
 TOUCH = 1e-7  # cosines nearer than this are equal
 FEW = 0.1  # share of a catalog's tools that may have been trained on before it counts as known
 
@@ -90,7 +90,7 @@ def judge(judged: LabelledCatalog, frozen: Encode, tuned: Encode, trained: Train
             left_out,
             Quality.of(before[view]),
             Quality.of(after[view]),
-            *interval(1 / after[view] - 1 / before[view]),
+            *_gain(1 / before[view], 1 / after[view]),
         )
         for view in VIEWS
     ]
@@ -145,15 +145,9 @@ def rank_of(scores: Vectors, right: Sequence[int]) -> float:
     return 1.0 + float((wrong > best + TOUCH).sum()) + 0.5 * float((np.abs(wrong - best) <= TOUCH).sum())
 
 
-def interval(gains: Ranks, draws: int = DRAWS) -> tuple[float, float]:
-    """The 95 % interval of the mean of gains (Q,), by a bootstrap with a fixed seed.
-
-    >>> interval(np.ones(5))
-    (1.0, 1.0)
-    """
-    draw = np.random.default_rng(0)
-    means = gains[draw.integers(0, len(gains), (draws, len(gains)))].mean(axis=1)
-    return float(np.quantile(means, 0.025)), float(np.quantile(means, 0.975))
+def _gain(before: Ranks, after: Ranks) -> tuple[float, float]:
+    change = change_of_means(before, after)
+    return change.low, change.high
 
 
 # ----------------------------------------------------------------------------------------------------------------------

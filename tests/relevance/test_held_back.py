@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.relevance.calibration import change_of, change_of_means, draws_of, folds_of, more_labels
+from core.relevance.calibration import change_of, change_of_means, folds_of, more_labels
 from core.relevance.labelled import fit_weights
 from core.relevance.scoring import calibration_error, fit_line, log_losses, sigmoid
 
@@ -27,9 +27,13 @@ def test_folds_without_groups_are_even() -> None:
 
 
 def test_whole_groups_are_drawn() -> None:
-    drawn = draws_of(["a", "a", "b", "c"], draws=50)
-    assert (drawn[:, 0] == drawn[:, 1]).all()
-    assert (drawn[:, 0] + drawn[:, 2] + drawn[:, 3] == 3).all()
+    after = np.array([1.0, 0.0] * 20)
+    alone = change_of_means(np.zeros(40), after)
+    assert alone.low < 0.5 < alone.high
+    assert (
+        change_of_means(np.zeros(40), after, [str(n // 2) for n in range(40)]).low == 0.5
+    )  # each pair has a gain of 1
+    assert change_of_means(np.zeros(40), after, ["one"] * 40).high == 0.5
 
 
 def test_the_interval_covers_as_it_says() -> None:

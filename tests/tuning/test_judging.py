@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from core.relevance.encoder import Vectors
-from core.tuning.judging import Judgement, Quality, Trained, conclusion, interval, judge, queries_of, rank_of, ranks_of
+from core.tuning.judging import Judgement, Quality, Trained, conclusion, judge, queries_of, rank_of, ranks_of
 
 from .toys import CATALOG, TASKS, TOOLS
 
@@ -70,8 +69,3 @@ def test_one_file_that_is_harmed_is_enough() -> None:
     better = Judgement("a.jsonl", "full", 9, True, quality, quality, 0.01, 0.1)
     worse = replace(better, name="b.jsonl", low=-0.1, high=-0.01)
     assert conclusion([better, worse]) == "It harms b.jsonl beyond doubt: keep the encoder that you have."
-
-
-@pytest.mark.parametrize("gains", [[0.0] * 9, [0.5] * 9])
-def test_an_interval_of_equal_gains_is_a_point(gains: list[float]) -> None:
-    assert interval(np.array(gains)) == pytest.approx((gains[0], gains[0]))
