@@ -17,7 +17,7 @@ import click
 from core.app import App, Settings, build_app, open_app
 from core.endpoint.door import owner_of
 from core.routers.presets import DEFAULT_PRESET, PRESETS
-from core.services.lab.sweeps import Spread
+from core.services.lab.cluster import RaySpread
 from core.shared.errors import CatalogError, ParameterError, StoreBusyError, WayfareError
 from core.shared.progress import Step, silent
 from core.shared.untrusted_text import one_line
@@ -237,14 +237,12 @@ def opened_even_if_busy(db: Path | None) -> AbstractContextManager[App]:
 
 
 @contextmanager
-def spread_over(address: str, app: App) -> Generator[Spread | None]:
+def spread_over(address: str, app: App) -> Generator[RaySpread | None]:
     """The Ray cluster of an option `--ray`, with a copy of the app's store; None where the option is not given. How many workers
     took part is said on standard error. Raises WayfareError."""
     if not address:
         yield None
         return
-    from core.cluster.ray_spread import RaySpread
-
-    with RaySpread(address, app.store.tables()) as spread:
+    with RaySpread(address, app.store.tables(), opened=build_app) as spread:
         yield spread
         click.echo(f"{spread.hired} workers of the cluster took part, {spread.lost} of them were lost.", err=True)

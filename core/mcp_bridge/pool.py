@@ -176,12 +176,6 @@ class SessionPool:
         """A snapshot of each connection that was used, in order of first use."""
         return tuple(pooled.state() for pooled in tuple(self._connections.values()))
 
-    def close_server(self, name: str) -> None:
-        """Close every session of the server and forget its failures. Its calls in flight are cancelled."""
-        if not self._loop.started or self._closed:
-            return
-        self._loop.submit(self._close_connections(lambda pooled: pooled.server.server == name)).result(CLOSE_S + 1)
-
     def close(self) -> None:
         """Close all sessions and end their processes, in about 10 s at most; the pool cannot be used afterwards."""
         atexit.unregister(self.close)
@@ -191,11 +185,11 @@ class SessionPool:
             self._closed = True
         if self._loop.started:
             with suppress(TimeoutError):
-                self._loop.submit(self._close_connections(lambda _: True)).result(CLOSE_S + 1)
+                self._loop.submit(self._close_connections()).result(CLOSE_S + 1)
             self._loop.stop(limit_s=2.0)
 
-    async def _close_connections(self, chosen: Callable[[PooledConnection], bool]) -> None:
-        pooled_connections = [pooled for pooled in self._connections.values() if chosen(pooled)]
+    async def _close_connections(self) -> None:
+        pooled_connections = list(self._connections.values())
         sessions = [session for pooled in pooled_connections for session in pooled.sessions]
         for pooled in pooled_connections:
             pooled.close()

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self, TextIO, cast
+from typing import Any, Self, TextIO, cast
 
 import httpx2
 from mcp.client import Transport
@@ -63,10 +63,8 @@ HTTP_TIMEOUT = httpx2.Timeout(10.0, read=None)  # s; reading is bounded call by 
 Message = SessionMessage | Exception
 
 
-class OpenTarget(Protocol):
-    """Makes what the SDK's client connects to. `on_end` is called once when the server's side of the stream ends."""
-
-    def __call__(self, launch: Launch, stderr_log: StderrLog, on_end: Callable[[], None]) -> Transport | MCPServer: ...
+OpenTarget = Callable[[Launch, StderrLog, Callable[[], None]], Transport | MCPServer]
+"""Makes the target that the SDK's client connects to. The last argument is called once, when the server ends its stream."""
 
 
 def open_target(

@@ -16,21 +16,6 @@ from core.domain.outcome import OutcomeKind
 from .conftest import Bench, eventually, running, states
 
 
-def test_closing_one_server_cancels_its_calls_and_spares_others(bench: Bench, raw: Any) -> None:
-    connection = raw()
-    other_pid = bench.call(connection, "pid", server="other").content[0].text
-    pid = int(bench.call(connection, "pid").content[0].text)
-    with ThreadPoolExecutor(1) as threads:
-        pending = threads.submit(bench.call, connection, "stall", timeout_s=60)
-        eventually(lambda: bench.pool.states()[1].calls == 2)
-        bench.pool.close_server("server")
-        assert pending.result().kind is OutcomeKind.CANCELLED
-    assert not running(pid)
-    assert states(bench) == {"other": "ready", "server": "idle"}
-    assert bench.call(connection, "pid", server="other").content[0].text == other_pid
-    assert bench.call(connection, "pid").kind is OutcomeKind.OK
-
-
 def test_closing_during_hanging_calls_and_connects_leaves_no_process(bench_with: Any, raw: Any, tmp_path: Path) -> None:
     bench = bench_with()
     connection = raw()

@@ -72,9 +72,7 @@ def test_every_tool_responds_over_mcp(tmp_path: Path) -> None:
             connection = virtual_connection(server, tmp_path, profile="steady", seed=1, speed=0.0)
         else:
             connection = Connection("stdio", command=IN_PROCESS, args=(server.name,))
-        found = call_all(caller, server, connection)
-        pool.close_server(server.name)
-        return found
+        return call_all(caller, server, connection)
 
     try:
         with ThreadPoolExecutor(AT_ONCE) as workers:

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from core.app import App, Settings, build_app
-from core.cluster.worker import Worker
 from core.domain.catalog import Catalog
 from core.importers.tasks import tasks_text
 from core.lab.benchmark import CLOCKED
 from core.lab.sweep import read_axis
 from core.relevance.encoder import CachedEncoder, EncoderSource
+from core.services.lab.cluster import RaySpread, Worker
 from core.services.lab.sweeps import GRID, SweepPlan
 from core.store import Store
 from tests.relevance.toy_encoders import WordEncoder
@@ -86,8 +86,6 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 def test_a_sweep_and_a_run_whose_node_is_killed_half_way_end_as_on_one_machine(
     app: App, cluster: Any, tmp_path: Path
 ) -> None:
-    from core.cluster.ray_spread import RaySpread
-
     node = cluster.add_node(num_cpus=1)
     cluster.wait_for_nodes()
     started = tmp_path / "started"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -18,7 +18,6 @@ from core.domain.tasks import Task
 from core.lab.scenarios.simulation import World
 from core.planning.base import Planner
 from core.routers.context import RoutingContext
-from core.routers.presets import DEFAULT_PRESET
 from core.shared.errors import WayfareError
 
 Value = float | str | None
@@ -196,23 +195,6 @@ SAMPLE, ATTENTION, SEARCH = "sample", "attention-120", "search-15"
 NEEDS_MODEL = "Set WAYFARE_LLM_MODEL, then make papers."
 
 
-class Decide(Protocol):
-    """A decision that is not recorded."""
-
-    def __call__(
-        self,
-        text: str,
-        catalog: str,
-        router: str,
-        settings: Mapping[str, object] | None = None,
-        *,
-        hint: str = "",
-        preset: str = DEFAULT_PRESET,
-    ) -> Decision:
-        """Of a text, by a router with these settings on top of a preset."""
-        ...  # fmt: skip
-
-
 @dataclass(frozen=True)
 class Material:
     """`tasks` by the name of a file of the sample or of a testbed; `world` a network's profile, steps and seed, whether
@@ -221,7 +203,7 @@ class Material:
 
     context: Callable[[str], RoutingContext]
     tasks: Callable[[str], tuple[Task, ...]]
-    decide: Decide
+    decide: Callable[..., Decision]
     world: Callable[[str, int, int, bool], World]
     add_catalog: Callable[[Catalog], None]
     seed: int

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from core.domain.catalog import Server, Tool
 from core.domain.decision import Decision
 from core.mcp_bridge.lazy_pool import load_protocol
-from core.routers.attention import LoadedSchema, LoaderCounts, SchemaLoader, StateView, refusal, state_view
+from core.routers.attention import LoadedSchema, SchemaLoader, StateView, refusal, state_view
 from core.routers.tool_attention import ToolAttention, ToolAttentionParameters, summaries
 from core.services.decide.catalogs import CatalogService
 from core.shared.errors import CatalogError
@@ -51,11 +51,6 @@ class AttentionService:
         self._sessions = sessions
         self._virtual_folder = virtual_folder
         self._loader = SchemaLoader(self._listed)
-
-    @property
-    def loader_counts(self) -> LoaderCounts:
-        """Hits, misses and evictions of the schema loader so far."""
-        return self._loader.counts
 
     def definitions(self, catalog: str, tools: Sequence[str], *, live: bool = False) -> tuple[LoadedSchema, ...]:
         """Full definitions of tools (`server::tool`), in their order; `live` asks the servers. Raises UnknownNameError."""

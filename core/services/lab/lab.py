@@ -170,12 +170,6 @@ class LabService:
 
         return execute(router, tasks, route, context, seeds=seeds, s_per_usd=S_PER_USD)
 
-    def open(self, name_or_path: str) -> str:
-        """The name of a catalog, opened; one whose prices are by tiers is made again. Raises UnknownNameError."""
-        if name_or_path.endswith(BY_TIERS):
-            return self.priced_by_tiers(self._catalogs.open(name_or_path.removesuffix(BY_TIERS)).name)
-        return self._catalogs.open(name_or_path).name
-
     def priced_by_tiers(self, catalog: str, seed: int = 0) -> str:
         """The name of a copy of a catalog, for this process, in which every tool has a price by EHRR's tiers."""
         name = f"{catalog}{BY_TIERS}"

@@ -19,9 +19,9 @@ from core.lab.testbed import Selection, Source, Testbed, drawn_testbed
 from core.services.decide.catalog_editor import CatalogEditor
 from core.services.decide.catalogs import CatalogService
 from core.services.decide.routing import RoutingService
+from core.services.lab.cluster import RaySpread, Work
 from core.services.lab.lab import LabService
 from core.services.lab.lab_runs import LabRunService, drawn_tasks
-from core.services.lab.sweeps import Spread, Work
 from core.services.learn.feedback import FeedbackService
 from core.shared.errors import WayfareError
 from core.store import Store
@@ -90,7 +90,7 @@ class MeasuringService:
         playing: Playing | None = None,
         resumable: bool = True,
         progress: Progress = lambda _done: None,
-        spread: Spread | None = None,
+        spread: RaySpread | None = None,
     ) -> Measured:
         """Measure a router over tasks; `LabRunService.keep` stores the result. With `playing` the tasks are played out too.
 
@@ -154,7 +154,7 @@ class MeasuringService:
         conditions: LabConditions,
         parameters: Parameters,
         progress: Progress,
-        spread: Spread | None,
+        spread: RaySpread | None,
     ) -> list[Routed]:
         """Every task routed; a run with an id keeps each block of them, and takes those that it has from the store."""
         kept = self._store.lab_runs.parts(run, phase) if run else ()

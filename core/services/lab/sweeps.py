@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
-from core.domain.catalog import Catalog
 from core.domain.lab_runs import Sweep, SweepPoint, lab_id
 from core.domain.params import Parameters
 from core.domain.tasks import Task
-from core.lab.execution import Routed
 from core.lab.sweep import Axis, Point, PointScorer, Result, Rows, drawn, grid, pareto_front, routed
 from core.planning.rules import RulesPlanner
 from core.routers.base import checked_subtask
@@ -21,36 +19,9 @@ from core.routers.ehrr import EhrrParameters
 from core.routers.ehrr_batch import ManyTasks, families
 from core.services.decide.catalogs import CatalogService
 from core.services.decide.routing import RoutingService
+from core.services.lab.cluster import RaySpread, Work
 from core.services.lab.lab_runs import LabRunService
 from core.store import Store
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """What is routed: tasks of a catalog, by a router, with their server hints or without."""
-
-    catalog: Catalog
-    router: str
-    tasks: Sequence[Task]
-    hints: bool
-
-
-class Spread(Protocol):
-    """Machines that hold the same store. What one of them had begun when it was lost is done by another."""
-
-    def routed(self, work: Work, parameters: Parameters, *, known: int) -> Iterator[Routed]:
-        """The tasks from the `known`-th on, in their order, as soon as each is known with all before it."""
-        ...
-
-    def points(
-        self, work: Work, blocks: Sequence[Sequence[Parameters]]
-    ) -> Iterator[tuple[int, list[Mapping[str, Any]]]]:
-        """The measures of each block of points with its position, as they are known."""
-        ...
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Sweeps and searches over parameters: each point is stored when it is known, and a sweep that was ended is taken up again.
 
 BLOCK = 64  # points of EHRR that are computed and committed together; others one by one
 GRID, RANDOM, OPTUNA = "grid", "random", "optuna"
@@ -101,7 +72,7 @@ class SweepService:
         hints: bool = True,
         seed: int = 0,
         progress: Progress = lambda _done, _of: None,
-        spread: Spread | None = None,
+        spread: RaySpread | None = None,
     ) -> dict[str, Any]:
         """The sweep's document; points that the store has are not computed again. `progress` gets the points known, and of how
         many. The points of a grid, and drawn ones, are computed by the machines of a `spread`. Raises WayfareError."""

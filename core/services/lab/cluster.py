@@ -1,40 +1,86 @@
-"""Work spread over a Ray cluster, `pip install wayfare[ray]`: the same results in the same order as on one machine.
+"""Runs and sweeps on a Ray cluster, `pip install wayfare[ray]`: the same results in the same order as on one machine.
 
-Each worker is a Ray actor with one CPU. A part whose worker is lost goes to another one, and is done anew there: nothing is random
-but what the seeds of the parameters say.
+Each worker is a Ray actor with one CPU and an app over a copy of the store. If a worker is lost, another one repeats its
+part; the seeds of the parameters are the only source of randomness.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from types import TracebackType
 from typing import Any, Self
 
-from core.app import build_app
-from core.cluster.worker import OpenApp, Worker
+from core.domain.catalog import Catalog
 from core.domain.params import Parameters
-from core.importers.tasks import tasks_text
+from core.domain.tasks import Task
+from core.importers import read_tasks, tasks_text
 from core.lab.execution import Routed
-from core.services.lab.sweeps import Work
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line
+from core.store import Store
 from core.store.connection import Table
 
 AUTO = "auto"
 START_LIMIT_S = 120.0
 TOGETHER = 32  # tasks of a run that one worker gets at a time
 NOT_INSTALLED = "Ray is not installed; run `pip install wayfare[ray]`, or leave out --ray."
+OpenApp = Callable[[Store], Any]  # gives an App, which stands above this room
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What is routed: tasks of a catalog, by a router, with or without their server hints."""
+
+    catalog: Catalog
+    router: str
+    tasks: Sequence[Task]
+    hints: bool
+
+
+class Worker:
+    """What runs on each worker: an app that routes parts of the work. Arguments and results are plain values."""
+
+    def __init__(self, tables: Mapping[str, Table], opened: OpenApp) -> None:
+        self._app = opened(Store.of_tables(tables))
+        self._sent: dict[str, Catalog] = {}
+
+    def ready(self) -> bool:
+        """Returns as soon as the app is open."""
+        return True
+
+    def routed(self, catalog: Catalog, router: str, tasks: str, hints: bool, parameters: Parameters) -> list[Routed]:
+        """Route these tasks."""
+        read, name = read_tasks(tasks.encode(), source="the cluster"), self._known(catalog)
+        return list(self._app.lab.routed(read, catalog=name, router=router, parameters=parameters, server_hints=hints))
+
+    def points(
+        self, catalog: Catalog, router: str, tasks: str, hints: bool, points: Sequence[Parameters]
+    ) -> list[Mapping[str, Any]]:
+        """The measures of each point."""
+        read, name = read_tasks(tasks.encode(), source="the cluster"), self._known(catalog)
+        return list(self._app.sweeps.measured(read, points, catalog=name, router=router, hints=hints))
+
+    def _known(self, catalog: Catalog) -> str:
+        """The catalog's name. A catalog outside the store, such as a file's, is added as it was sent. It comes with every
+        part and is indexed again only if its content changed."""
+        stored = {info.name for info in self._app.catalogs.infos()}
+        if catalog.name not in stored and self._sent.get(catalog.name) != catalog:
+            self._app.catalogs.add(catalog, "sent to a worker")
+            self._sent[catalog.name] = catalog
+        return catalog.name
 
 
 class RaySpread:
-    """A cluster by its address; `auto`: the one that this machine belongs to, else this machine alone. Close it, or use `with`.
+    """A cluster by its address. `auto` is the one that this machine belongs to, else this machine alone. Close it, or use `with`.
 
-    `hired` counts the workers that took part, `lost` those that are gone. Raises WayfareError where there is no such cluster, and where its last worker is lost.
+    `opened` makes a worker's app. `hired` counts the workers that took part, `lost` those that were lost. Raises WayfareError if
+    there is no such cluster, or if its last worker is lost.
     """
 
-    def __init__(self, address: str, tables: Mapping[str, Table], *, opened: OpenApp = build_app) -> None:
+    def __init__(self, address: str, tables: Mapping[str, Table], *, opened: OpenApp) -> None:
         try:
             self._ray: Any = import_module("ray")
         except ImportError:
@@ -44,12 +90,12 @@ class RaySpread:
             self._join(address)
         self._tables, self._opened = self._ray.put(dict(tables)), opened
         self._idle: deque[Any] = deque()
-        self._starting: dict[Any, Any] = {}  # by what they answer when they are ready
+        self._starting: dict[Any, Any] = {}  # by the answer that says that they are ready
         self.hired = self.lost = 0
         self._because = ""
 
     def routed(self, work: Work, parameters: Parameters, *, known: int) -> Iterator[Routed]:
-        """See `Spread.routed`."""
+        """Route the tasks from the `known`-th on. Each is given, in order, as soon as all before it are known."""
         starts = range(known, len(work.tasks), TOGETHER)
         calls = [("routed", (*_sent(work, work.tasks[at : at + TOGETHER]), parameters)) for at in starts]
         waiting: dict[int, list[Routed]] = {}
@@ -63,12 +109,12 @@ class RaySpread:
     def points(
         self, work: Work, blocks: Sequence[Sequence[Parameters]]
     ) -> Iterator[tuple[int, list[Mapping[str, Any]]]]:
-        """See `Spread.points`."""
+        """The measures of each block of points with its position, as soon as they are known."""
         sent = _sent(work, work.tasks)
         yield from self._done([("points", (*sent, list(block))) for block in blocks])
 
     def close(self) -> None:
-        """End the workers, and leave the cluster."""
+        """End the workers and leave the cluster."""
         for worker in (*self._idle, *self._starting.values()):
             self._ray.kill(worker)
         self._idle.clear()
@@ -96,7 +142,7 @@ class RaySpread:
             self._ray.init(include_dashboard=False, **quiet)
 
     def _done(self, calls: Sequence[tuple[str, tuple[Any, ...]]]) -> Iterator[tuple[int, Any]]:
-        """What each call gives, with its position, as it is known."""
+        """The result of each call with its position, as soon as it is known."""
         self._hire(len(calls))
         waiting, running = deque(range(len(calls))), dict[Any, tuple[int, Any]]()
         try:
@@ -120,7 +166,7 @@ class RaySpread:
             self._idle.extend(worker for _, worker in running.values())
 
     def _next(self, answers: Sequence[Any], *, at_work: bool) -> Any:
-        """The first of these answers that is there."""
+        """The first of these answers to arrive."""
         if not answers:
             raise WayfareError(
                 f"The last worker of the cluster is lost {self._because}; run the same again, it goes on from what is stored."
@@ -139,7 +185,7 @@ class RaySpread:
             self.hired += 1
 
     def _given(self, answer: Any) -> Any:
-        """What a worker gave; None where it is lost. Raises what the worker raised."""
+        """A worker's result, None if the worker is lost. Raises what the worker raised."""
         exceptions = self._ray.exceptions
         try:
             return self._ray.get(answer)
@@ -151,7 +197,7 @@ class RaySpread:
             return None
 
     def _hire(self, most: int) -> None:
-        """As many workers as the cluster has CPUs, and there is work."""
+        """Start one worker per CPU of the cluster, at most one per part of the work."""
         wanted = min(most, max(1, int(self._ray.cluster_resources().get("CPU", 1))))
         actor = self._ray.remote(num_cpus=1, scheduling_strategy="SPREAD")(Worker)
         for _ in range(wanted - len(self._idle) - len(self._starting)):
@@ -159,5 +205,5 @@ class RaySpread:
             self._starting[worker.ready.remote()] = worker
 
 
-def _sent(work: Work, tasks: Sequence[Any]) -> tuple[Any, ...]:
+def _sent(work: Work, tasks: Sequence[Task]) -> tuple[Any, ...]:
     return work.catalog, work.router, tasks_text(tasks), work.hints
