@@ -74,8 +74,10 @@ class EqualJudgment:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Two tools that may do the same: each other's near neighbours, with the cosine of what they mean. `says` is what somebody
-    said of them, "" where nobody did; `follows` where that they are equal follows from other pairs."""
+    """Two tools that may do the same: near neighbours of each other, with the cosine of their texts.
+
+    `says` is the judgment of a person or a model, "" without one. `follows` is true if other pairs imply that they are equal.
+    """
 
     one: str
     other: str

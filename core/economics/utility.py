@@ -204,7 +204,7 @@ def _within(value: float, low: float, high: float) -> float | None:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Exploration: what success a decision goes by while it is unsure of it. Ours; the paper's form has none.
+# Exploration: the success rate that a decision assumes while few calls have been observed. Ours; the paper has no exploration.
 
 LEAST_CALLS = 2.0  # what a figure that nobody has tried lately is worth: as vague as two calls leave it
 SURE = 1e-3  # a probability is never taken to be nearer to 0 or 1 than this

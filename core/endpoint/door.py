@@ -40,7 +40,7 @@ def announced(db: Path | str, owner: Owner) -> Generator[None]:
         yield
         return
     text = json.dumps(asdict(owner))
-    with suppress(OSError):  # a folder that takes no further file: nobody can join, all else works
+    with suppress(OSError):  # the folder is not writable: other processes cannot join, everything else works
         file.unlink(missing_ok=True)
         file.touch(mode=0o600)
         file.write_text(text, encoding="utf-8")
@@ -53,7 +53,7 @@ def announced(db: Path | str, owner: Owner) -> Generator[None]:
 
 
 def owner_of(db: Path | str) -> Owner | None:
-    """Who was announced last; None where nobody was. Whether that process still has the store, who connects finds out."""
+    """Returns the process that was announced last, or None. It may have ended since: connecting tells."""
     file = door_file(db)
     try:
         found: Any = json.loads(file.read_text(encoding="utf-8")) if file is not None else None

@@ -64,7 +64,7 @@ def _document(task: Task) -> dict[str, Any]:
 
 
 def json_lines(reading: Reading, text: str) -> Iterator[Entry]:
-    """The objects of JSON Lines, each with the line that it is in; whatever is none is a fault."""
+    """Yields the objects of JSON Lines with their line numbers. Records a fault for each line that is not an object."""
     for number, line in enumerate(text.split("\n"), start=1):
         where = f"line {number}"
         if not line.strip():

@@ -33,8 +33,10 @@ class Against:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One set of parameters: means over the tasks (a share, USD and s per task), each against the first set, and the places of the
-    tasks whose winner is another one than the first set's. Nobody costs nothing and takes no time."""
+    """One set of parameters: means over the tasks (a share, USD and s per task), each with its difference to the first set.
+
+    `changed` are the positions of tasks whose winner differs from the first set's. A task without a winner costs 0 USD and 0 s.
+    """
 
     name: str
     success: float

@@ -45,7 +45,7 @@ class RefusingParameters(Parameters):
     """Whether a sub-task that nothing seems to fit is turned down."""
 
     wrong_refusals: float = knob(0.0, Range(0.0, 50.0, 1.0, "%"), group=SIMILARITY, symbol="wrong refusals", label="Wrong refusals at most",
-        help="Of sub-tasks that something can do, the share that may be turned down so that those that nothing fits are; 0: none is.")  # fmt: skip
+        help="Share of answerable sub-tasks that may be refused. A higher share also refuses more of the impossible ones. 0 refuses none.")  # fmt: skip
 
 
 def refusal(query: Query, parameters: Parameters) -> str:

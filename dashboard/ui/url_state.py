@@ -17,7 +17,7 @@ KEPT = ":kept"
 
 
 def url_may_be_behind() -> None:
-    """For callbacks of what may be pressed before the browser has heard what was written last: the URL that it says is no link."""
+    """Marks the browser's URL as outdated: call it in callbacks that may run before the browser has received the last URL."""
     st.session_state[BEHIND] = True
 
 

@@ -136,7 +136,7 @@ def test_a_pool_is_gone_through_by_grades_and_back(app: App) -> None:
     notes = {(one.subtask, one.tool): one.note for one in app.judgments.judgments("small", "my judgments")}
     assert notes == {(one.query.subtask, one.tool): f"note {n}" for n, one in enumerate(pool)}
     assert said(app) == {(one.query.subtask, one.tool, "operator"): n % 4 for n, one in enumerate(pool)}
-    assert "The pool is gone through" in text_of(page)
+    assert "All tools of the pool are judged" in text_of(page)
     page = press(page, "lab:pool-back")
     assert ":blue-badge[grade" in text_of(page)
     before = len(app.store.judgments.history("small"))
@@ -149,7 +149,7 @@ def test_a_pool_is_gone_through_by_grades_and_back(app: App) -> None:
 def test_a_hostile_description_is_shown_as_text(app: App) -> None:
     page = lab(view="Judge", tasks=stored(app, "rag_mcp"), depth="3")
     shown = []
-    while not [one for one in page.success if "gone through" in one.value]:
+    while not [one for one in page.success if "are judged" in one.value]:
         shown.append((HOSTILE in text_of(page), HOSTILE in markdown_of(page)))
         page = press(page, "lab:pool-skip")
     assert (True, False) in shown

@@ -52,7 +52,7 @@ class RefusalService:
 
     def curve(self, catalog: str = SAMPLE) -> RefusalCurve:
         """Wrong refusals against impossible sub-tasks refused. A labelled sub-task is made impossible by taking away its right
-        tools and those that do the same. What labels teach is left out: it is new sub-tasks that are to be told."""
+        tools and those that do the same. Labels do not shift these decisions, because the curve is for new sub-tasks."""
         rows = self._catalogs.catalog(catalog).tool_row
         queries = tuple(one for one in self._feedback.queries(catalog) if any(tool in rows for tool in one.right))
         if len(queries) < LEAST_LABELS:

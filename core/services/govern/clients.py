@@ -120,11 +120,11 @@ class ClientRegister:
             self._take(revoked)
 
     def of_token(self, token: str) -> Client | None:
-        """Which client's token it is; None where it is none's, or an operator's, which opens pages alone."""
+        """Returns the client of a token. Returns None for an unknown token and for an operator's, which opens pages only."""
         return self._owner(token, pages=False)
 
     def operator_of_token(self, token: str) -> Client | None:
-        """Which operator's token it is; None where it is none's."""
+        """Returns the operator of a token, or None if the token is unknown."""
         return self._owner(token, pages=True)
 
     def _in_force(self) -> list[Client]:

@@ -322,7 +322,7 @@ class ModelJudgeService:
         return self._judgments.graded(catalog=catalog, set_name=set_name, judge=self.name)
 
     def count(self, catalog: str, set_name: str) -> None:
-        """Have its grades count in the set: as those of one judge more."""
+        """Adds its grades to the set, as a further judge."""
         for one in tuple(self.grades(catalog, set_name).values()):
             self._judgments.judge(
                 one.subtask, one.tool, one.grade or 0, judge=self.name, set_name=set_name, catalog=catalog,

@@ -27,9 +27,7 @@ def budgets_view(app: App) -> None:
     if found:
         st.html(f'<div class="govern-budgets">{"".join(card_html(one, now) for one in cards(found))}</div>')
     elif app.governance.policy.budgets:
-        st.info(
-            "Nobody that a budget is for was here today: a row appears with the first call.", icon=":material/savings:"
-        )
+        st.info("No call counted against a budget today. A row appears with the first call.", icon=":material/savings:")
     else:
         st.info("There is no budget yet: agents may spend what they like. Set one below.", icon=":material/savings:")
     st.caption(

@@ -107,7 +107,7 @@ def _next_tool(app: App, catalog: str, set_name: str, judge: str) -> None:
         st.error(error, icon=":material/error:")
     if at >= len(items):
         st.success(
-            f"The pool is gone through. To measure with it, choose “judgments: {escaped(set_name, 60)}” as tasks.",
+            f"All tools of the pool are judged. To measure with them, choose “judgments: {escaped(set_name, 60)}” as tasks.",
             icon=":material/check:",
         )
         st.button("Back", key="lab:pool-back", icon=":material/arrow_back:", on_click=_go, args=(at - 1,))

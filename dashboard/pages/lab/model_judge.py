@@ -83,7 +83,7 @@ def _rest(app: App, catalog: str, set_name: str, pool: Pairs, row: DeltaGenerato
     row.button(
         f"Count its {len(grades):,} grades in this set", key="lab:model-count", icon=":material/add_task:",
         disabled=len(counting) == len(grades), on_click=judge.count, args=(catalog, set_name),
-        help="As those of one judge more; the rule for where judges differ settles. They are taken back with the next button.",
+        help="Adds the model as a further judge. Where judges differ, the set's rule decides. The next button takes the grades back.",
     )  # fmt: skip
     if counting:
         row.button(

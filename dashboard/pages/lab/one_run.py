@@ -56,7 +56,7 @@ def one_run(shown: ShownRuns) -> dict[str, str]:
     run = next(one for one in shown.runs if one.id == id_)
     start_button(
         row, "Repeat", partial(_start, shown.app, run), key="lab:repeat", icon=":material/replay:",
-        help="Measures the same again, over the catalog and with what was learnt as they are now, and says what is other. Nothing is "
+        help="Measures the same again, with the catalog and the labels of today, and shows the differences. Nothing is "
         "stored.",
     )  # fmt: skip
     repeated: Repeated | None = result(REPEAT, id_)

@@ -54,7 +54,7 @@ def search_result(
         if shares:
             chart(importance_bars(shares, objective=OBJECTIVE_WORDS[objective]), key="lab:importances")
         else:
-            st.caption("What mattered is said from ten trials on, where the objective differs between them.")
+            st.caption("The importance of each knob appears after ten trials, if their objectives differ.")
     chart(parallel(points, axes, front, point["number"]), key="lab:parallel", choose=choose)
     chart(
         slices(points, axes, objective, point["number"], name=OBJECTIVE_WORDS[objective]),
