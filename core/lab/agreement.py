@@ -1,4 +1,4 @@
-"""Several judges: how far they agree, and one grade for each tool where they do not."""
+"""Several judges of the same tools: how far they agree, one grade for each tool, and pools of tools to judge."""
 
 from __future__ import annotations
 
@@ -19,19 +19,18 @@ from core.lab.stored_runs import Result
 from core.shared.errors import ParameterError
 
 MOST_RESAMPLES, LEAST_RESAMPLES = 500, 100
-MOST_DRAWN = 500_000  # units over all resamples: what bounds the time of an interval
-JUDGE = "judge:"  # before the name of the judge whose word counts
+MOST_DRAWN = 500_000  # units over all resamples; bounds the time of an interval
+JUDGE = "judge:"  # prefix of a rule that takes the grades of one judge
 Settled = Mapping[AskedQuery, Mapping[str, int]]
 """One grade for each judged tool, by query, in order of their first judgment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Krippendorff's alpha of ordinal grades with its 95 % interval: 1 where all say the same, 0 where it is no more than chance,
-    below 0 where it is less. None where it is not defined: no tool has two judges, or all grades are the same.
+    """Krippendorff's alpha of ordinal grades with its 95 % interval: 1 means that all say the same, 0 agreement by chance.
 
-    `judges` are the judgments of each, `units` the query-tool pairs, `shared` those of two judges or more, `same` those of them
-    on which all say the same.
+    alpha is None if it is undefined: no tool has two judges, or all grades are the same. `judges` counts the judgments of each
+    judge, `units` the query-tool pairs, `shared` the pairs of two judges or more, `same` the shared pairs without a difference.
     """
 
     judges: Mapping[str, int]
@@ -44,18 +43,18 @@ class Agreement:
 
 
 def median(grades: Sequence[int]) -> int | None:
-    """The middle grade; of an even number the lower of the two in the middle, so that it is a grade that somebody gave."""
+    """The middle grade. Of an even number it is the lower of the two in the middle, so a grade that a judge gave."""
     return statistics.median_low(grades)
 
 
 def majority(grades: Sequence[int]) -> int | None:
-    """The grade that more than half of the judges gave; None where there is none."""
+    """The grade that more than half of the judges gave, None if there is no such grade."""
     grade, votes = Counter(grades).most_common(1)[0]
     return grade if 2 * votes > len(grades) else None
 
 
 def unanimous(grades: Sequence[int]) -> int | None:
-    """The grade that all judges gave; None where they differ."""
+    """The grade that all judges gave, None if they differ."""
     return grades[0] if len(set(grades)) == 1 else None
 
 
@@ -72,9 +71,9 @@ RULE_WORDS = {
 
 
 def settled(judgments: Iterable[Judgment], rule: str) -> Settled:
-    """One grade for each tool by a rule of `RULES`, or `judge:NAME`: what that judge says. What stays unsettled is left out.
+    """One grade for each tool, by a rule of `RULES` or by `judge:NAME`, the grade of that judge. Unsettled tools are left out.
 
-    Raises ParameterError for another rule, and for a judge of whom there is no judgment.
+    Raises ParameterError for any other rule and for an unknown judge.
     """
     said: dict[AskedQuery, dict[str, dict[str, int]]] = {}
     for one in judgments:
@@ -104,10 +103,10 @@ def _rule(rule: str, judges: set[str]) -> Callable[[Mapping[str, int]], int | No
 
 
 def judged_tasks(grades: Settled) -> tuple[tuple[Task, ...], int]:
-    """Judged queries as labelled tasks, and how many are left out.
+    """Judged queries as labelled tasks, and the number of queries left out.
 
-    A tool of grade 1 or more can do the task; the best come first. A query of which every judged tool is graded 0 is left out:
-    that nothing else can do it was not judged.
+    A tool of grade 1 or more can do the task; the best come first. A query whose judged tools all have grade 0 is left out,
+    because the other tools were not judged.
     """
     tasks = tuple(
         Task(query.id, query.subtask, query.server_hint, right, {tool: float(grade) for tool, grade in tools.items()})
@@ -118,7 +117,7 @@ def judged_tasks(grades: Settled) -> tuple[tuple[Task, ...], int]:
 
 
 def agreement(judgments: Sequence[Judgment], *, seed: int = 0) -> Agreement:
-    """How far the judges of a set agree, over query-tool pairs that two of them or more judged."""
+    """How far the judges of a set agree, over the query-tool pairs that have two judges or more."""
     counts = grade_counts(judgments)
     shared = counts[counts.sum(axis=1) > 1]
     low, high = alpha_interval(shared, seed=seed)
@@ -134,7 +133,7 @@ def agreement(judgments: Sequence[Judgment], *, seed: int = 0) -> Agreement:
 
 
 def grade_counts(judgments: Iterable[Judgment]) -> NDArray[np.int64]:
-    """How many judges gave each grade to each query-tool pair, (pairs, grades)."""
+    """The number of judges that gave each grade to each query-tool pair, (pairs, grades)."""
     rows: dict[tuple[AskedQuery, str], NDArray[np.int64]] = {}
     for one in judgments:
         if one.grade is not None:
@@ -157,7 +156,9 @@ def ordinal_alpha(counts: NDArray[np.int64]) -> float | None:
 
 
 def alpha_interval(counts: NDArray[np.int64], *, seed: int = 0) -> tuple[float | None, float | None]:
-    """The 95 % percentile interval of alpha, by bootstrap over units; draws in which it is undefined are left out."""
+    """The 95 % percentile interval of alpha, by bootstrap over units. Draws without a defined alpha are left out, which
+    `scipy.stats.bootstrap` cannot do.
+    """
     if ordinal_alpha(counts) is None:
         return None, None
     rng = np.random.default_rng(seed)
@@ -168,15 +169,12 @@ def alpha_interval(counts: NDArray[np.int64], *, seed: int = 0) -> tuple[float |
     return (float(low), float(high)) if known else (None, None)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Pooling: what is to be judged so that no router is judged on another's results (Sparck Jones and van Rijsbergen 1975; TREC).
-#
-# The pool of a query is the union of the first k tools of every router; its order says nothing of who proposed what.
+# Pooling (Sparck Jones and van Rijsbergen 1975; TREC): the first k tools of every router, in an order that hides the router ---
 
 
 @dataclass(frozen=True, slots=True)
 class Pooled:
-    """One tool to be judged for one query, and whether it is judged already."""
+    """One tool to judge for one query, and whether it has been judged."""
 
     query: AskedQuery
     tool: str
@@ -189,10 +187,10 @@ def pooled(
     depth: int,
     judged: Collection[tuple[AskedQuery, str]],
 ) -> tuple[Pooled, ...]:
-    """The pool of all tasks over stored runs, unjudged tools first; the tools of a query stay together.
+    """The pool of all tasks over stored runs, unjudged tools first. The tools of a query stay together.
 
-    `results` are entries of `wayfare bench --json`; a run that does not have a task proposes nothing for it. `judged` has
-    the queries and tools that count as judged.
+    `results` are entries of `wayfare bench --json`. A run without a task proposes nothing for it. `judged` holds the queries and
+    tools that count as judged.
     """
     found: dict[AskedQuery, set[str]] = {}
     for task in tasks:
@@ -212,5 +210,5 @@ def pooled(
 
 
 def _place(query: AskedQuery, tool: str) -> str:
-    """Where a tool stands among those of its query: by a hash, so that neither name nor rank decides it."""
+    """The position of a tool among those of its query: a hash, so that neither name nor rank decides."""
     return hashlib.sha256(f"{query.id} {tool}".encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Retrieval and routing measures over labelled tasks, for each task and in the mean."""
+"""Retrieval and routing measures over labelled tasks, for each task and as means."""
 
 from __future__ import annotations
 
@@ -17,17 +17,10 @@ from core.domain.tasks import Task
 from core.lab.execution import ExecutionRun, Routed
 from core.lab.significance import interval
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Retrieval measures over ranked candidates, computed by ir_measures under its names. Nothing else imports it.
-#
-# A new measure is one line in `MEASURES`: the key under which `wayfare bench` prints it, and its name in ir_measures.
-#
-# Relevance is handed over as the gain 2^grade - 1 in thousandths, because ir_measures takes whole numbers and its nDCG takes
-# them as gains: with grades of 1 alone this is trec_eval's nDCG, with others that of Burges et al. (2005).
-#
-# >>> scores = measured([(("a::x", "b::y"), {"b::y": 1.0}), ((), {"b::y": 1.0})])
-# >>> scores["RR"].tolist(), scores["Success@3"].tolist(), scores["nDCG@10"].round(3).tolist()
-# ([0.5, 0.0], [1.0, 0.0], [0.631, 0.0])
+# Measures of rankings, by ir_measures under its names -----------------------------------------------------------------
+# A new measure is one line in `MEASURES`: its key in `wayfare bench`, and its name in ir_measures. Grades are handed over as gains,
+# 2^grade - 1 in thousandths, because ir_measures takes whole numbers and its nDCG takes them as gains. With grades of 1 alone this
+# is the nDCG of trec_eval, with others that of Burges et al. (2005).
 
 MEASURES = {
     "mrr": "RR",
@@ -42,9 +35,9 @@ MEASURES = {
     "P@10": "P@10",
 }
 JUDGED = {f"judged@{depth}": f"Judged@{depth}" for depth in (1, 3, 5, 10)}
-LARGEST_GRADE = 8.0  # of more the gain is no larger
+LARGEST_GRADE = 8.0  # the gain stops growing here
 
-# its types name those of pandas, which it does not import
+# its types name pandas, which it does not import
 ITER_CALC: Any = ir_measures.iter_calc  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
 
 Floats = NDArray[np.float64]
@@ -53,9 +46,13 @@ Labelled = tuple[Sequence[str], Mapping[str, float]]
 
 
 def measured(tasks: Sequence[Labelled]) -> dict[str, Floats]:
-    """Each measure's value for each task, (T,) under its ir_measures name. A task with nothing ranked has 0 in all.
+    """Each measure of each task, (T,) under its ir_measures name. A task without a ranking has 0 in all.
 
-    `Judged@k` is the share of the first k that somebody judged, NaN where nothing was ranked.
+    `Judged@k` is the judged share of the first k, NaN without a ranking.
+
+    >>> scores = measured([(("a::x", "b::y"), {"b::y": 1.0}), ((), {"b::y": 1.0})])
+    >>> scores["RR"].tolist(), scores["Success@3"].tolist(), scores["nDCG@10"].round(3).tolist()
+    ([0.5, 0.0], [1.0, 0.0], [0.631, 0.0])
     """
     names = {str(number): number for number in range(len(tasks))}
     relevance = {name: {tool: _gain(grade) for tool, grade in tasks[at][1].items()} for name, at in names.items()}
@@ -75,7 +72,7 @@ def measured(tasks: Sequence[Labelled]) -> dict[str, Floats]:
 
 
 def first_right(ranked: Sequence[str], grades: Mapping[str, float]) -> int | None:
-    """The rank, from 1, of the first tool of a positive grade; None where there is none.
+    """The rank, from 1, of the first tool with a positive grade, None without one.
 
     >>> first_right(["a::x", "b::y"], {"a::x": 0.0, "b::y": 1.0})
     2
@@ -84,21 +81,23 @@ def first_right(ranked: Sequence[str], grades: Mapping[str, float]) -> int | Non
 
 
 def _gain(grade: float) -> int:
-    """2^grade - 1 in thousandths; at least one of them where the grade is above 0."""
+    """2^grade - 1 in thousandths, at least 1 for a positive grade."""
     return max(1, round(1000 * (2.0 ** min(grade, LARGEST_GRADE) - 1))) if grade > 0 else 0
 
 
+# Runs of a router over tasks ------------------------------------------------------------------------------------------
+
 RouteTask = Callable[[Task], Decision]
 REJECTION = "rejection"
-CLOCKED = ("latency_ms_p50", "latency_ms_p95")  # of a result, all that a second run of the same does not give again
+CLOCKED = ("latency_ms_p50", "latency_ms_p95")  # the keys of a result that a second run does not repeat
 
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
-    """One task: its right tools, the candidates it got, and the rank from 1 of the first right one, None where none is.
+    """One task: its right tools, its candidates, and the rank from 1 of the first right one, None without one.
 
-    `dropped_by` is then the stage at which the right tool that is most similar was dropped, `routed.ABSENT` where the catalog
-    has none of them; "" where there is nothing to say.
+    Without one, `dropped_by` is the stage that dropped the most similar right tool, or `execution.ABSENT` if the catalog has none of
+    them. It is "" for impossible tasks.
     """
 
     id: str
@@ -109,7 +108,7 @@ class TaskResult:
 
     @property
     def solved(self) -> bool:
-        """Whether a right tool is among the candidates, or there are none where nothing is right."""
+        """Whether a right tool is a candidate. An impossible task is solved without candidates."""
         return self.rank is not None if self.right else not self.candidates
 
     def to_json(self) -> dict[str, object]:
@@ -120,10 +119,12 @@ class TaskResult:
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkRun:
-    """One router with one parameter set over all tasks. Measures are means over the tasks that something can do; a
-    task with no result counts as 0. `rejection` is the share of impossible tasks that got no candidate, None where
-    there are none. Latencies are the decision's own times in ms. `scores` has each measure's values by its ir_measures
-    name, (possible tasks,); `tasks` has every task in order."""
+    """One router with one parameter set over all tasks.
+
+    Measures are means over the possible tasks; a task without candidates counts as 0. `rejection` is the share of impossible
+    tasks without candidates, None if there are no impossible tasks. Latencies are the decision's own times in ms. `scores` has
+    each measure by its ir_measures name, (possible tasks,); `tasks` has every task in order.
+    """
 
     router: str
     parameters: dict[str, Value]
@@ -137,12 +138,12 @@ class BenchmarkRun:
 
     @property
     def judged(self) -> dict[str, float | None]:
-        """By depth, as `judged@10`, the share of what was ranked that the labels say something of; None where nothing was ranked."""
+        """By depth, as `judged@10`, the share of ranked tools that have a label. None without a ranking."""
         known = {key: self.scores[name][np.isfinite(self.scores[name])] for key, name in JUDGED.items()}
         return {key: float(found.mean()) if len(found) else None for key, found in known.items()}
 
     def to_json(self) -> dict[str, Any]:
-        """One entry of `wayfare bench --json`; `intervals` are 95 %, by bootstrap over tasks."""
+        """One entry of `wayfare bench --json`. `intervals` are 95 %, by bootstrap over tasks."""
         refused = np.array([float(task.solved) for task in self.tasks if not task.right])
         values = {key: self.scores[name] for key, name in MEASURES.items()} | {REJECTION: refused}
         bounds = {key: interval(found) for key, found in values.items() if len(found)}
@@ -168,7 +169,7 @@ def run_benchmark(router: str, parameters: dict[str, Value], tasks: Sequence[Tas
 def measured_run(
     router: str, parameters: dict[str, Value], tasks: Sequence[Task], routed: Sequence[Routed]
 ) -> BenchmarkRun:
-    """The measures of tasks that are routed already, one `routed` for each."""
+    """The measures of routed tasks, one `routed` for each."""
     scores, measures = score_tasks(tasks, [one.candidates for one in routed])
     results = tuple(
         TaskResult(task.id, task.relevant, one.candidates, first_right(one.candidates, grades(task)), one.dropped_by)
@@ -190,7 +191,7 @@ def measured_run(
 
 
 def run_entry(run: BenchmarkRun, played: ExecutionRun | None, preset: str) -> dict[str, Any]:
-    """The entry of a run in `wayfare bench --json`, and what is stored of it: its measures, and what was played beside them."""
+    """The entry of a run in `wayfare bench --json` and in the store: its measures, and those of playing it out."""
     entry: dict[str, Any] = {**run.to_json(), "preset": preset}
     if played is None:
         return entry
@@ -201,14 +202,14 @@ def run_entry(run: BenchmarkRun, played: ExecutionRun | None, preset: str) -> di
 def score_tasks(
     tasks: Sequence[Task], ranked: Sequence[Sequence[str]]
 ) -> tuple[dict[str, NDArray[np.float64]], dict[str, float]]:
-    """The measures of the tasks that something can do: for each task by ir_measures' names, and in the mean by ours."""
+    """The measures of the possible tasks: for each task by ir_measures' names, and as means by ours."""
     possible = [(tools, grades(task)) for task, tools in zip(tasks, ranked, strict=True) if task.relevant]
     scores = measured(possible)
     return scores, {key: float(scores[name].mean()) if possible else 0.0 for key, name in MEASURES.items()}
 
 
 def grades(task: Task) -> dict[str, float]:
-    """The grade of every tool that the task's labels judge; one that is graded and not among the right ones counts 0."""
+    """The grade of every tool that the task's labels judge. A graded tool that is not among the right ones counts 0."""
     return dict.fromkeys(task.grades, 0.0) | {tool: task.gain(tool) for tool in task.relevant}
 
 

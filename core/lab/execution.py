@@ -1,9 +1,9 @@
-"""What routing is for: sub-tasks that get solved, and what that takes. Algorithm 1 of EHRR played without a model.
+"""Playing routed tasks out: how many are solved, and at which cost. Algorithm 1 of EHRR without a model.
 
-For each labelled task the router decides once, and its candidates are tried in their order, at most `ROUNDS` of them. A tool
-that is not among the task's right ones is an invalid tool call: it takes its time and its price and solves nothing. A right
-one succeeds by its declared reliability, r_ij (1 - pfail_i), drawn for every seed. A route call whose tried candidates hold no
-right tool (or that has none at all) is an invalid route call: an agent would have to route again.
+The router decides once for each labelled task. Its candidates are tried in order, at most `ROUNDS` of them. A tool that is not
+among the task's right ones is an invalid tool call: it takes its time and its price and solves nothing. A right one succeeds by
+its declared reliability, r_ij (1 - pfail_i), drawn for every seed. A decision without a right tool among the tried ones is an
+invalid route call: an agent would route again.
 
     value = V * solved - price - time / kappa              per task, USD; kappa in s per USD
 """
@@ -25,16 +25,17 @@ from core.domain.tasks import Task
 from core.domain.trace import DROPS, KEPT
 from core.routers.context import RoutingContext
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What a run of the lab needs of a decision: small enough to be stored for each task while the run is under way.
+# One task as it was routed --------------------------------------------------------------------------------------------
 
 ABSENT = "absent"
 
 
 @dataclass(frozen=True, slots=True)
 class Routed:
-    """One task as it was decided: candidates, best first; why no right tool is one (see `dropped_by`); ms of the decision; tokens
-    that it put before a model."""
+    """One task as it was decided: candidates, best first; `dropped_by`; the decision's ms; the tokens that it put before a model.
+
+    It is small, because an unfinished run stores one for each task.
+    """
 
     candidates: tuple[str, ...]
     dropped_by: str
@@ -55,13 +56,13 @@ class Routed:
 
     @classmethod
     def parse(cls, document: Mapping[str, Any]) -> Self:
-        """From what `to_json` gave."""
+        """Read what `to_json` gave."""
         found = dict(document)
         return cls(tuple(found.pop("candidates")), **found)
 
 
 def dropped_by(task: Task, decision: Decision) -> str:
-    """Where no right tool is a candidate: the stage that dropped the most similar of them, or `ABSENT`; else ""."""
+    """The stage that dropped the most similar right tool, or `ABSENT`. "" if a right tool is a candidate."""
     right = [row for row, tool in enumerate(decision.tools.ids) if tool in task.relevant]
     if not task.relevant or set(right) & set(decision.candidates):
         return ""
@@ -71,11 +72,7 @@ def dropped_by(task: Task, decision: Decision) -> str:
     return "" if code == KEPT else DROPS[code].value
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Prices by EHRR's two tiers (its section V), for catalogs in which nobody priced the tools.
-#
-# Low tier, local computation and look-up: U(0, 0.0025) USD. High tier, web search, geospatial grounding and model calls:
-# N(0.0225, 0.005^2) USD, cut at 0. Drawn for each tool by its name and the seed, so that another tool changes nothing.
+# Prices by EHRR's two tiers (section V): low U(0, 0.0025) USD, high N(0.0225, 0.005^2) USD, cut at 0 ------------------
 
 LOW_USD, HIGH_USD, HIGH_DEVIATION_USD = 0.0025, 0.0225, 0.005
 HIGH_TIER = re.compile(
@@ -87,7 +84,7 @@ HIGH_TIER = re.compile(
 
 
 def is_high_tier(tool: Tool) -> bool:
-    """Whether a tool belongs to the dear tier: what it declares, else what its name and description speak of.
+    """Whether a tool belongs to the expensive tier: by its declared tier, else by words of its name and description.
 
     >>> is_high_tier(Tool("maps", "find_route", "Directions between two places."))
     True
@@ -100,7 +97,7 @@ def is_high_tier(tool: Tool) -> bool:
 
 
 def drawn_price_usd(tool: Tool, seed: int) -> float:
-    """A price per call from the tool's tier; the same for the same tool and seed."""
+    """A price per call from the tool's tier, drawn by the tool's name and the seed. Other tools do not change it."""
     rng = np.random.default_rng([seed, zlib.crc32(tool.id.encode())])
     if is_high_tier(tool):
         return max(0.0, float(rng.normal(HIGH_USD, HIGH_DEVIATION_USD)))
@@ -108,7 +105,7 @@ def drawn_price_usd(tool: Tool, seed: int) -> float:
 
 
 def priced_by_tiers(catalog: Catalog, *, name: str, seed: int = 0) -> Catalog:
-    """A catalog with every tool priced by its tier; servers ask the median of their tools' prices, as undeclared ones do."""
+    """A catalog with every tool priced by its tier. Servers ask the median of their tools' prices."""
     return Catalog(name, tuple(_priced(server, seed) for server in catalog.servers))
 
 
@@ -116,6 +113,8 @@ def _priced(server: Server, seed: int) -> Server:
     tools = tuple(replace(tool, price_usd=drawn_price_usd(tool, seed)) for tool in server.tools)
     return replace(server, tools=tools, ask_usd=None)
 
+
+# Playing ---------------------------------------------------------------------------------------------------------------
 
 ROUNDS = 3
 VALUE_USD = 0.10
@@ -126,7 +125,7 @@ LiveCall = Callable[[int], tuple[bool, float] | None]  # a tool's row -> went we
 
 @dataclass(frozen=True, slots=True)
 class Playing:
-    """How tasks are played out: what `wayfare bench --execute` is told, and what is stored with a run. `n` candidates are routed."""
+    """How tasks are played out: the options of `wayfare bench --execute`, stored with a run. `n` candidates are routed."""
 
     n: int
     seeds: int = 20
@@ -136,7 +135,7 @@ class Playing:
 
     @classmethod
     def parse(cls, document: Mapping[str, Any]) -> Self:
-        """From what the store has of it. Raises TypeError for a document of another version."""
+        """Read what the store has. Raises TypeError for a document of another version."""
         return cls(**document)
 
 
@@ -150,7 +149,7 @@ class Interval:
 
     @classmethod
     def of(cls, values: Floats) -> Interval:
-        """Of one value per seed; nothing finite gives NaN."""
+        """From one value per seed. NaN if no value is finite."""
         known = values[np.isfinite(values)]
         if not len(known):
             return cls(float("nan"), float("nan"), float("nan"))
@@ -160,7 +159,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionRun:
-    """One router over all tasks that something can do. Means per task over seeds; per solved sub-task where it says so."""
+    """One router over all possible tasks. Means per task over seeds, or per solved sub-task as the name says."""
 
     router: str
     n: int
@@ -176,7 +175,7 @@ class ExecutionRun:
     unpriced_tries: float
 
     def to_json(self) -> dict[str, object]:
-        """What `bench --execute --json` adds to a run; each with its interval under `intervals`."""
+        """What `bench --execute --json` adds to a run, with the intervals under `intervals`."""
         names = (
             "success_rate", "usd_per_solved", "s_per_solved", "tokens_per_solved", "invalid_route_calls",
             "invalid_tool_calls", "invalid_calls", "value", "usd_per_task",
@@ -192,7 +191,7 @@ class ExecutionRun:
 
 @dataclass(frozen=True, slots=True)
 class _Tried:
-    """What one task's tries gave, per seed (seeds,): solved, USD, s, invalid tool calls; and what does not vary."""
+    """The result of one task's tries per seed, (seeds,): solved, USD, s, invalid tool calls; and what is the same for all seeds."""
 
     solved: NDArray[np.bool_]
     usd: Floats
@@ -215,11 +214,11 @@ def execute(
     rounds: int = ROUNDS,
     live: LiveCall | None = None,
 ) -> ExecutionRun:
-    """Play every task that something can do; `context` holds the declared figures that outcomes are drawn from.
+    """Play every possible task. `context` holds the declared figures that outcomes are drawn from.
 
-    The draws of a task belong to it and to its tools: two routers that try the same tool have the same luck.
-    `live` really calls a tool (its row) and says whether it went well and how many seconds it took; None for a tool that may
-    not be called, whose outcome is drawn. Raises ValueError where no task has a right tool.
+    The draws belong to a task and its tools: two routers that try the same tool have the same luck. `live` calls a tool (its row)
+    and returns whether it succeeded and its seconds, or None for a tool that may not be called, whose outcome is then drawn.
+    Raises ValueError if no task has a right tool.
     """
     possible = [task for task in tasks if task.relevant]
     routed = [Routed.of(task, route(task)) for task in possible]
@@ -248,7 +247,7 @@ def play(
     rounds: int = ROUNDS,
     live: LiveCall | None = None,
 ) -> ExecutionRun:
-    """The same for tasks that something can do and that are routed already, one `routed` for each."""
+    """`execute` for possible tasks that are routed already, one `routed` for each."""
     played = [_played(task, one, context, seeds, rounds, live) for task, one in zip(tasks, routed, strict=True)]
     if not played:
         raise ValueError("no task names a tool that can do it")
@@ -308,5 +307,5 @@ def _played(
 
 
 def _luck(task: Task, tool: str, seeds: int) -> Floats:
-    """Uniform draws of one task's tool, one a seed; the same whichever router tries it."""
+    """Uniform draws for one task and tool, one per seed, the same for every router."""
     return np.random.default_rng(zlib.crc32(f"{task.id}/{task.subtask}/{tool}".encode())).random(seeds)

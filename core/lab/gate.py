@@ -1,5 +1,6 @@
-"""A run against an earlier one of the same tasks: whether quality fell, which tasks were lost, and what the catalog has to do
-with it. The earlier run is the document that `wayfare bench --json` printed.
+"""A run against an earlier one of the same tasks: measures that fell, tasks that were lost, changes of the catalog since.
+
+The earlier run is the document that `wayfare bench --json` printed.
 """
 
 from __future__ import annotations
@@ -17,17 +18,14 @@ from core.domain.statistics import Statistics
 from core.lab.benchmark import MEASURES, REJECTION, BenchmarkRun, TaskResult
 from core.shared.errors import CatalogError
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What routing reads of a catalog, small enough to keep beside a result; and what has changed since.
-#
-# Texts and schemas are kept as digests, figures as they are, so that a change can be named.
+# The catalog as routing reads it: texts and schemas as digests, figures as they are, and what changed since -----------
 
 Entries = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogDigest:
-    """Of each server and tool by its id: digests of texts and schema, and the declared figures. Prices are those in force."""
+    """For each server and tool by its id: digests of texts and schema, and the declared figures. Prices are those in force."""
 
     name: str
     servers: Entries
@@ -35,7 +33,7 @@ class CatalogDigest:
 
     @classmethod
     def of(cls, catalog: Catalog, statistics: Statistics) -> CatalogDigest:
-        """What routing reads of a catalog now."""
+        """From a catalog and its statistics of now."""
         asks, prices = statistics.servers.ask_usd.tolist(), statistics.tools.price_usd.tolist()
         return cls(
             catalog.name,
@@ -45,7 +43,7 @@ class CatalogDigest:
 
     @property
     def fingerprint(self) -> str:
-        """16 hexadecimal digits: the same where routing reads the same. The order of servers and tools does not count."""
+        """16 hexadecimal digits, equal if routing reads the same. The order of servers and tools does not count."""
         return fingerprint([self.servers, self.tools])
 
     def to_json(self) -> dict[str, Any]:
@@ -54,7 +52,7 @@ class CatalogDigest:
 
     @classmethod
     def parse(cls, document: object) -> CatalogDigest | None:
-        """The digest in such an entry; None where there is none that can be read."""
+        """Read such an entry, None if it cannot be read."""
         try:
             read = cast("dict[str, Any]", document)
             servers, tools = (_entries(read[layer]) for layer in ("servers", "tools"))
@@ -65,7 +63,7 @@ class CatalogDigest:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A server or tool that is `added`, `removed` or `changed`, and then in which fields."""
+    """A server or tool that is `added`, `removed` or `changed`, with the changed fields."""
 
     name: str
     what: str  # server or tool
@@ -117,6 +115,8 @@ def _known(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
+# Baselines and the gate ------------------------------------------------------------------------------------------------
+
 ROUNDING = 1e-9
 
 
@@ -131,7 +131,7 @@ class EarlierRun:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What `wayfare bench --json` printed: the runs, the catalog then (None where it says nothing of it), and how it was made."""
+    """What `wayfare bench --json` printed: the runs, the catalog of then (None if it is missing), and how it was made."""
 
     runs: tuple[EarlierRun, ...]
     catalog: CatalogDigest | None
@@ -140,9 +140,9 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A task whose first right tool has another rank now; None: no right tool, or for an impossible task not refused.
+    """A task whose first right tool has another rank now, None without a right tool.
 
-    For a task that nothing can do the rank is 0 where it was refused.
+    The rank of an impossible task is 0 if it was refused, else None.
     """
 
     id: str
@@ -152,7 +152,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Fell:
-    """A measure that fell by more than is tolerated."""
+    """A measure that fell by more than the tolerance."""
 
     measure: str
     was: float
@@ -161,7 +161,7 @@ class Fell:
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """One run against its baseline over the tasks of both, of which there are `tasks`."""
+    """One run against its baseline over their common `tasks`."""
 
     router: str
     tasks: int
@@ -171,7 +171,7 @@ class GateResult:
 
 
 def read_baseline(text: bytes, *, source: str) -> Baseline:
-    """A baseline from its file. Raises CatalogError that says what is missing."""
+    """Read a baseline from its file. Raises CatalogError that says what is missing."""
     try:
         document: Any = json.loads(text)
         runs = tuple(_earlier(run) for run in document["runs"])
@@ -189,8 +189,10 @@ def read_baseline(text: bytes, *, source: str) -> Baseline:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Runs against a baseline: each against its own, what changed in the catalog since (nothing where the baseline does not say
-    what it was), and the tasks at risk from that: a right tool or a candidate, then or now, is among what changed."""
+    """Runs against a baseline, the changes of the catalog since (empty if the baseline has no catalog), and the tasks at risk.
+
+    A task is at risk if a right tool or a candidate, then or now, is among the changes.
+    """
 
     tolerance: float
     runs: tuple[GateResult, ...]
@@ -199,9 +201,9 @@ class Gate:
 
     @classmethod
     def of(cls, baseline: Baseline, runs: Sequence[BenchmarkRun], catalog: CatalogDigest, tolerance: float) -> Gate:
-        """Each run against the baseline's run of the same router, the second against its second.
+        """Compare each run with the baseline's run of the same router, the second with its second.
 
-        Raises CatalogError where a router, or every task of it, is not in the baseline.
+        Raises CatalogError if the baseline lacks a router, or every task of one.
         """
         found = () if baseline.catalog is None else changes(baseline.catalog, catalog)
         then = (task for run in baseline.runs for task in run.tasks.values())
@@ -210,7 +212,7 @@ class Gate:
 
     @property
     def passed(self) -> bool:
-        """Whether no measure of any run fell by more than is tolerated."""
+        """Whether no measure of any run fell by more than the tolerance."""
         return not any(result.fell for result in self.runs)
 
     def to_json(self) -> dict[str, Any]:
@@ -249,7 +251,7 @@ def _result(earlier: EarlierRun, run: BenchmarkRun, tolerance: float) -> GateRes
         raise CatalogError("The baseline and the tasks have no task in common; give the tasks that it was made with.")
     before_measures, measures = earlier.measures, _measures(run)
     if len(both) < max(len(now), len(earlier.tasks)):
-        # other tasks: what follows from the ranks of those of both is all that can be compared
+        # other tasks: only the ranks of the common ones compare
         before_measures, measures = (_from_ranks([side[id_] for id_ in both]) for side in (earlier.tasks, now))
     fell = tuple(
         Fell(name, was, measures[name])

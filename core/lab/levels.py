@@ -1,12 +1,12 @@
-"""ETOM's five levels: what a router would have called, against what a task needs.
+"""ETOM's five levels: the tools that a router would call, against those that a task needs.
 
     L1 direct          exact match: the first tool is the task's own
     L2 context-aware   exact match against the set: the first tool is one of the equal function set
     L3 one server, L4 across servers      node-set exact match, and F1 of predicted and needed nodes
     L5 out of scope    exact rejection: no tool at all
 
-A predicted tool counts for a step of the plan when it is the step's tool or one of its `equal`; a tool counts for one step
-and a step for one tool, so the nodes that agree are a maximum matching of both. Steps with the same tool are one node.
+A predicted tool meets a step of the plan if it is the step's tool or one of its `equal`. A tool meets one step and a step one
+tool, so the nodes that agree are a maximum matching. Steps with the same tool are one node.
 """
 
 from __future__ import annotations
@@ -20,14 +20,13 @@ from core.domain.tasks import Proposal, Sets, Step, Task, ordered
 from core.lab.benchmark import percentile
 from core.relevance.catalog_index import CatalogIndex
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Which pairs of a catalog's tools may be equal, and tasks that count what is equal as right.
+# Equal tools: proposed pairs, and tasks that accept any tool of a set -------------------------------------------------
 
 NEAREST, LEAST_COSINE = 10, 0.8
 
 
 def proposed(index: CatalogIndex) -> tuple[Proposal, ...]:
-    """Each tool with its ten nearest whose cosine is above 0.8 (ETOM, section 3), each pair once, the nearest first."""
+    """Each tool with those of its ten nearest whose cosine is above 0.8 (ETOM, section 3). Each pair once, the nearest first."""
     found: dict[tuple[str, str], float] = {}
     tools = index.catalog.tools
     for row, tool in enumerate(tools):
@@ -40,9 +39,9 @@ def proposed(index: CatalogIndex) -> tuple[Proposal, ...]:
 
 
 def widened(tasks: Sequence[Task], sets: Sets) -> tuple[Task, ...]:
-    """The tasks with everything right that is equal to a right tool: more relevant tools, and more equal ones of a plan's steps.
+    """The tasks with every tool right that is equal to a right one, in `relevant` and in the steps of plans.
 
-    A task's own tools stay first: the first of them is the one that level 1 asks for.
+    A task's own tools stay first: level 1 asks for the first of them.
 
     >>> (task,) = widened([Task("t", "x", relevant=("a::r",), plan=(Step("a::r"),))], ((("a::r", "b::r")),))
     >>> task.relevant, task.plan[0].equal
@@ -63,17 +62,19 @@ def _with_equal(tools: Sequence[str], of: Mapping[str, Sequence[str]]) -> tuple[
     return tuple(dict.fromkeys((*tools, *(equal for tool in tools for equal in of.get(tool, ())))))
 
 
+# Scores ---------------------------------------------------------------------------------------------------------------
+
 Score = Callable[[Sequence[str], Task], float]
 
 
 def predicted_tools(decision: Decision) -> tuple[str, ...]:
-    """What a router would call: the first candidate of each step of a decomposed question, else the winner alone."""
+    """The tools that a router would call: the first candidate of each step of a decomposed question, else the winner."""
     firsts = [step.candidates[:1] for step in decision.steps] or [decision.candidates[:1]]
     return tuple(dict.fromkeys(decision.tools.ids[row] for rows in firsts for row in rows))
 
 
 def exact_match(predicted: Sequence[str], task: Task) -> float:
-    """1 where the only tool is the task's own: the first of those that are relevant. L1.
+    """L1: 1 if the only tool is the task's own, the first of its relevant ones.
 
     >>> exact_match(["files::read"], Task("t", "x", relevant=("files::read", "disk::read")))
     1.0
@@ -82,7 +83,7 @@ def exact_match(predicted: Sequence[str], task: Task) -> float:
 
 
 def set_match(predicted: Sequence[str], task: Task) -> float:
-    """1 where the only tool is one of the equal function set. L2.
+    """L2: 1 if the only tool is one of the equal function set.
 
     >>> set_match(["disk::read"], Task("t", "x", relevant=("files::read", "disk::read")))
     1.0
@@ -91,7 +92,7 @@ def set_match(predicted: Sequence[str], task: Task) -> float:
 
 
 def node_set_match(predicted: Sequence[str], task: Task) -> float:
-    """1 where every predicted tool is a step's and every step has its tool, in any order. L3, L4."""
+    """L3, L4: 1 if every predicted tool meets a step and every step has its tool, in any order."""
     nodes = _nodes(task)
     return float(len(set(predicted)) == len(nodes) == _agreeing(predicted, nodes))
 
@@ -122,12 +123,12 @@ def node_set_recall(predicted: Sequence[str], task: Task) -> float:
 
 
 def node_set_precision(predicted: Sequence[str], task: Task) -> float:
-    """|agreeing| / |predicted|: a second tool for one step counts as one too many."""
+    """|agreeing| / |predicted|. A second tool for one step lowers it."""
     return _agreeing(predicted, _nodes(task)) / len(set(predicted)) if predicted else 0.0
 
 
 def rejection(predicted: Sequence[str], task: Task) -> float:  # noqa: ARG001
-    """1 where no tool is named at all. L5."""
+    """L5: 1 if no tool is predicted."""
     return float(not predicted)
 
 
@@ -152,9 +153,9 @@ class LevelRun:
 
 
 def run_levels(router: str, tasks: Sequence[Task], route: Callable[[str], Decision]) -> tuple[LevelRun, ...]:
-    """Route every task's question (its sub-task where it has none) and score it as its level asks.
+    """Route every task's question, or its sub-task without one, and score it as its level asks.
 
-    One run for each level that some task has; tasks of no level of these are left out.
+    Returns one run for each level with tasks. Tasks of other levels are left out.
     """
     grouped = {level: [task for task in tasks if task.level == level] for level in LEVELS}
     return tuple(_run(router, level, of_level, route) for level, of_level in grouped.items() if of_level)
@@ -173,7 +174,7 @@ def _run(router: str, level: str, tasks: Sequence[Task], route: Callable[[str], 
 
 
 def _nodes(task: Task) -> list[frozenset[str]]:
-    """For each tool of the plan, what would do for it."""
+    """For each tool of the plan, the tools that meet it."""
     alike: dict[str, set[str]] = {}
     for step in task.plan:
         alike.setdefault(step.tool, {step.tool}).update(step.equal)

@@ -1,12 +1,12 @@
 """Does a router come back to a server after its outage? Small seeded worlds, regret against the best server in hindsight.
 
-Two to five servers can do the same thing. The one that is best is down for a while and comes back. At each step EHRR itself
-decides over the statistics of the calls so far, the server that it chose is called, and the outcome is drawn; every cure
-has the same random draws. The value of a call is what it gives less the time that it takes, in the unit of utility:
+Two to five servers do the same thing. The best one is down for a while and comes back. At each step EHRR decides over the
+statistics of the calls so far, the chosen server is called, and the outcome is drawn. Every cure has the same random draws. The
+value of a call is its gain less its time, in the unit of utility:
 
     v = Sim * success - alpha_t * time
 
-Regret is the value of the server that was best at that step less that of the one called, in expectation, added up.
+Regret is the expected value of the best server at that step less that of the called one, added up.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 Claims = Literal["true", "none", "boast"]
 START = datetime(2026, 1, 1, tzinfo=UTC)
 STEP_S = 10.0
-RETURN_WINDOW = 20  # steps: it is back where at least half of so many calls go to it
+RETURN_WINDOW = 20  # steps; the server is back once it gets at least half of so many calls
 NEVER = -1
 CURES: Mapping[str, Mapping[str, object]] = MappingProxyType({
     "paper": {},
@@ -50,8 +50,8 @@ CURES: Mapping[str, Mapping[str, object]] = MappingProxyType({
 class World:
     """Servers (N,) that do the same thing: similarity, success, seconds a call. Server 0 is down in [down_from, down_to).
 
-    A call to it then ends as `outage` says, after `outage_s` seconds. What the catalog declares is how they are when they are
-    up (`true`), nothing (`none`: priors stand), or perfection (`boast`).
+    A call to it then ends as `outage` says, after `outage_s` seconds. The catalog declares the real figures (`true`), nothing, so
+    that priors stand (`none`), or perfection (`boast`).
     """
 
     similarity: Floats
@@ -71,7 +71,7 @@ class World:
         return value
 
     def catalog(self) -> Catalog:
-        """The servers as a catalog of what they claim, one tool each."""
+        """The servers as a catalog with the figures that they claim, one tool each."""
         truth = zip(self.latency_s.tolist(), self.success.tolist(), strict=True)
         claim = {"none": (None, None), "boast": (0.1, 1.0)}
         declared = [claim.get(self.claims, figures) for figures in truth]
@@ -84,8 +84,9 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One world under one cure: regret so far at each step (steps,), calls to the server while it was down, and how many
-    steps after its outage it was called again and was back; `NEVER` where it was not."""
+    """One world under one cure: regret so far at each step (steps,), calls to the server while it was down, and the steps after its
+    outage until it was called again and until it was back, `NEVER` if it was not.
+    """
 
     regret: Floats
     wasted: int
@@ -95,7 +96,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A cure over many seeds: means with standard errors; times only over the seeds where it happened (NaN: none)."""
+    """A cure over many seeds: means with standard errors. Times are means over the seeds where it happened, NaN without any."""
 
     cure: str
     seeds: int
@@ -109,8 +110,8 @@ class Summary:
 
 
 def drawn_world(seed: int, *, steps: int = 1000, rivals: tuple[float, float] = (0.9, 0.99), **fields: Any) -> World:
-    """Two to five servers; success of the rivals is drawn from a range. The best one, server 0, is down for 5 to 20 % of the
-    time from about a third on.
+    """Two to five servers; the success of the rivals is drawn from a range. The best one, server 0, is down for 5 to 20 % of the
+    time, from about a third on.
 
     >>> world = drawn_world(1)
     >>> len(world.success), bool(np.all(world.values(0.25)[0].argmax() == 0)), world.down_to - world.down_from
@@ -128,7 +129,7 @@ def drawn_world(seed: int, *, steps: int = 1000, rivals: tuple[float, float] = (
         steps=steps,
         **fields,
     )
-    order = np.argsort(-world.values(0.25)[0], kind="stable")  # the best first, and by a margin that one can tell
+    order = np.argsort(-world.values(0.25)[0], kind="stable")  # the best first, by a clear margin
     latency_s = world.latency_s[order]
     latency_s[0] = max(0.1, latency_s[0] - 0.2)
     return replace(world, similarity=world.similarity[order], success=world.success[order], latency_s=latency_s)
@@ -155,8 +156,7 @@ def recover(world: World, parameters: EhrrParameters, *, seed: int) -> Run:
 def compare(
     worlds: Sequence[World], cures: Mapping[str, Mapping[str, object]] = CURES, *, base: EhrrParameters | None = None
 ) -> tuple[Summary, ...]:
-    """Each cure over the same worlds and the same draws; the seed of a world is its place. Without a `base` EHRR is as its
-    Table V has it, the preset `paper`."""
+    """Each cure over the same worlds and draws. The seed of a world is its position. Without a `base` EHRR has the preset `paper`."""
     start = base or applied(EhrrParameters, "paper")
     return tuple(
         summary(name, [recover(world, start.replaced({**cure, "explore_seed": seed}), seed=seed) for seed, world in enumerate(worlds)])
@@ -219,7 +219,7 @@ def _mean(values: Sequence[float]) -> tuple[float, float]:
 
 
 class _Alike:
-    """A matcher for servers of one tool each whose similarities are given, whatever is asked: there are no texts here."""
+    """A matcher for servers of one tool each with given similarities, for any query. There are no texts here."""
 
     def __init__(self, similarity: Floats) -> None:
         self._match = Match(similarity, similarity)

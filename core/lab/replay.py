@@ -1,4 +1,4 @@
-"""Recorded decisions beside what would be decided now: changed winners, and what the winners cost, take and weigh."""
+"""Recorded decisions beside the decisions of today: changed winners, their price, time and tokens."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A winner, None where nothing was, with its price (None where nobody priced it), its expected seconds to success, and the
-    tokens of all candidates' definitions."""
+    """A winner, None without one; its price, None if unknown; its expected seconds to success; the tokens of all candidates' definitions."""
 
     tool: str | None
     usd: float | None
@@ -21,7 +20,7 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """One recorded sub-task: what was decided then, and what another router or other parameters make of it."""
+    """One recorded sub-task: the decision of then and that of now."""
 
     decision_id: str
     at: datetime
@@ -32,7 +31,7 @@ class Replayed:
 
     @property
     def changed(self) -> bool:
-        """Whether another tool wins, or none, or one where there was none."""
+        """Whether the winner differs, also where one side has none."""
         return self.then.tool != self.now.tool
 
     def to_json(self) -> dict[str, Any]:
@@ -42,8 +41,10 @@ class Replayed:
 
 @dataclass(frozen=True, slots=True)
 class ReplayTotals:
-    """Sums over the sub-tasks that have a winner both then and now (`both`), so that they can be compared; unpriced winners add
-    nothing to USD and are counted. `refused` had a winner, `answered` has one only now."""
+    """Sums over the sub-tasks with a winner then and now (`both`), so that they compare. Unpriced winners add 0 USD and are counted.
+
+    `refused` counts sub-tasks that lost their winner, `answered` those that gained one.
+    """
 
     decisions: int
     changed: int

@@ -1,7 +1,6 @@
-"""Optuna's search for points that are good in success, money and time at once: a tree-structured Parzen estimator.
+"""Optuna's search for points that are good in success, money and time: a tree-structured Parzen estimator.
 
-Asked and told in order with one seed, it proposes the same points: a search that was interrupted is taken up by telling it again
-what is known.
+With the same seed and results it proposes the same points, so an interrupted search goes on after it is told what is known.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ optuna.logging.set_verbosity(optuna.logging.WARNING)
 
 
 class Search:
-    """Proposes points; each has to be told its result before the next is asked for."""
+    """Proposes points. Each needs its result before the next is proposed."""
 
     def __init__(self, axes: Sequence[Axis], *, seed: int) -> None:
         sampler = optuna.samplers.TPESampler(seed=seed)
@@ -28,18 +27,18 @@ class Search:
         self._space = {axis.name: distribution(axis) for axis in axes}
 
     def points(self, count: int) -> Iterator[Point]:
-        """`count` points; `tell` the result of each before the next is taken."""
+        """`count` points. Call `tell` with the result of each before taking the next."""
         for _ in range(count):
             self._trial = self._study.ask(self._space)
             yield {axis.name: _value(axis, self._trial.params[axis.name]) for axis in self._axes}
 
     def tell(self, result: Mapping[str, Any]) -> None:
-        """The result of the point that was taken last."""
+        """Give the result of the last point."""
         self._study.tell(self._trial, [float(result[name]) for name in OBJECTIVES])
 
 
 def distribution(axis: Axis) -> BaseDistribution:
-    """Places among the values of an axis, in order where they are numbers; or any number of a range."""
+    """Any number of a range, or positions among the values of an axis; positions are ordered if the values are numbers."""
     if axis.continuous:
         return FloatDistribution(axis.low, axis.high)
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in axis.values):
@@ -48,7 +47,7 @@ def distribution(axis: Axis) -> BaseDistribution:
 
 
 def place(axis: Axis, value: Any) -> float:
-    """Where a value stands in the distribution of its axis: itself, or its place among the axis's values."""
+    """A value in the distribution of its axis: itself, or its position among the axis's values."""
     return float(value) if axis.continuous else axis.values.index(value)
 
 
@@ -56,17 +55,16 @@ def _value(axis: Axis, place: float) -> Any:
     return float(place) if axis.continuous else axis.values[int(place)]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A search that is stored, as the study that Optuna made of it: how much each parameter mattered for an objective.
+# Stored searches: how much each parameter mattered --------------------------------------------------------------------
 
-FEWEST = 10  # points: below that nothing is said
+FEWEST = 10  # points; fewer say nothing
 
 
 def importances(axes: Sequence[Axis], points: Sequence[Mapping[str, Any]], objective: str) -> dict[str, float]:
-    """The share of each parameter in what tells the best tenth of the points from all, summing to 1, the greatest first.
+    """The share of each parameter in what separates the best tenth of the points from all. Sums to 1, the greatest first.
 
-    PED-ANOVA (Watanabe, Bansal and Hutter, IJCAI 2023): the divergence of the two densities of each parameter. Nothing where there
-    are fewer than `FEWEST` points, or where the objective is the same everywhere.
+    PED-ANOVA (Watanabe, Bansal and Hutter, IJCAI 2023): the divergence of the two densities of each parameter. Empty for fewer than
+    `FEWEST` points and for an objective that is the same everywhere.
     """
     values = [float(point[objective]) for point in points]
     if len(points) < FEWEST or max(values) == min(values):

@@ -1,6 +1,6 @@
-"""Stored runs over the same tasks: what each task was worth, and what one run won and lost against another.
+"""Stored runs over the same tasks: values by task, wins and losses, parts, failures, TREC's files, and decisions side by side.
 
-A stored run is its entry in `wayfare bench --json`; its measures for each task are computed again from its candidates.
+A stored run is its entry in `wayfare bench --json`. Its measures by task are computed from its candidates.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ Change = Literal["won", "lost", "same"]
 class TaskChange:
     """One task in a run against a baseline: the candidates of both, best first, and whether it was won.
 
-    `was` and `now` are the ranks of the first right tool, None where no candidate is right. `possible` is False for a task that
-    nothing can do: it is won where it is refused now and was not.
+    `was` and `now` are the ranks of the first right tool, None without one. An impossible task (`possible` is False) is won if only
+    the new run refuses it.
     """
 
     task: Task
@@ -48,13 +48,13 @@ class TaskChange:
 
 
 def task_values(tasks: Sequence[Task], result: Result, measure: str) -> NDArray[np.float64]:
-    """A measure (by its name in ir_measures) for each task that something can do, (possible tasks,)."""
+    """A measure, by its name in ir_measures, for each possible task, (possible tasks,)."""
     scores, _ = score_tasks(tasks, [_entry(result, task)["candidates"] for task in tasks])
     return scores[measure]
 
 
 def task_changes(tasks: Sequence[Task], baseline: Result, result: Result, measure: str) -> tuple[TaskChange, ...]:
-    """Each task of `result` against `baseline`, by a measure; a task that nothing can do counts by whether it was refused."""
+    """Each task of `result` against `baseline`, by a measure. An impossible task counts by whether it was refused."""
     before, after = (iter(task_values(tasks, one, measure)) for one in (baseline, result))
     found: list[TaskChange] = []
     for task in tasks:
@@ -71,12 +71,11 @@ def _entry(result: Result, task: Task) -> Mapping[str, Any]:
     return result["tasks"][task.id]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A stored run as TREC's files, to be scored by any other program; the query ids are those of its tasks.
+# TREC's files of a run; query ids are those of its tasks --------------------------------------------------------------
 
 
 def run_file(run: LabRun) -> str:
-    """What a run ranked."""
+    """The ranking of a run."""
     return run_text(
         {name: entry["candidates"] for name, entry in run.result["tasks"].items()}, f"{run.router}-{run.id[:8]}"
     )
@@ -87,8 +86,7 @@ def run_qrels(tasks: Sequence[Task]) -> str:
     return qrels_text({task.id: grades(task) for task in tasks})
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A stored run in parts: its measures for the tasks of each level, category or server.
+# Parts: measures for the tasks of each level, category or server ------------------------------------------------------
 
 Groups = Callable[[Task], Sequence[str]]
 NO_GROUP = ""
@@ -102,8 +100,9 @@ BY: Mapping[str, Groups] = {
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The tasks of one group: `n` that something can do with their mean of a measure in [0, 1] and its 95 % interval by bootstrap
-    over tasks (NaN for none), and of the `impossible` ones how many were `refused`."""
+    """The tasks of one group: `n` possible ones with their mean of a measure in [0, 1] and its 95 % interval by bootstrap over tasks
+    (NaN without any), and the number of `impossible` ones with those `refused`.
+    """
 
     group: str
     n: int
@@ -115,7 +114,7 @@ class Part:
 
 
 def parts(tasks: Sequence[Task], result: Mapping[str, Any], measure: str, by: str) -> tuple[Part, ...]:
-    """The groups of `BY[by]` in alphabetical order; a task of several servers counts for each.
+    """The groups of `BY[by]` in alphabetical order. A task of several servers counts for each.
 
     `measure` is a name of ir_measures, `result` a run's entry in `wayfare bench --json`.
     """
@@ -136,8 +135,7 @@ def _part(group: str, tasks: Sequence[Task], worth: Mapping[str, float], result:
     return Part(group, len(known), mean, *interval(known), len(impossible), refused)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Why tasks failed in a stored run: the stage that dropped the right tool, in the groups that a person asks for.
+# Failures: the stage that dropped the right tool ----------------------------------------------------------------------
 
 NOT_FIRST, NOT_REFUSED, UNKNOWN = "not_first", "not_refused", "unknown"
 
@@ -175,17 +173,17 @@ STAGES: Mapping[str, Why] = {
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A failed task, and the stage that its group stands for."""
+    """A failed task, and the stage at which it failed."""
 
     task: Task
     stage: str
 
 
 def stage(task: Task, result: Result) -> str:
-    """Where a task failed: the stage that dropped its right tool, "absent" from the catalog, `NOT_FIRST` where a right tool is a
-    candidate behind another, `NOT_REFUSED` where nothing can do it; "" where it did not fail.
+    """The stage at which a task failed, "" if it did not fail.
 
-    `UNKNOWN` where the run was stored without it.
+    It is the stage that dropped its right tool, `ABSENT` if the catalog has none, `NOT_FIRST` if another candidate is before the right
+    one, `NOT_REFUSED` if the task is impossible, and `UNKNOWN` if the run was stored without stages.
     """
     entry = result["tasks"][task.id]
     if not task.relevant:
@@ -196,7 +194,7 @@ def stage(task: Task, result: Result) -> str:
 
 
 def failures(tasks: Sequence[Task], result: Result) -> dict[Why, tuple[Failed, ...]]:
-    """The failed tasks by why, the largest group first."""
+    """The failed tasks by reason, the largest group first."""
     found: dict[Why, list[Failed]] = {}
     for task in tasks:
         if where := stage(task, result):
@@ -204,8 +202,7 @@ def failures(tasks: Sequence[Task], result: Result) -> dict[Why, tuple[Failed, .
     return {why: tuple(ones) for why, ones in sorted(found.items(), key=lambda item: -len(item[1]))}
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Several decisions on one sub-task beside each other: where each would have gone, and how far they agree.
+# Decisions side by side on one sub-task -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,14 +216,14 @@ class Placing:
 
 @dataclass(frozen=True, slots=True)
 class ComparedTool:
-    """A tool that is a candidate somewhere, with its placing in each decision."""
+    """A tool that is a candidate of some decision, with its placing in each."""
 
     tool: str
     placings: tuple[Placing, ...]
 
 
 def agreement(decisions: Sequence[Decision]) -> NDArray[np.float64]:
-    """(R, R) overlap of candidates, Jaccard |A and B| / |A or B|; two decisions without any agree wholly."""
+    """(R, R) overlap of candidates, Jaccard |A and B| / |A or B|. Two decisions without candidates agree fully."""
     found = [_candidates(decision) for decision in decisions]
     return np.array(
         [[len(a & b) / len(a | b) if a | b else 1.0 for b in found] for a in found], dtype=np.float64
@@ -234,14 +231,14 @@ def agreement(decisions: Sequence[Decision]) -> NDArray[np.float64]:
 
 
 def compared_tools(decisions: Sequence[Decision]) -> tuple[ComparedTool, ...]:
-    """Every tool that is a candidate of some decision: those that most decisions keep first, then by best rank."""
+    """Every tool that is a candidate of some decision: those of most decisions first, then by best rank."""
     names = dict.fromkeys(d.tools.ids[row] for d in decisions for row in d.candidates)
     found = [ComparedTool(name, tuple(_placing(decision, name) for decision in decisions)) for name in names]
     return tuple(sorted(found, key=_place))
 
 
 def winners(decisions: Sequence[Decision]) -> dict[str, int]:
-    """How many decisions each winner has, most first; "" stands for no candidate."""
+    """The number of decisions that each winner has, most first. "" stands for no candidate."""
     counts: dict[str, int] = {}
     for decision in decisions:
         name = decision.winner.tool if decision.winner else ""

@@ -1,7 +1,7 @@
-"""Many points of a router's parameters over the same tasks: what each gives, and which of them nothing else beats.
+"""Many points of a router's parameters over the same tasks: the axes, the measures of each point, the Pareto front.
 
-A router is asked point by point, but EHRR, whose similarities are computed once for each task and whose candidates for many
-points at once (`core.routers.ehrr_batch`). What a list of candidates is worth for a task is measured once for each list.
+A router is asked point by point. EHRR computes the similarities of each task once and the candidates of many points together
+(`core.routers.ehrr_batch`). Each list of candidates is measured once per task.
 """
 
 from __future__ import annotations
@@ -23,13 +23,7 @@ from core.lab.execution import ROUNDS
 from core.routers.context import RoutingContext
 from core.shared.errors import ParameterError, WayfareError
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The axes of a sweep, as `alpha_t=0:1:0.05` writes them, and the points of a grid or of a random search over them.
-#
-# >>> from core.routers.ehrr import EhrrParameters
-# >>> axes = [read_axis("alpha_t=0:1:0.5", EhrrParameters), read_axis("auction=on,off", EhrrParameters)]
-# >>> [point["alpha_t"] for point in grid(axes)]
-# [0.0, 0.0, 0.5, 0.5, 1.0, 1.0]
+# Axes, as `alpha_t=0:1:0.05` writes them, and the points of a grid or a random search ---------------------------------
 
 Point = dict[str, Value]
 
@@ -38,7 +32,7 @@ MOST_VALUES, MOST_POINTS = 10_000, 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One parameter and its `values`; a range without a step has none, and `low` and `high` in their place."""
+    """One parameter and its `values`. A range without a step has `low` and `high` instead."""
 
     name: str
     text: str
@@ -69,7 +63,7 @@ def read_axis(text: str, parameters: type[Parameters]) -> Axis:
 
 
 def evenly(knob: Knob, low: float, high: float, count: int) -> Axis:
-    """An axis of `count` values from `low` to `high`, both included; of a choice or a switch: all that it can be.
+    """An axis of `count` values from `low` to `high`, both included; for a choice or a switch all of its values.
 
     Raises ParameterError for a number out of the parameter's range.
 
@@ -87,7 +81,13 @@ def evenly(knob: Knob, low: float, high: float, count: int) -> Axis:
 
 
 def grid(axes: Sequence[Axis]) -> list[Point]:
-    """Every combination, the last axis fastest. Raises ParameterError for a range without a step, and for too many points."""
+    """Every combination, the last axis fastest. Raises ParameterError for a range without a step, and for too many points.
+
+    >>> from core.routers.ehrr import EhrrParameters
+    >>> axes = [read_axis("alpha_t=0:1:0.5", EhrrParameters), read_axis("auction=on,off", EhrrParameters)]
+    >>> [point["alpha_t"] for point in grid(axes)]
+    [0.0, 0.0, 0.5, 0.5, 1.0, 1.0]
+    """
     for axis in axes:
         if axis.continuous:
             raise ParameterError(
@@ -140,19 +140,15 @@ def _range(knob: Knob, text: str, written: str) -> Axis:
     return Axis(knob.name, text, tuple(values))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What playing a sub-task comes to on average: the outcome of `core.lab.execution` without its draws.
-#
-# Candidates are tried in their order, at most three; a right one succeeds by its declared reliability r_ij (1 - pfail_i):
-#
+# Expected outcomes: `core.lab.execution` without its draws ------------------------------------------------------------
 #     solved = 1 - prod (1 - P_j)        usd = sum reached_j * price_j        s = sum reached_j * (l_j + L_conn where new)
-#
-# with reached_j = prod of the earlier (1 - P), and P_j = 0 for a wrong tool. An unpriced tool adds nothing to usd.
+# Candidates are tried in order, at most three. reached_j is the product of the earlier (1 - P). P_j = r_ij (1 - pfail_i), and 0 for
+# a wrong tool. An unpriced tool adds nothing to usd.
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedOutcome:
-    """Of one sub-task: the chance that it is solved, and the USD and seconds that this is expected to take."""
+    """For one sub-task: the chance that it is solved, and the expected USD and seconds."""
 
     solved: float
     usd: float
@@ -176,16 +172,18 @@ def expected_outcome(task: Task, candidates: Sequence[int], context: RoutingCont
     return ExpectedOutcome(1.0 - reached, usd, seconds)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The frontier of success against what it takes: of routers that played the same tasks, those that no other beats in both.
-#
-# >>> unbeaten([(0.9, 0.008), (0.8, 0.005), (0.7, 0.006), (0.0, float("nan"))])
-# (True, True, False, False)
+# Measures of points, and the points that no other beats ---------------------------------------------------------------
 
 
 def unbeaten(points: Sequence[tuple[float, float]]) -> tuple[bool, ...]:
-    """Which points of (success rate, money, seconds or tokens per solved sub-task) are on the Pareto front: no other has at least the
-    success for at most the cost, and more of one. A router that solved nothing has no cost per solution and is never on it."""
+    """Which points of (success rate, cost per solved sub-task) are on the Pareto front. The cost is in USD, seconds or tokens.
+
+    A point is beaten if another has at least its success for at most its cost, and differs. A router that solved nothing has no
+    cost and is never on the front.
+
+    >>> unbeaten([(0.9, 0.008), (0.8, 0.005), (0.7, 0.006), (0.0, float("nan"))])
+    (True, True, False, False)
+    """
     return tuple(
         math.isfinite(usd) and not any(_beats(other, (success, usd)) for other in points) for success, usd in points
     )
@@ -203,9 +201,9 @@ Result = Mapping[str, Any]
 
 
 class PointScorer:
-    """The measures of a point from its candidates. `context` holds the figures that outcomes follow: the same for all points.
+    """The measures of a point from its candidates. `context` holds the figures that outcomes follow, the same for all points.
 
-    Raises WayfareError where no task has a right tool.
+    Raises WayfareError if no task has a right tool.
     """
 
     def __init__(self, tasks: Sequence[Task], context: RoutingContext) -> None:
@@ -217,7 +215,7 @@ class PointScorer:
         self._known: dict[tuple[int, bytes], tuple[float, ...]] = {}
 
     def results(self, candidates: Rows) -> list[Result]:
-        """For each of P points its measures; `candidates` (P, Q, n) are rows of tools, -1 where there are no more."""
+        """The measures of each of P points. `candidates` (P, Q, n) are rows of tools, padded with -1."""
         keys = [
             [(at, np.ascontiguousarray(point[at]).tobytes()) for at in range(len(self._tasks))] for point in candidates
         ]
@@ -240,7 +238,7 @@ class PointScorer:
     def _result(self, keys: Sequence[tuple[int, bytes]]) -> Result:
         names = (*MEASURES, *OBJECTIVES)
         judged, *columns = zip(*(self._known[keys[at]] for at in self._possible), strict=True)
-        ranked = [share for share in judged if not math.isnan(share)]  # where anything was ranked
+        ranked = [share for share in judged if not math.isnan(share)]  # only rankings that are not empty
         refused = [
             float(not rows.strip(b"\xff"))
             for (_, rows), task in zip(keys, self._tasks, strict=True)
@@ -254,7 +252,7 @@ class PointScorer:
 
 
 def pareto_front(results: Sequence[Result]) -> list[int]:
-    """Places of the results that no other beats: none is as good in success, money and time and better in one of them.
+    """Positions of the results that no other beats: none is as good in success, money and time and better in one of them.
 
     >>> pareto_front([{SOLVED: 0.9, USD: 2.0, SECONDS: 1.0}, {SOLVED: 0.9, USD: 1.0, SECONDS: 1.0}, {SOLVED: 0.5, USD: 0.5, SECONDS: 1.0}])
     [1, 2]
@@ -267,7 +265,7 @@ Route = Callable[[Task], Sequence[int]]
 
 
 def routed(tasks: Sequence[Task], route: Route, n: int) -> Rows:
-    """(1, Q, n) candidates of a router that is asked task by task."""
+    """(1, Q, n) candidates of a router that decides task by task."""
     found = np.full((1, len(tasks), n), -1, dtype=np.int64)
     for at, task in enumerate(tasks):
         rows = list(route(task))[:n]

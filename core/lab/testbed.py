@@ -1,4 +1,4 @@
-"""Testbeds by keyword (NetMCP's platform): servers chosen by words, category and size, multiplied, and tasks that fit them."""
+"""Testbeds by keyword (NetMCP's platform): servers chosen by words, category and size, copies of them, and tasks that fit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.virtual.multiply import Recipe, copies
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where servers come from: a catalog's or a registry file's name, its servers, and tasks that are labelled with their tools."""
+    """A source of servers: the name of a catalog or registry file, its servers, and tasks labelled with their tools."""
 
     name: str
     servers: tuple[Server, ...]
@@ -24,8 +24,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which servers: those that any of the `words` is said of (all where there are none), of these `categories` (any where there are
-    none), with so many tools; the best `servers` of them, each with `copies` virtual ones. `tasks` are drawn with the seed."""
+    """Which servers to choose: those that mention any of the `words` (all servers without words), of these `categories` (any without
+    categories), with so many tools. The best `servers` are taken, each with `copies` virtual ones. `seed` draws the `tasks`.
+    """
 
     words: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
@@ -40,7 +41,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class ChosenServer:
-    """A server that was chosen, by its name in the testbed: where from, which words were found, how often, and its copies."""
+    """A chosen server under its name in the testbed: its source, the words found, how often, and its copies."""
 
     server: Server
     source: str
@@ -51,9 +52,9 @@ class ChosenServer:
 
 @dataclass(frozen=True, slots=True)
 class Testbed:
-    """What was chosen, and tasks whose tools are in it. `matching` is how many servers there were to choose from."""
+    """The chosen servers, and tasks for their tools. `matching` is the number of servers to choose from."""
 
-    __test__ = False  # no class of tests
+    __test__ = False  # not a class of tests
 
     chosen: tuple[ChosenServer, ...]
     matching: int
@@ -65,12 +66,15 @@ class Testbed:
 
 
 def drawn_testbed(sources: Sequence[Source], selection: Selection) -> Testbed:
-    """The same for the same sources and selection. Servers with more of the words come first, then those that say them more often,
-    then in the order of their sources; of two with one name the second is given a number."""
+    """The same sources and selection give the same testbed.
+
+    Servers with more of the words come first, then those that mention them more often, then in the order of their sources. The
+    second of two with one name gets a number.
+    """
     matching = sorted(_matching(sources, selection), key=lambda one: (-len(one[2]), -one[3]))
     taken: set[str] = set()
     chosen: list[ChosenServer] = []
-    new: dict[tuple[str, str], tuple[str, ...]] = {}  # tool of a source -> what it is called here, with its copies
+    new: dict[tuple[str, str], tuple[str, ...]] = {}  # tool of a source -> its names here, copies included
     for source, server, found, mentions in matching[: selection.servers]:
         named = _renamed(server, taken)
         recipe = Recipe(selection.copies, selection.seed, selection.spread) if selection.copies else None
@@ -83,7 +87,7 @@ def drawn_testbed(sources: Sequence[Source], selection: Selection) -> Testbed:
 
 
 def _matching(sources: Sequence[Source], selection: Selection) -> Iterator[tuple[Source, Server, tuple[str, ...], int]]:
-    """The servers to choose from, each with the words that were found and how often."""
+    """The servers to choose from, each with the words found and how often."""
     patterns = {word: re.compile(rf"\b{re.escape(word)}", re.IGNORECASE) for word in selection.words if word.strip()}
     for source in sources:
         for server in source.servers:
@@ -98,7 +102,7 @@ def _matching(sources: Sequence[Source], selection: Selection) -> Iterator[tuple
 
 
 def _text(server: Server) -> str:
-    """What a server and its tools say of themselves; names are read as words."""
+    """The texts of a server and its tools; names are read as words."""
     names = [server.name, server.title, server.category, *(tool.name for tool in server.tools)]
     told = [server.description, *(tool.description for tool in server.tools)]
     return " ".join((*(re.sub(r"[_\-./]+", " ", name) for name in names), *told))
@@ -112,8 +116,9 @@ def _renamed(server: Server, taken: set[str]) -> Server:
 
 
 def _fitting(sources: Sequence[Source], new: Mapping[tuple[str, str], tuple[str, ...]]) -> list[Task]:
-    """Tasks whose tools are in the testbed, with their names there; copies do what their original does. A plan has to be whole. A
-    task that nothing in its source can do stays impossible where there is no other source."""
+    """Tasks whose tools are in the testbed, with their names there; copies do what their original does. A plan has to be whole.
+    An impossible task stays impossible only if there is no other source.
+    """
     fitting: list[Task] = []
     for source in sources:
         for task in source.tasks:
@@ -136,7 +141,7 @@ def _step(step: Step, source: str, new: Mapping[tuple[str, str], tuple[str, ...]
 
 
 def _drawn(tasks: Sequence[Task], selection: Selection) -> tuple[Task, ...]:
-    """So many of them in their order, under ids of which no two are the same."""
+    """So many tasks in their order, with ids made unique."""
     count = min(selection.tasks, len(tasks))
     places = (
         sorted(np.random.default_rng(selection.seed).choice(len(tasks), size=count, replace=False)) if count else []

@@ -1,11 +1,11 @@
 """Fitting Tool Attention's threshold to labelled tasks (its section 5.2): sweep theta, take the best F1.
 
-    active(q)  = the k best of the tools with ISO(q, t) >= theta
+    active(q)  = the k best tools with ISO(q, t) >= theta
     precision  = |active and right| / |active|        recall = |active and right| / |right|        summed over all tasks
     F1         = 2 * precision * recall / (precision + recall)
 
-Sums over all tasks and not means of each: a task with nothing active has no precision of its own. Tasks that nothing can do
-have no right tool; `rejection` is the share of them for which nothing is active.
+Precision and recall are quotients of sums over all tasks, because a task without active tools has no precision of its own. Impossible
+tasks have no right tool; `rejection` is the share of them without active tools.
 
 >>> fit = calibrate(np.array([[0.6, 0.2], [0.1, 0.4]]), np.array([[True, False], [False, True]]), k=10)
 >>> fit.best.theta, fit.best.f1, round(fit.points[0].f1, 3)
@@ -31,7 +31,7 @@ THETAS = tuple(round(0.10 + 0.02 * step, 2) for step in range(21))  # 0.10 to 0.
 
 @dataclass(frozen=True, slots=True)
 class ThresholdPoint:
-    """One threshold: the measures, the mean number of active tools, and `rejection` (None without impossible tasks)."""
+    """One threshold: its measures, the mean number of active tools, and `rejection`, None without impossible tasks."""
 
     theta: float
     precision: float
@@ -43,7 +43,7 @@ class ThresholdPoint:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A sweep over `tasks` labelled tasks; `best` is the point of the highest F1, the lowest threshold among equals."""
+    """A sweep over `tasks` labelled tasks. `best` has the highest F1, the lowest threshold among equals."""
 
     tasks: int
     k: int
@@ -65,9 +65,9 @@ class Calibration:
 
 
 def fit_threshold(tasks: Sequence[Task], route: RouteTask, *, k: int) -> Calibration:
-    """The sweep over labelled tasks; `route` decides by Tool Attention, whose score is ISO.
+    """Sweep over labelled tasks. `route` decides by Tool Attention, whose score is ISO.
 
-    Raises WayfareError where no task has a tool of the catalog that can do it.
+    Raises WayfareError if no task has a right tool in the catalog.
     """
     if not any(task.relevant for task in tasks):
         raise WayfareError("No task is labelled with a tool that can do it; a threshold needs some that are.")
@@ -112,11 +112,8 @@ def _point(
     )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Tool Attention's threshold on held-back folds: the best of the sweep of the other folds, against the one in use.
-#
-# F1 is over the sums of all tasks, as in `core.lab.threshold`: it is no mean of tasks, so each task keeps its three counts (hits,
-# tools offered, tools wanted) and the interval comes from draws over them.
+# Held-back folds: the best threshold of the other folds against the one in use ----------------------------------------
+# Each task keeps its three counts (hits, offered, wanted), because F1 is no mean over tasks; the interval draws whole tasks.
 
 FOLDS = 5
 Floats = NDArray[np.float64]
@@ -124,8 +121,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class ThresholdFit:
-    """The sweep over all tasks, and F1 on held-back folds with the threshold in use and with fitted ones. `accepted`: the gain
-    is beyond its interval."""
+    """The sweep over all tasks, and F1 on held-back folds with the threshold in use and with fitted ones.
+
+    The fit is `accepted` if the gain is beyond its interval.
+    """
 
     sweep: Calibration
     today: float
@@ -142,9 +141,9 @@ class ThresholdFit:
 
 
 def fit_threshold_on_folds(tasks: Sequence[Task], route: RouteTask, *, k: int, today: float) -> ThresholdFit:
-    """Sweep and judge; `route` decides by Tool Attention, whose score is ISO. Tasks of one question stay in one fold.
+    """Sweep and judge. `route` decides by Tool Attention, whose score is ISO. Tasks of one question stay in one fold.
 
-    Raises WayfareError where no task has a tool of the catalog that can do it.
+    Raises WayfareError if no task has a right tool in the catalog.
     """
     decisions = [route(task) for task in tasks]
     iso = np.array([decision.tools.utility for decision in decisions])
@@ -162,7 +161,7 @@ def fit_threshold_on_folds(tasks: Sequence[Task], route: RouteTask, *, k: int, t
 
 
 def _counts(iso: Floats, right: NDArray[np.bool_], thetas: Floats, k: int) -> Floats:
-    """(Q, 3) hits, offered, wanted; none for tasks that nothing can do."""
+    """(Q, 3) hits, offered, wanted; zeros for impossible tasks."""
     order = np.argsort(-iso, axis=1, kind="stable")[:, :k]
     active = np.take_along_axis(iso, order, axis=1) >= thetas[:, None]
     hits = (active & np.take_along_axis(right, order, axis=1)).sum(axis=1)

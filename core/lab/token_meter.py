@@ -4,11 +4,11 @@
     tax'(K) = cached + K * exposed                                   this decision: its stable prefix is written once
     rho     = C_task / (C_task + tax + C_sys)                        effective context utilisation                      (3)
 
-Below about 0.3 a model's reasoning breaks. The paper's figures of rho (0.24 for 47,312 tokens, 0.56 for 11,865, 0.78 for
-4,082, 0.94 for 480) are those of one turn, and C_task = 15,000 with C_sys = 500 gives each within 0.02: the defaults here.
+Below about 0.3 a model's reasoning breaks. The paper prints rho for one turn: 0.24 for 47,312 tokens, 0.56 for 11,865, 0.78 for
+4,082, 0.94 for 480. C_task = 15,000 and C_sys = 500, the defaults here, give each within 0.02.
 
-`Counted` figures are tokens that were counted on the texts (cl100k_base). `Projected` ones assume something on top: that K
-turns go like this one, a context, a model's price. A price that nobody knows is None, never 0.
+`Counted` figures are counted on the texts (cl100k_base). `Projected` figures assume that K turns go like this one, a context and
+a model's price. An unknown price is None, never 0.
 
 >>> meter = token_meter(Counted(tools=120, definitions=47_312, exposed=968, cached=1_400), turns=30)
 >>> round(meter.counted.saved_percent, 1), meter.projected.all_tools.tokens, meter.projected.decision.tokens
@@ -31,14 +31,8 @@ from typing import Any, cast
 from core.domain.decision import Decision
 from core.shared.errors import WayfareError
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What language models charge for input, from litellm's table; litellm itself is not imported (it takes seconds).
-#
-# A price that the table does not have is None, never 0. A 0 in the table is None too: it stands for models that run on one's
-# own machine and for prices that nobody filled in, and the table does not tell these apart.
-#
-# >>> model_price("openai/gpt-4o-mini").model, model_price("nobody's model").input_usd
-# ('gpt-4o-mini', None)
+# Prices of models for input, from litellm's table; litellm itself takes seconds to import and is not imported ---------
+# A 0 in the table means an unknown price: it stands for models on one's own machine and for prices that were not filled in.
 
 TABLE = "model_prices_and_context_window_backup.json"
 TEXT_MODES = frozenset({"chat", "completion", "responses"})
@@ -56,10 +50,13 @@ class ModelPrice:
 
 
 def model_price(model: str) -> ModelPrice:
-    """A model's price at the base rate (no batch, no priority, no surcharge for very long inputs).
+    """A model's price at the base rate: no batch, no priority, no surcharge for very long inputs.
 
-    A name with its provider, `openai/gpt-4o-mini`, is also found without it. A model that is not in the table has no
-    price. Raises WayfareError where there is no table.
+    A name with its provider, `openai/gpt-4o-mini`, is also found without it. A model that is not in the table has no price. Raises
+    WayfareError if the table is missing.
+
+    >>> model_price("openai/gpt-4o-mini").model, model_price("nobody's model").input_usd
+    ('gpt-4o-mini', None)
     """
     table = _table()
     bare = model.partition("/")[2]
@@ -76,7 +73,7 @@ def model_price(model: str) -> ModelPrice:
 
 @cache
 def priced_models() -> tuple[str, ...]:
-    """The names of all models for text that have a price: those of the makers first, then those that name a provider."""
+    """The names of all priced models for text: those of the makers first, then those with a provider."""
     named = (name for name, row in _table().items() if row.get("mode") in TEXT_MODES)
     priced = (name for name in named if model_price(name).input_usd is not None)
     return tuple(sorted(priced, key=lambda name: ("/" in name, name)))
@@ -102,12 +99,14 @@ def _count(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
+# The meter -------------------------------------------------------------------------------------------------------------
+
 BREAKING_POINT = 0.3  # of rho: "reasoning-quality cliff" of Tool Attention, 3.3
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Tokens that are useful for the task (messages, thoughts, results), and those of the fixed system prompt."""
+    """Tokens that serve the task (messages, thoughts, results), and those of the fixed system prompt."""
 
     task_tokens: int = 15_000
     system_tokens: int = 500
@@ -115,8 +114,9 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Tokens of one turn as counted: all `definitions` of the catalog's `tools`; what the decision newly `exposed`, and
-    its stable prefix that a provider can cache."""
+    """Counted tokens of one turn: all `definitions` of the catalog's `tools`, those newly `exposed` by the decision, and its stable
+    prefix that a provider can cache.
+    """
 
     tools: int
     definitions: int
@@ -131,19 +131,20 @@ class Counted:
 
     @property
     def turn(self) -> int:
-        """What one turn holds: the prefix and what is newly exposed."""
+        """The tokens of one turn: the prefix and what is newly exposed."""
         return self.exposed + self.cached
 
     @property
     def saved_percent(self) -> float:
-        """Of all definitions, the share that a turn spares; below 0 where it holds more than them; 0 without tools."""
+        """The share of all definitions that a turn saves. Below 0 if the turn holds more; 0 without tools."""
         return 100.0 * (1 - self.turn / self.definitions) if self.definitions else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """One way to show tools, over K turns: its `tokens`, rho after them, the turns after which rho is below 0.3 (None:
-    never), and its price in USD (None: the model's price is not known)."""
+    """One way to show tools over K turns: its `tokens`, rho after them, the turns until rho is below 0.3 (None: never), and its price
+    in USD (None if unknown).
+    """
 
     tokens: int
     utilisation: float
@@ -155,9 +156,8 @@ class Course:
 class Projected:
     """K turns like this one, in a context, at a model's price.
 
-    `cached_catalog_usd` is the price of all definitions where the provider caches them as a prefix: the fairest
-    comparison, None without a price for cached tokens. `tools_to_breaking`: as many definitions of the catalog's mean
-    size fit before rho of all tools is below 0.3 (None without tools).
+    `cached_catalog_usd` is the price of all definitions as a cached prefix, the fairest comparison; None without a price for cached
+    tokens. `tools_to_breaking` is the number of definitions of the catalog's mean size that fit before rho falls below 0.3, None without tools.
     """
 
     turns: int
@@ -170,13 +170,13 @@ class Projected:
 
     @property
     def saved_percent(self) -> float:
-        """Of the tokens of all tools over K turns, the share that the decision spares; 0 without tools."""
+        """The share of the tokens of all tools over K turns that the decision saves; 0 without tools."""
         return 100.0 * (1 - self.decision.tokens / self.all_tools.tokens) if self.all_tools.tokens else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class TokenMeter:
-    """What was counted, and what follows from it under assumptions."""
+    """The counted figures, and the projected ones."""
 
     counted: Counted
     projected: Projected
@@ -194,7 +194,7 @@ class UtilisationLines:
 def token_meter(
     counted: Counted, *, turns: int = 1, context: Context | None = None, price: ModelPrice | None = None
 ) -> TokenMeter:
-    """The meter of one decision over `turns` (at least 1). Raises ValueError for fewer."""
+    """The meter of one decision over `turns`. Raises ValueError for fewer than 1."""
     if turns < 1:
         raise ValueError(f"turns = {turns} is fewer than 1")
     within, charged = context or Context(), price or ModelPrice("")
@@ -218,13 +218,13 @@ def token_meter(
 def decision_meter(
     decision: Decision, *, turns: int = 1, context: Context | None = None, model: str = ""
 ) -> TokenMeter:
-    """The meter of a decision at a model's price. Raises WayfareError where there is no table of prices."""
+    """The meter of a decision at a model's price. Raises WayfareError if the table of prices is missing."""
     price = model_price(model) if model else None
     return token_meter(Counted.of(decision), turns=turns, context=context, price=price)
 
 
 def utilisation(task_tokens: float, tax_tokens: float, system_tokens: float) -> float:
-    """Effective context utilisation rho in [0, 1], Tool Attention (3); 0 where the task has no tokens.
+    """Effective context utilisation rho in [0, 1], Tool Attention (3). 0 if the task has no tokens.
 
     >>> round(utilisation(15_000, 47_312, 500), 2)
     0.24
@@ -248,9 +248,9 @@ def utilisation_lines(counted: Counted, turns: Sequence[int], context: Context |
 
 
 def price_usd(cached: int, exposed: int, turns: int, price: ModelPrice) -> float | None:
-    """USD of K turns: the prefix is written once and read K - 1 times, what is exposed is read anew each time.
+    """USD of K turns: the prefix is written once and read K - 1 times, exposed tokens are read anew each time.
 
-    Where the table has no price for reading a cache, nothing is cached. None where input has no price.
+    Without a price for reading a cache nothing is cached. None without a price for input.
 
     >>> price_usd(1_000, 200, 3, ModelPrice("toy", input_usd=2e-6, cache_read_usd=1e-6))  # 2,000 + 1,200 + 2,000 millionths
     0.0052
@@ -274,7 +274,7 @@ def _course(once: int, each: int, turns: int, context: Context, price: ModelPric
 
 
 def _fit(context: Context, once: float, each: float) -> int | None:
-    """How many times `each` goes beside `once` before rho falls below 0.3; None where it never does."""
+    """How many times `each` fits beside `once` before rho falls below 0.3, None if it never does."""
     room = context.task_tokens * (1 - BREAKING_POINT) / BREAKING_POINT - context.system_tokens - once
     if each <= 0:
         return None if room >= 0 else 0
