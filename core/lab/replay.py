@@ -10,7 +10,9 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A winner, None without one; its price, None if unknown; its expected seconds to success; the tokens of all candidates' definitions."""
+    """A winner (None without one) with its price (None if unknown), its expected seconds to success, and the tokens of the
+    definitions of all candidates.
+    """
 
     tool: str | None
     usd: float | None

@@ -157,7 +157,7 @@ class Projected:
     """K turns like this one, in a context, at a model's price.
 
     `cached_catalog_usd` is the price of all definitions as a cached prefix, the fairest comparison; None without a price for cached
-    tokens. `tools_to_breaking` is the number of definitions of the catalog's mean size that fit before rho falls below 0.3, None without tools.
+    tokens. `tools_to_breaking` definitions of the catalog's mean size fit before rho falls below 0.3; None without tools.
     """
 
     turns: int

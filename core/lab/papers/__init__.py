@@ -1,6 +1,6 @@
 """The five papers recomputed: each table and figure that can be, ours beside theirs. `make papers` writes the files in `results`.
 
-One paper a file; a new table is a function there. `report.py` says what a table is, `material.py` what it is computed over.
+One paper a file (EHRR has two); a new table is a function there. `report.py` says what a table is and what it is computed over.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Results = tuple[tuple[Table, ...], tuple[Chart, ...]]
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper by its short name: its title, what it is about in a sentence, the catalogs that ours is on, and how it is recomputed."""
+    """A paper by its short name: its title, its subject in a sentence, the catalogs of our side, and the function that recomputes it."""
 
     name: str
     title: str

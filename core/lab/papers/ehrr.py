@@ -1,4 +1,4 @@
-"""EHRR: Tables I, II, V and the equations behind its curves, on the paper's own numbers; sums and shares within its other tables."""
+"""EHRR's arithmetic on the paper's own numbers: Tables I, II, V, the equations of its curves, sums and shares of other tables."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """EHRR's experiments without a model, on the sample: its 95 tasks of six categories are routed once each and played out.
 
-Played out (`core.lab.execution`): candidates are tried in order, at most three; a right tool succeeds by its declared reliability. The
-paper has a model that loops over ROUTE and EXECUTE, and another that judges the traces.
+`core.lab.execution` plays them: candidates are tried in order, at most three; a right tool succeeds by its declared reliability.
+The paper has a model that loops over ROUTE and EXECUTE, and another that judges the traces.
 """
 
 from __future__ import annotations
@@ -38,8 +38,7 @@ from core.routers.ehrr import EhrrParameters
 from core.routers.presets import DEFAULT_PRESET, applied
 from core.shared.errors import WayfareError
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The tasks that EHRR's experiments are on: routed once each, and played out.
+# Tasks, routed once each and played out -------------------------------------------------------------------------------
 
 S_PER_USD, SEEDS = 1000.0, 20
 THEIRS = (
@@ -78,7 +77,7 @@ class Routed:
         })  # fmt: skip
 
     def played(self, material: Material, category: str = "") -> ExecutionRun:
-        """Its tasks, or those of a category, played out."""
+        """Play its tasks out, or those of a category."""
         chosen = [task for task in self.tasks if category in ("", task.category)]
         return execute(
             "", chosen, lambda task: self.decisions[task.id], material.context(SAMPLE), seeds=SEEDS, s_per_usd=S_PER_USD
@@ -91,8 +90,7 @@ class Routed:
         return {"mrr": measures["mrr"], "recall": measures["recall@3"]}
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# EHRR's ablations, Figures 14 and 15: without its parts, and with sub-tasks that a model writes.
+# Ablations, Figures 14 and 15: without its parts, and with sub-tasks that a model writes ------------------------------
 
 ABLATIONS: Mapping[str, tuple[Mapping[str, object], str, tuple[Value, Value, Value]]] = {
     "Full": ({}, "paper", (0.41, 0.52, 37.7)),
@@ -151,8 +149,7 @@ def _by_model(material: Material, tasks: Sequence[Task], measure: Callable[[Sequ
     )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Recovery curves: EHRR after the outage of its best server, in drawn worlds (`core.lab.recovery`).
+# Recovery after the outage of the best server, in drawn worlds (`core.lab.recovery`) ----------------------------------
 
 WORLDS = 10
 
@@ -194,6 +191,9 @@ def recovery() -> tuple[Table, Chart]:
     return table, Chart(
         "recovery-curve", "Regret so far (ours)", about, "calls", "regret", "line", tuple(lines), differs=differs
     )
+
+
+# All tables and charts -------------------------------------------------------------------------------------------------
 
 
 def experiments(material: Material) -> tuple[tuple[Table, ...], tuple[Chart, ...]]:

@@ -1,4 +1,4 @@
-"""ETOM: its five levels with four orchestrators on the sample's tasks, sizes, equal function sets, ToolShed's ablation, words in common."""
+"""ETOM on the sample: five levels with four orchestrators, sizes, equal function sets, ToolShed's ablation, words in common."""
 
 from __future__ import annotations
 
@@ -27,8 +27,7 @@ from core.lab.papers.report import (
 )
 from core.shared.errors import WayfareError
 
-# ----------------------------------------------------------------------------------------------------------------------
-# ETOM's Tables 3 and 6 as printed.
+# Tables 3 and 6 as printed --------------------------------------------------------------------------------------------
 
 BACKBONE = "Qwen3-4B-Instruct-2507"  # the only model that all four orchestrators were run with
 
@@ -66,8 +65,7 @@ ABLATION: Mapping[tuple[int, int, int], tuple[float, ...]] = {
 }
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# ETOM's tasks and tools beside the sample's: sizes (Table 2), words in common (Table 5), equal function sets (section 3.2).
+# Tasks and tools beside the sample's: sizes (Table 2), words in common (Table 5), equal function sets (section 3.2) ---
 
 THEIRS = f"491 servers, 2,375 tools, 2,075 tasks; {BACKBONE}, the only model that all four were run with"
 OURS = "the sample (81 servers, 950 tools) and 667 tasks of five levels; rules in the model's place"
@@ -153,6 +151,8 @@ def equal_sets() -> Table:
     )  # fmt: skip
 
 
+# Levels and ablations --------------------------------------------------------------------------------------------------
+
 FILES = {
     "L1": "l1_direct",
     "L2": "l2_context",
@@ -189,7 +189,7 @@ def results(material: Material) -> tuple[tuple[Table, ...], tuple[Chart, ...]]:
 def levels(
     material: Material, router: str, tasks: Sequence[Task], settings: Mapping[str, object]
 ) -> tuple[LevelRun, ...]:
-    """A run for each level; the router may refuse."""
+    """A run for each level. The router may refuse."""
     return run_levels(router, tasks, lambda text: material.decide(text, SAMPLE, router, {"refuse": True, **settings}))
 
 

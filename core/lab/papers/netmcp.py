@@ -1,4 +1,4 @@
-"""NetMCP and SONAR: its scenarios on the testbed of fifteen servers, in simulated networks; SSR, EE, AL, FR, and SL where it is shown."""
+"""NetMCP and SONAR: scenarios on the testbed of fifteen servers in simulated networks, with SSR, EE, AL, FR and SL."""
 
 from __future__ import annotations
 

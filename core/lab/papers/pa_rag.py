@@ -1,4 +1,4 @@
-"""PA-RAG: precision, recall and F1 of the sample's simple and complex questions with its baselines and ablations; arithmetic of its tables."""
+"""PA-RAG: precision, recall and F1 on the sample's simple and complex questions, baselines, ablations, arithmetic of its tables."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ from core.lab.papers.report import (
 )
 from core.shared.errors import WayfareError
 
-# ----------------------------------------------------------------------------------------------------------------------
-# PA-RAG's Tables 1 and 3 as printed: precision, recall, F1 in percent and latency in s, on the simple, the complex and both sets.
+# Tables 1 and 3 as printed: precision, recall, F1 in percent and latency in s, on the simple, the complex and both sets ---
 
 Printed = tuple[float, float, float, float]  # P %, R %, F1 %, s
 PUBLISHED: Mapping[str, Mapping[str, tuple[Printed, Printed, Printed]]] = {
@@ -71,6 +70,8 @@ PUBLISHED: Mapping[str, Mapping[str, tuple[Printed, Printed, Printed]]] = {
         "B3 adaptive RAG": ((69.2, 77.5, 71.6, 1.84), (32.5, 20.8, 24.9, 6.77), (51.3, 50.1, 48.9, 4.25)),
     },
 }  # fmt: skip
+
+# Ours ------------------------------------------------------------------------------------------------------------------
 
 BACKBONE = "GPT-4o Mini"
 VARIANTS: Mapping[str, tuple[str, Mapping[str, object]]] = {
@@ -130,7 +131,7 @@ def results(material: Material) -> tuple[tuple[Table, ...], tuple[Chart, ...]]:
 def measured(
     material: Material, sets: Mapping[str, Sequence[Task]], router: str, settings: Mapping[str, object]
 ) -> dict[str, float]:
-    """P, R and F1 of all tools that a router returns, in percent by set; the median time of a decision in ms."""
+    """P, R and F1 of all returned tools, in percent by set; the median time of a decision in ms."""
     found: dict[str, float] = {}
     times: list[float] = []
     for of, tasks in sets.items():
@@ -186,7 +187,7 @@ def _others() -> Table:
 
 
 def _both_sets() -> Table:
-    """Means over 40 + 40 questions are the mean of both sets' means: what the comprehensive columns have to be."""
+    """A mean over 40 + 40 questions is the mean of both sets' means. The comprehensive columns have to equal it."""
     columns = tuple(Column(key, title, 1, "%", slack=0.05) for key, title in {"p": "P", "r": "R", "f": "F1"}.items())
     rows: list[Row] = []
     for backbone, variants in PUBLISHED.items():

@@ -1,4 +1,4 @@
-"""What recomputing a paper gives: its tables and figures with ours beside them. A report is a JSON file that the Papers page reads."""
+"""Reports of papers: tables and figures with ours beside them, as JSON files for the Papers page, and what they are computed over."""
 
 from __future__ import annotations
 
@@ -26,22 +26,23 @@ AS_IT_IS = -1
 
 
 class Kind(StrEnum):
-    """How a row of ours came about."""
+    """The origin of a row of ours."""
 
     EXACT = "exact"
-    """A formula of the paper on the paper's own numbers: it has to give the printed digits."""
+    """A formula of the paper on its own numbers; it has to give the printed digits."""
     OURS = "ours"
-    """The same experiment on our catalog and tasks: not to be read as a reproduction."""
+    """The same experiment on our catalog and tasks; no reproduction."""
     MODEL = "model"
-    """A language model did or would have to do a part of it."""
+    """A part of it needs a language model."""
     NOT = "not"
-    """Not recomputed: the row says what is missing."""
+    """Not recomputed; the row says what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A measure. `digits` are those that the paper prints; `slack` is what the rounding of the figures that it is computed from may
-    add; `clocked` ones are measured times, which a second run does not repeat."""
+    """A measure. `digits` are the printed ones. `slack` is what the rounding of the figures that it is computed from may add. `clocked`
+    columns are measured times, which a second run does not repeat.
+    """
 
     key: str
     title: str
@@ -53,7 +54,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Where something can be tried: a page with its query. With a `router` that router's knobs as a preset has them, and `settings`."""
+    """A page with its query, to try something. With a `router` its knobs are those of a preset and `settings`."""
 
     page: str
     query: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -64,8 +65,9 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Each measure as (theirs, ours) by the column's key. `why` says what is missing or differs in this row; `model` is the language
-    model that ours was made with."""
+    """Each measure as (theirs, ours) by the column's key. `why` says what is missing or differs in this row. `model` is the language
+    model of our side.
+    """
 
     name: str
     kind: Kind
@@ -77,7 +79,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of the paper. `theirs` and `ours` say on which data each side is, `differs` what differs and why."""
+    """A table of the paper. `theirs` and `ours` name the data of each side, `differs` the differences and why."""
 
     id: str
     title: str
@@ -92,7 +94,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One line, or one group of bars. `theirs` is what the paper prints; every other one is ours."""
+    """One line, or one group of bars. `theirs` marks what the paper prints."""
 
     name: str
     x: tuple[float | str, ...]
@@ -118,7 +120,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One paper: what it is about, its tables and figures, and all that repeats them. `catalogs` are fingerprints by name."""
+    """One paper: its subject, tables and figures, and all that repeats them. `catalogs` are fingerprints by name."""
 
     id: str
     name: str
@@ -137,7 +139,7 @@ class Report:
 
     @classmethod
     def parse(cls, data: bytes, *, source: str) -> Report:
-        """The report in a file. Raises WayfareError where it is none."""
+        """Read the report in a file. Raises WayfareError for any other file."""
         try:
             return _adapter().validate_json(data)
         except ValidationError as error:
@@ -145,7 +147,7 @@ class Report:
             raise WayfareError(f"{source} is no report of a paper (at {where}); run `make papers` again.") from None
 
     def repeatable(self) -> dict[str, Any]:
-        """Everything but what a clock measured: the same for the same catalogs, seed and versions."""
+        """Everything but measured times: the same for the same catalogs, seed and versions."""
         document: dict[str, Any] = _adapter().dump_python(self, mode="json")
         for table in document["tables"]:
             clocked = {column["key"] for column in table["columns"] if column["clocked"]}
@@ -155,7 +157,7 @@ class Report:
 
 
 def agrees(column: Column, theirs: Value, ours: Value) -> bool:
-    """Whether ours, rounded as the paper rounds, is what it prints. A half may be rounded either way; nothing printed, nothing to miss.
+    """Whether ours, rounded as the paper rounds, is what it prints. A half may be rounded either way. Nothing printed always agrees.
 
     >>> cost = Column("c", "C", digits=2)
     >>> agrees(cost, 1.78, 1.7816), agrees(cost, 1.78, 1.786), agrees(cost, "Yes", "Yes")
@@ -169,7 +171,7 @@ def agrees(column: Column, theirs: Value, ours: Value) -> bool:
 
 
 def rounded(value: float | None, digits: int = 6) -> float | None:
-    """Six significant digits: what a file needs, and the same on every machine. Nothing finite is None.
+    """Six significant digits, the same on every machine. None for a number that is not finite.
 
     >>> rounded(1 / 3), rounded(float("nan"))
     (0.333333, None)
@@ -185,11 +187,10 @@ def pair(theirs: Value, ours: Value) -> tuple[Value, Value]:
 
 @cache
 def _adapter() -> TypeAdapter[Report]:
-    return TypeAdapter(Report)  # takes its time: not before a report is read or written
+    return TypeAdapter(Report)  # takes a while to make, so on first use
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What the papers are recomputed over: catalogs, labelled tasks, decisions, networks, and a language model where one is set.
+# Material: catalogs, labelled tasks, decisions, networks, and a language model if one is set --------------------------
 
 SAMPLE, ATTENTION, SEARCH = "sample", "attention-120", "search-15"
 NEEDS_MODEL = "Set WAYFARE_LLM_MODEL, then make papers."
@@ -197,9 +198,14 @@ NEEDS_MODEL = "Set WAYFARE_LLM_MODEL, then make papers."
 
 @dataclass(frozen=True)
 class Material:
-    """`tasks` by the name of a file of the sample or of a testbed; `world` a network's profile, steps and seed, whether
-    questions are asked as a person put them; its catalog is NetMCP's testbed. `add_catalog` has routers know one more, for this process. `model` is None where no model is set; each of its
-    rows asks at most `model_tasks` questions a set. `poisoned` is a file of poisoned servers, JSON Lines; None: nobody gave one."""
+    """The data of all papers.
+
+    `tasks` reads a file of the sample or of a testbed by its name. `decide(text, catalog, router, settings=None, *, hint="",
+    preset="balanced")` decides without a record, by a router with these settings on top of a preset. `world` takes a network's profile,
+    steps, seed, and whether questions are asked as a person put them; its catalog is NetMCP's testbed. `add_catalog` adds one for
+    this process. `model` is None if none is set; each of its rows asks at most `model_tasks` questions a set. `poisoned` is a JSON
+    Lines file of poisoned servers, or None.
+    """
 
     context: Callable[[str], RoutingContext]
     tasks: Callable[[str], tuple[Task, ...]]
@@ -213,6 +219,6 @@ class Material:
     say: Callable[[str], None]
 
     def asked_of_model(self, tasks: Sequence[Task]) -> list[Task]:
-        """As many of the tasks as a model is asked about, spread over all of them."""
+        """The tasks that a model is asked about, spread over all of them."""
         step = max(1, -(-len(tasks) // max(1, self.model_tasks)))
         return list(tasks[::step])

@@ -34,8 +34,7 @@ from core.lab.threshold import THETAS, Calibration, calibrate
 from core.lab.token_meter import BREAKING_POINT, Context, Counted, token_meter, utilisation
 from sample_catalog.testbeds import CURATED
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Tool Attention, section 5.2: the threshold that labelled tasks ask for.
+# Section 5.2: the threshold that labelled tasks ask for ---------------------------------------------------------------
 
 TASK_SETS = {
     "sample, sub-tasks": (SAMPLE, "subtasks"),
@@ -90,8 +89,7 @@ def sweep(material: Material, link: Link) -> Chart:
     )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Tool Attention, section 7.6: how often tools with poisoned descriptions come before the model.
+# Section 7.6: how often tools with poisoned descriptions come before the model ----------------------------------------
 
 
 def poisoned(material: Material, tasks: Sequence[Task]) -> Table:
@@ -127,7 +125,7 @@ def poisoned(material: Material, tasks: Sequence[Task]) -> Table:
 def with_strangers(base: Catalog, lines: Sequence[str]) -> tuple[Catalog, tuple[str, ...]]:
     """A catalog with poisoned servers among its own, and the ids of their tools. Each line is a case as JSON.
 
-    Taken are the cases of one server: those of two show a name that imitates another.
+    Only cases of one server are taken; those of two show a name that imitates another.
     """
     cases = [json.loads(line) for line in lines]
     servers = [
@@ -145,7 +143,7 @@ def _kept_out(material: Material, catalog: str, strangers: Sequence[str], tasks:
 
 
 def active_alone(decision: Decision, strangers: Sequence[str]) -> NDArray[np.bool_]:
-    """Which strangers (P,) would be active if each were the only one: enough overlap, and fewer than k others before it."""
+    """Which strangers (P,) would be active as the only stranger: enough overlap, and fewer than k others before it."""
     tools, k = decision.tools, int(str(decision.parameters["n"]))
     rows = np.isin(tools.ids, strangers)
     passed = ~np.isin(tools.dropped, [DROPS.index(Drop.BELOW_THRESHOLD), DROPS.index(Drop.GATED)])
@@ -154,9 +152,12 @@ def active_alone(decision: Decision, strangers: Sequence[str]) -> NDArray[np.boo
     return passed[rows] & (before < k)
 
 
+# Tokens, utilisation and ablations -------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class Variant:
-    """A line of the paper's tables: its name, the tokens a turn and the rho that it prints, and our router with its parameters."""
+    """A line of the paper's tables: its name, its printed tokens a turn and rho, and our router with its parameters."""
 
     name: str
     published: int
@@ -218,7 +219,7 @@ def results(material: Material) -> tuple[tuple[Table, ...], tuple[Chart, ...]]:
 
 
 def reach(made: Sequence[Decision], tasks: Sequence[Task]) -> float:
-    """The share of the labelled tools that are before the model: as definitions, or as lines of a search."""
+    """The share of the labelled tools that are before the model, as definitions or as lines of a search."""
     shown = {DROPS.index(Drop.OUTRANKED), KEPT} if made[0].router in SHOWS_ALL else {KEPT}
     right = [(d, d.tools.ids.index(tool)) for d, task in zip(made, tasks, strict=True) for tool in task.relevant]
     return fmean(int(d.tools.dropped[row]) in shown for d, row in right)

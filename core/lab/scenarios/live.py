@@ -1,9 +1,9 @@
-"""NetMCP's live mode: the tool that a router names is really called over MCP, with the world's network injected.
+"""NetMCP's live mode: the tool that a router chooses is called over MCP, with the world's network injected.
 
-The pool, its limits and its connections are those of every other call. A virtual server does not wait for its tool's time,
-so that the measured time is the network's:
+Pool, limits and connections are those of every other call. A virtual server does not wait for its tool's time, so that the
+measured time is the network's:
 
-    network = measured time of the call alone, without connecting; at least 1000 ms where no answer came (an outage)
+    network = measured time of the call alone, without connecting; at least 1000 ms without an answer (an outage)
 
 A crash that a virtual server plays by the catalog's figures is the tool's failure, as in the simulation, and no outage.
 """
@@ -36,10 +36,11 @@ ORIGIN = "scenario"
 
 
 class LiveCalls:
-    """The `Call` of a live scenario: one router's, with connections of its own. A context manager; leaving ends them.
+    """The `Call` of a live scenario: one router's, with its own connections. A context manager; leaving it ends them.
 
-    Virtual servers are started from files in `virtual_folder`. `limit_s` bounds a call. Between two calls a step of the network
-    passes on the pool's clock, without waiting. A call without `leave` is simulated. Each outcome goes to `record`. Setting `cancel` ends the call under way.
+    Virtual servers start from files in `virtual_folder`. `limit_s` bounds a call. Between two calls the pool's clock moves on by one
+    step of the network, without waiting. A call without `leave` is simulated. Each outcome goes to `record`. Setting `cancel` ends
+    the call under way.
     """
 
     def __init__(
@@ -117,8 +118,8 @@ class LiveCalls:
 
 
 def may_be_called(server: Server, tool: Tool) -> bool:
-    """Whether the server itself is called: not a virtual one, and not a tool that may change something, for its arguments
-    are made up. All others are simulated by a virtual server.
+    """Whether the server itself is called: it is not virtual, and the tool only reads, because its arguments are made up. A virtual
+    server simulates all other calls.
 
     >>> may_be_called(Server("a", connection=Connection("stdio", command="a")), Tool("a", "t"))
     False
@@ -127,7 +128,7 @@ def may_be_called(server: Server, tool: Tool) -> bool:
 
 
 def example_arguments(tool: Tool) -> dict[str, Any]:
-    """Arguments that the tool's schema admits, always the same; none where the schema admits nothing.
+    """Arguments that the tool's schema admits, always the same. Empty if the schema admits nothing.
 
     >>> example_arguments(Tool("a", "t", input_schema={"properties": {"n": {"type": "integer", "enum": [7]}}, "required": ["n"]}))
     {'n': 7}

@@ -1,10 +1,10 @@
-"""NetMCP's measures over a run (section III-A), and what it cost. In a live run latencies are measured ones.
+"""NetMCP's measures over a run (section III-A), its cost, and its rankings over time. A live run has measured latencies.
 
-    SSR = share of queries that went to a server with a tool that can do them       EE = mean expertise C of the chosen tools
+    SSR = share of queries that went to a server with a right tool              EE = mean expertise C of the chosen tools
     AL  = mean network latency of the calls, ms     SL = mean time of a selection, ms     FR = share of calls at >= 1000 ms
 
-C is SONAR's (5) for the setting's s and t and the predicted text, whichever router chose: the same measure for all routers. A tool
-that BM25 did not keep counts as one more beside those that it kept.
+C is SONAR's (5) for the setting's s and t and the predicted text, the same measure for all routers. A tool that BM25 dropped
+counts as one more beside the kept ones.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ SETTINGS = (Setting(3, 6), Setting(4, 8), Setting(5, 10), Setting(6, 12))
 
 @dataclass(frozen=True, slots=True)
 class ScenarioRun:
-    """One router under one setting. Columns are by step, (N,): rows of servers and tools (-1: nowhere), s, USD.
+    """One router under one setting. Columns are by step, (N,): rows of servers and tools (-1 without one), s, USD.
 
-    `cost_usd` is the sum of what the calls cost, `utility` the mean of the chosen tools, None where none is ranked by.
-    `injected` (N,) says of a live run what the network did to each call.
+    `cost_usd` is the sum of the prices of the calls, `utility` the mean of the chosen tools, None without utilities. `injected` (N,)
+    is the fault that the network gave each call of a live run.
     """
 
     router: str
@@ -77,7 +77,7 @@ class ScenarioRun:
     mode: str = SIMULATED
 
     def to_json(self) -> dict[str, object]:
-        """One entry of `wayfare scenario --json`; cost and utility where a router ranks by utility, mode where it is live."""
+        """One entry of `wayfare scenario --json`. Cost and utility are there if the router has utilities, mode if the run is live."""
         measures: dict[str, object] = {
             "router": self.router,
             "setting": self.setting,
@@ -97,7 +97,7 @@ class ScenarioRun:
 def measured(
     world: World, router: str, setting: Setting, parameters: dict[str, Value], steps: Iterable[Step]
 ) -> ScenarioRun:
-    """A run's measures. No decision is kept."""
+    """A run's measures. Decisions are not kept."""
     judge = Judge(world, setting)
     columns = _Columns()
     right, skill, select_ms = 0, 0.0, 0.0
@@ -168,7 +168,7 @@ class Judge:
         self._known: dict[tuple[int, int], float] = {}
 
     def right(self, task: int) -> frozenset[int]:
-        """Rows of the servers with a tool that can do a task."""
+        """Rows of the servers with a right tool for a task."""
         if task not in self._right:
             row = self._world.context.catalog.server_row
             names = (tool.partition("::")[0] for tool in self._world.tasks[task].relevant)
@@ -205,11 +205,9 @@ def parameters_under(setting: Setting, knobs: Sequence[str]) -> dict[str, int]:
     return {"k": setting.s} if "alpha_s" in knobs else {}
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# How a router ranks tools and servers step by step: its best candidates, and a score of each server that changes over time.
-#
-# EHRR and its like have a chance that a call succeeds, (1 - pfail) r~, which their statistics change. SONAR has the network
-# score N of NetMCP (7), which the latencies change. A router with neither looks at words alone: no server's score changes.
+# Rankings over time: the best candidates of each step, and the score of each server that changes ----------------------
+# EHRR and its like have a chance that a call succeeds, (1 - pfail) r~, which statistics change. SONAR has the network score N of
+# NetMCP (7), which latencies change. A router with neither has no such score.
 
 BEST = 3
 CHANCE = "chance that a call succeeds, (1 - pfail) · r~"
@@ -218,10 +216,10 @@ NETWORK = "network score N"
 
 @dataclass(frozen=True, slots=True)
 class RankingHistory:
-    """Of N steps: rows of the best tools (N, 3), -1 where there are fewer, and their scores, NaN there.
+    """N steps: rows of the best tools (N, 3), -1 for missing ones, and their scores, NaN for missing ones.
 
-    `score` names what tools are ranked by, `server_score` what the servers' scores (N, S) in `server_scores` are; empty and
-    None where the router looks at no server's state.
+    `score` names what ranks tools, `server_score` the servers' scores (N, S) in `server_scores`; "" and None if the router reads no
+    state of servers.
     """
 
     ranked: NDArray[np.int64]
@@ -242,7 +240,7 @@ class RankingCollector:
         self._chance: list[NDArray[np.float32]] = []
 
     def add(self, step: Step) -> None:
-        """Take the ranking of a step's decision; the decision itself is not kept."""
+        """Take the ranking of a step's decision. The decision itself is not kept."""
         decision = step.decision
         best = decision.candidates[:BEST]
         none = BEST - len(best)

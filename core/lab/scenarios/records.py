@@ -1,4 +1,4 @@
-"""A scenario's world and its runs as the records that the store keeps."""
+"""A scenario over time as plain data, for the Network page, and its runs as the records of the store."""
 
 from __future__ import annotations
 
@@ -23,13 +23,12 @@ from core.network.traces import OUTAGE_S, Traces
 from core.routers.context import RoutingContext
 from core.shared import units
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A simulated run over time as plain data: latency curves, changes of server with their reason, and the decision at a step.
+# Latency curves, changes of server with their reason, and the decision at a step --------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """One server over time, (N,) in s; `outages` are spans in s, from the first step that is down to the first that is up."""
+    """One server over time, (N,) in s. `outages` are spans in s, from the first step that is down to the first that is up."""
 
     server: str
     states: tuple[str, ...]
@@ -40,7 +39,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A router names another server for the same sub-task than before; `why` in a sentence. `time_s` from the start."""
+    """A router chooses another server for a sub-task than before, and why in a sentence. `time_s` counts from the start."""
 
     router: str
     step: int
@@ -52,7 +51,7 @@ class Change:
 
 
 def curves(traces: Traces, states: Mapping[str, Sequence[State]], servers: Sequence[str] = ()) -> tuple[Curve, ...]:
-    """The curves of some servers, of all where none is named."""
+    """The curves of the named servers, of all without names."""
     time_s = np.arange(traces.steps, dtype=np.float64) * traces.step_s
     return tuple(
         Curve(name, tuple(s.title for s in states[name]), time_s, traces.latency_s[row], _spans(traces, row))
@@ -62,7 +61,7 @@ def curves(traces: Traces, states: Mapping[str, Sequence[State]], servers: Seque
 
 
 def changes(world: World, run: ScenarioRun) -> tuple[Change, ...]:
-    """When the router named another server for a sub-task than before, in the order of time."""
+    """When the router chose another server for a sub-task than before, in order of time."""
     names = world.context.server_names
     last: dict[int, int] = {}
     failed: set[int] = set()
@@ -79,7 +78,7 @@ def changes(world: World, run: ScenarioRun) -> tuple[Change, ...]:
 
 
 def decision_at(world: World, router: str, parameters: Parameters, step: int) -> Decision | None:
-    """The decision at a step, after all steps before it; None beyond the end."""
+    """The decision at a step, after all steps before it. None beyond the end."""
     return next(
         (taken.decision for number, taken in enumerate(walk(world, router, parameters)) if number == step), None
     )
@@ -101,8 +100,11 @@ def _spans(traces: Traces, row: int) -> tuple[tuple[float, float], ...]:
     return tuple((float(begin * traces.step_s), float(end * traces.step_s)) for begin, end in edges)
 
 
+# Records of the store --------------------------------------------------------------------------------------------------
+
+
 def conditions_of(world: World, profile: Profile, source: str, *, seed: int, predicted: str) -> Conditions:
-    """The conditions that a world's runs are stored under; `source` says where its tasks came from."""
+    """The conditions that a world's runs are stored under. `source` says where its tasks came from."""
     return Conditions(
         profile=profile.name,
         profile_fingerprint=fingerprint(profile.to_json()),
@@ -121,7 +123,7 @@ def conditions_of(world: World, profile: Profile, source: str, *, seed: int, pre
 def storable(
     conditions: Conditions, context: RoutingContext, run: ScenarioRun, at: datetime
 ) -> tuple[KeptRun, RunSteps]:
-    """A run as it is stored."""
+    """A run as the store keeps it."""
     parameters = json.dumps(run.parameters, sort_keys=True)
     row = KeptRun(
         **asdict(conditions),
@@ -146,7 +148,7 @@ def storable(
 
 
 def _called(rows: NDArray[np.int64], names: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int32]]:
-    """The names that occur, and for each step its place among them.
+    """The names that occur, and for each step its position among them.
 
     >>> _called(np.array([2, -1, 0, 2]), ["a", "b", "c"])
     (('a', 'c'), array([ 1, -1,  0,  1], dtype=int32))
@@ -158,7 +160,7 @@ def _called(rows: NDArray[np.int64], names: Sequence[str]) -> tuple[tuple[str, .
 
 
 def _of_catalog(context: RoutingContext) -> str:
-    """Of all that a scenario reads of a catalog: current prices are part of it, how a server is reached is not."""
+    """The fingerprint of what a scenario reads of a catalog: current prices belong to it, connections do not."""
     servers = [repr(replace(server, connection=None)) for server in context.catalog.servers]
     return fingerprint([servers, context.statistics.tools.price_usd.tolist()])
 

@@ -1,13 +1,13 @@
-"""NetMCP's experiment: a router, a network, one query a step. As a simulation nothing is called.
+"""NetMCP's experiment: a router, a network, one query a step. The simulation makes no calls.
 
-At step k the router sees the network's history up to and with step k and, if it learns, its statistics; the tool that it names
-is called. In the simulation the latency is the trace's at step k, and the outcome is drawn from the catalog's declared
-probabilities; a live run gives a function that makes the call and returns what it measured.
+At step k the router sees the network's history up to step k and, if it learns, its statistics. Its winner is called. In the
+simulation the latency is the trace's at step k, and the outcome is drawn from the catalog's declared probabilities. A live run
+gives a function that makes the call and returns its measurements.
 
     latency >= 1000 ms: an outage, y = 0, fail = 1      else a crash with pfail, else success with r, else the tool's own error
     call time = the tool's declared time + network latency, connection time = the server's declared one + network latency
 
-Before the first step every server is watched for `lead_in` steps: SONAR's history and EHRR's statistics (8) start equal.
+Before the first step every server is watched for `lead_in` steps, so that SONAR's history and EHRR's statistics (8) start equal.
 """
 
 from __future__ import annotations
@@ -36,17 +36,14 @@ from core.routers.context import Layer, Match, Matcher, RoutingContext
 from core.routers.parameters import LearningParameters, MatchingParameters
 from core.stats.projection import StatisticsProjection, known
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What a simulation computes once: similarities, BM25 scores and a planner's replies follow from the text alone.
-#
-# The cache keeps how long each value took to compute, so that a decision's time can be reported as it would have been without
-# a cache.
+# Caches of what follows from the text alone: similarities, BM25 scores and a planner's replies ------------------------
+# They keep the time of each computation, so that a decision's time is the one without a cache.
 
 T = TypeVar("T")
 
 
 class LookupCache:
-    """Values by key. `saved_ms` is the time that the values found in the cache had taken to compute.
+    """Values by key. `saved_ms` is the computing time that hits have saved.
 
     >>> cache = LookupCache()
     >>> cache("a", lambda: 1), cache("a", lambda: 2)
@@ -59,7 +56,7 @@ class LookupCache:
         self._values: dict[Hashable, tuple[Any, float]] = {}
 
     def __call__(self, key: Hashable, work: Callable[[], T]) -> T:
-        """The value, computed where it is not in the cache."""
+        """The value from the cache, or computed and kept."""
         cached = self._values.get(key)
         if cached is None:
             started = self._clock()
@@ -78,7 +75,7 @@ class CachedMatcher:
         self._cache = cache
 
     def match(self, subtask: str, server_hint: str, parameters: MatchingParameters) -> Match:
-        """See `Matcher.match`. Embedding is kept apart: a text that several routers ask for is embedded once."""
+        """See `Matcher.match`. Embeddings have entries of their own: a text that several routers use is embedded once."""
         for text in (subtask, server_hint):
             if text:
                 self.embed(text)
@@ -89,7 +86,7 @@ class CachedMatcher:
         return Match(found.servers, found.tools)
 
     def fit(self, text: str, hint: str) -> tuple[Fit, float]:
-        """See `Matcher.fit`. Embedding is kept apart here as well."""
+        """See `Matcher.fit`. Embeddings have entries of their own here as well."""
         self.embed(asked_text(text, hint))
         fit, _ = self._cache(("fit", text, hint), lambda: self._matcher.fit(text, hint))
         return fit, 0.0
@@ -122,7 +119,7 @@ class CachedMatcher:
 
 
 class CachedPlanner:
-    """A planner with a cache for every method of the port; `predicted` replaces tool prediction where it is given."""
+    """A planner with a cache for every method. A given `predicted` replaces tool prediction."""
 
     def __init__(self, planner: Planner, cache: LookupCache, predicted: str = "") -> None:
         self._planner = planner
@@ -150,6 +147,8 @@ def cached_planner(planner: Planner, cache: LookupCache, predicted: str = "") ->
     return cast(Planner, CachedPlanner(planner, cache, predicted))
 
 
+# The world and its steps -----------------------------------------------------------------------------------------------
+
 START = datetime(2026, 1, 5, tzinfo=UTC)  # a Monday; only differences of times matter
 LEAD_IN = 30
 STEPS = 2130  # with the lead-in the six hours of a trace
@@ -157,9 +156,9 @@ STEPS = 2130  # with the lead-in the six hours of a trace
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One query: the position in the traces, the decision, where it went (rows, -1: nowhere) and its outcome.
+    """One query: the position in the traces, the decision, its server and tool (rows, -1 without one) and its outcome.
 
-    `injected` says what an injected network did to a real call.
+    `injected` is the fault that an injected network gave a real call.
     """
 
     at: int
@@ -176,10 +175,10 @@ class Step:
 
 @dataclass(frozen=True)
 class World:
-    """What all routers of a scenario share: a catalog's routing context, the traces, the queries in their order, random draws.
+    """What all routers of a scenario share: a catalog's routing context, the traces, the queries in order, random draws.
 
-    `order` (N,) are positions of tasks; `draws` (N, 2) uniform numbers, the same for every router. `conditions` identify the world
-    where its runs are stored.
+    `order` (N,) are positions of tasks. `draws` (N, 2) are uniform numbers, the same for every router. `conditions` identify the
+    world in the store.
     """
 
     context: RoutingContext
@@ -206,7 +205,7 @@ class World:
         predicted: str = "",
         raw_questions: bool = False,
     ) -> World:
-        """The world of one seed: as many steps as the traces have after the lead-in; all tasks come before one comes again."""
+        """The world of one seed, with as many steps as the traces have after the lead-in. Every task comes once before any repeats."""
         steps = max(0, traces.steps - lead_in)
         rng = np.random.default_rng([seed, 2])
         rounds = -(-steps // max(1, len(tasks)))
@@ -225,12 +224,12 @@ class World:
         )
 
     def text(self, task: Task) -> str:
-        """What is asked: the sub-task that a model writes, or the question as a person put it."""
+        """The query: the sub-task that a model writes, or the question as a person asked it."""
         return (task.question if self.raw_questions else "") or task.subtask
 
 
 class CallResult(NamedTuple):
-    """What a call gave. `network_s` is the time in the network; `with_tool_time` says that it includes the tool's own time."""
+    """The result of a call. `network_s` is the time in the network; with `with_tool_time` it includes the tool's own time."""
 
     kind: OutcomeKind
     network_s: float
@@ -242,7 +241,7 @@ Call = Callable[[World, int, int, int], CallResult]  # world, step, row of the s
 
 
 def walk(world: World, router: str, parameters: Parameters, call: Call | None = None) -> Iterator[Step]:
-    """One router through the world, step by step. Without a `call` every call is simulated: see `drawn`."""
+    """One router through the world, step by step. Without a `call` every call is simulated by `drawn`."""
     context, traces, projection = world.context, world.traces, _projection(world, parameters)
     view = TraceView(traces)
     context = replace(context, network=view)
@@ -294,7 +293,7 @@ def drawn(world: World, step: int, server: int, tool: int) -> CallResult:
 
 
 def _event(world: World, server: int, tool: int | None, result: CallResult, at: int) -> OutcomeEvent:
-    """The outcome as the scenario's own statistics take it: they treat it as a real call."""
+    """The outcome for the scenario's own statistics, which treat it as a real call."""
     catalog = world.context.catalog
     of_server = catalog.servers[server]
     called = catalog.tools[tool] if tool is not None else None

@@ -1,4 +1,4 @@
-"""Judgment sets: graded by named judges, settled where they differ, used as labelled tasks, taken in and given out."""
+"""Judgment sets: graded by named judges or a model, settled, used as labelled tasks, imported and exported."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ Format = Literal["jsonl", "csv", "qrels", "tasks"]
 
 @dataclass(frozen=True, slots=True)
 class ImportedJudgments:
-    """What a file gave: judgments that are new or changed, those that were known, and how many are of tools that the catalog does
-    not have now; those are kept too."""
+    """The result of an import: judgments that are new or changed, known ones, and those of tools that the catalog lacks now. The last
+    are kept too.
+    """
 
     added: int
     known: int
@@ -40,7 +41,7 @@ class ImportedJudgments:
 
 
 class JudgmentService:
-    """Judgment sets by catalog. Nothing that is judged here moves a decision. Thread-safe."""
+    """Judgment sets by catalog. They change no decision. Thread-safe."""
 
     def __init__(
         self,
@@ -71,7 +72,7 @@ class JudgmentService:
         decision_id: str | None = None,
         origin: str = "console",
     ) -> Judgment:
-        """Grade a tool (`server::tool`) for a sub-task; an earlier grade of this judge does not count any more.
+        """Grade a tool (`server::tool`) for a sub-task. An earlier grade of this judge no longer counts.
 
         Raises UnknownNameError, WayfareError.
         """
@@ -103,7 +104,7 @@ class JudgmentService:
         return made
 
     def take_back(self, judgment: Judgment, *, origin: str = "console") -> None:
-        """Have a judgment not count any more; both stay in the log."""
+        """Withdraw a judgment. Both stay in the log."""
         self._keep(
             judgment.catalog, replace(judgment, at=self._now(), grade=None, note="", origin=origin, decision_id=None)
         )
@@ -113,7 +114,7 @@ class JudgmentService:
         return self._of(catalog).sets
 
     def judgments(self, catalog: str, set_name: str) -> tuple[Judgment, ...]:
-        """What counts in a set, in order of commit. Raises UnknownNameError where there is no such set."""
+        """The judgments that count in a set, in order of commit. Raises UnknownNameError for an unknown set."""
         found = tuple(one for one in self._of(catalog).judgments if one.set_name == set_name)
         if not found:
             names = ", ".join(self.sets(catalog)) or "none"
@@ -121,7 +122,7 @@ class JudgmentService:
         return found
 
     def graded(self, *, catalog: str, set_name: str, judge: str) -> Mapping[tuple[AskedQuery, str], Judgment]:
-        """What a judge says in a set, by query and tool."""
+        """The grades of a judge in a set, by query and tool."""
         return self._of(catalog).graded.get((set_name, judge), {})
 
     def settled(self, catalog: str, set_name: str, rule: str) -> Settled:
@@ -129,15 +130,15 @@ class JudgmentService:
         return settled(self.judgments(catalog, set_name), rule)
 
     def tasks(self, catalog: str, set_name: str, rule: str) -> tuple[tuple[Task, ...], int]:
-        """A set as labelled tasks, and how many of its queries are left out, having no tool above grade 0."""
+        """A set as labelled tasks, and the number of its queries left out because no tool has a grade above 0."""
         return judged_tasks(self.settled(catalog, set_name, rule))
 
     def source(self, set_name: str, rule: str) -> str:
-        """What a run over a set says its tasks are from."""
+        """The source of tasks that a run over this set records."""
         return f"{SOURCE}{set_name} ({rule})"
 
     def judges(self, catalog: str, set_name: str) -> tuple[str, ...]:
-        """The judges of a set; none where there is no such set."""
+        """The judges of a set; empty for an unknown set."""
         return tuple(judge for name, judge in self._of(catalog).graded if name == set_name)
 
     def agreement(self, catalog: str, set_name: str) -> Agreement:
@@ -147,16 +148,18 @@ class JudgmentService:
     def pool(
         self, tasks: Sequence[Task], runs: Sequence[LabRun], depth: int, *, catalog: str, set_name: str, judge: str
     ) -> tuple[Pooled, ...]:
-        """What this judge has to judge of the first `depth` of every run, unjudged first; see `core.lab.agreement`. Tools that the
-        catalog does not have any more are left out."""
+        """The first `depth` tools of every run, for this judge, unjudged first; see `core.lab.agreement`. Tools that the catalog no longer
+        has are left out.
+        """
         judged = self.graded(catalog=catalog, set_name=set_name, judge=judge).keys()
         found = pooled(tasks, [run.result for run in runs], depth, judged)
         there = self._catalogs.catalog(catalog).tool_row
         return tuple(one for one in found if one.tool in there)
 
     def runs_to_pool(self, catalog: str, tasks: Sequence[Task], source: str) -> tuple[LabRun, ...]:
-        """The stored runs whose first tools may be pooled for these tasks, newest first: those over exactly these, and those over
-        an earlier state of the set that they are from."""
+        """The stored runs whose first tools may be pooled for these tasks, newest first: those over exactly these tasks, and those over an
+        earlier state of their set.
+        """
         same = self._runs.over(catalog, tasks)
         ids = {run.id for run in same}
         earlier = (
@@ -165,15 +168,16 @@ class JudgmentService:
         return (*same, *(run for run in earlier if run.id not in ids))
 
     def export(self, catalog: str, set_name: str, form: Format, rule: str) -> str:
-        """A set as text. JSON Lines and CSV have every judgment, or those of the judge that `rule` names; qrels and labelled tasks
-        have one grade for each tool, settled by `rule`."""
+        """A set as text. JSON Lines and CSV have every judgment, or those of the judge that `rule` names. qrels and labelled tasks have one
+        grade for each tool, settled by `rule`.
+        """
         if form == "qrels":
             return qrels_text({query.id: tools for query, tools in self.settled(catalog, set_name, rule).items()})
         if form == "tasks":
             return tasks_text(self.tasks(catalog, set_name, rule)[0])
         found = self.judgments(catalog, set_name)
         if rule.startswith(JUDGE):
-            self.settled(catalog, set_name, rule)  # names the judges where this is none of them
+            self.settled(catalog, set_name, rule)  # raises for an unknown judge, with the names of the known ones
             found = tuple(one for one in found if one.judge == rule.removeprefix(JUDGE))
         return csv_text(found) if form == "csv" else json_lines_text(found)
 
@@ -188,10 +192,10 @@ class JudgmentService:
         tasks: Sequence[Task] = (),
         origin: str = "file",
     ) -> ImportedJudgments:
-        """Take judgments from a file, all or none; what the same judge said before counts no more, and stays in the log.
+        """Take judgments from a file, all or none. Earlier grades of the same judge no longer count, and stay in the log.
 
-        `judge` is whose they are where the file does not say; `tasks` tell what the query ids of qrels mean, beside the queries
-        that were judged in this catalog. Raises CatalogError that names file and line, WayfareError.
+        `judge` owns the judgments of a file without judges. `tasks` give the query ids of qrels a meaning, beside the queries judged in
+        this catalog. Raises CatalogError that names file and line, WayfareError.
         """
         name, whose = _name(set_name, "set"), _name(judge, "judge") if judge.strip() else ""
         queries = {one.query.id: one.query for one in self._of(catalog).judgments}
@@ -239,18 +243,16 @@ def _name(text: str, what: str) -> str:
     return name
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A model as judge: it grades what people graded first, and only when their agreement was looked at do its grades count beside theirs.
-#
-# Its grades are kept in a set of their own until then, each with the model's reason.
+# A model as judge: its grades stay in a set of their own until its agreement with people has been checked -------------
 
 Pair = tuple[AskedQuery, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The model beside people: over the pairs that both graded their agreement, and each pair on which they differ, as one person's
-    and the model's judgment."""
+    """The model beside people: their agreement over the pairs that both graded, and each pair on which they differ, as a person's and the
+    model's judgment.
+    """
 
     agreement: Agreement
     differ: tuple[tuple[Judgment, Judgment], ...]
@@ -266,19 +268,19 @@ class ModelJudgeService:
 
     @property
     def name(self) -> str:
-        """What the judge is called; "" where no model is set."""
+        """The name of the judge, "" if no model is set."""
         return f"model {self._planner.name}" if self._planner is not None else ""
 
     def own_set(self, set_name: str) -> str:
-        """Where its grades are until they count."""
+        """The set of its grades that do not count yet."""
         return f"{set_name} · model"
 
     def grades(self, catalog: str, set_name: str) -> Mapping[Pair, Judgment]:
-        """What it said, whether it counts or not."""
+        """All its grades, counting or not."""
         return self._judgments.graded(catalog=catalog, set_name=self.own_set(set_name), judge=self.name)
 
     def to_check(self, catalog: str, set_name: str) -> tuple[Pair, ...]:
-        """What people graded and it did not."""
+        """The pairs that people graded and the model did not."""
         known = self.grades(catalog, set_name)
         tools = self._catalogs.catalog(catalog).tool_row
         pairs = dict.fromkeys((one.query, one.tool) for one in self._people(catalog, set_name))
@@ -287,8 +289,9 @@ class ModelJudgeService:
     def judge(
         self, catalog: str, set_name: str, pairs: Sequence[Pair], progress: Callable[[int], None] = lambda _done: None
     ) -> int:
-        """Grade pairs one after the other; each is kept when it is known. `progress` is told how many are; what it raises ends it.
-        Raises PlannerError where no model is set, or it does not answer."""
+        """Grade pairs one by one and keep each at once. `progress` gets the number of graded pairs; its exceptions end the loop.
+        Raises PlannerError if no model is set or it gives no answer.
+        """
         from core.planning.model import ModelPlanner  # its packages take a third of a second of every start
 
         if not isinstance(self._planner, ModelPlanner):
@@ -306,7 +309,7 @@ class ModelJudgeService:
         return len(pairs)
 
     def checked(self, catalog: str, set_name: str) -> Checked | None:
-        """How far it agrees with people; None where there is no pair that both graded."""
+        """Its agreement with people, None without a pair that both graded."""
         own = self.grades(catalog, set_name)
         people = [one for one in self._people(catalog, set_name) if (one.query, one.tool) in own]
         if not people:
@@ -318,7 +321,7 @@ class ModelJudgeService:
         return Checked(agreement([*people, *shared.values()]), tuple(differ))
 
     def counting(self, catalog: str, set_name: str) -> Mapping[Pair, Judgment]:
-        """Its grades that count in the set beside those of people."""
+        """Its grades that count in the set."""
         return self._judgments.graded(catalog=catalog, set_name=set_name, judge=self.name)
 
     def count(self, catalog: str, set_name: str) -> None:
@@ -330,7 +333,7 @@ class ModelJudgeService:
             )  # fmt: skip
 
     def discount(self, catalog: str, set_name: str) -> None:
-        """Have none of its grades count in the set any more; they stay in its own."""
+        """Stop counting its grades in the set. They stay in its own set."""
         for one in tuple(self.counting(catalog, set_name).values()):
             self._judgments.take_back(one)
 

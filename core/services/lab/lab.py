@@ -1,4 +1,4 @@
-"""The lab: what labelled tasks say of routers."""
+"""The lab: routers measured over labelled tasks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from core.services.learn.equal_sets import EqualSetsService
 from core.shared.errors import CatalogError, WayfareError
 
 LIVE_LIMIT_S = 10.0
-RANKED = "10"  # the lab looks deeper than a decision does, unless the parameter n says otherwise
+RANKED = "10"  # candidates in the lab, more than in a decision, unless the parameter n is given
 BY_TIERS = " (prices by tiers)"
 TASK_SETS: Mapping[str, Mapping[str, Path]] = {
     SAMPLE: {
@@ -45,7 +45,7 @@ TASK_SETS: Mapping[str, Mapping[str, Path]] = {
 
 
 class LabService:
-    """Measures over labelled tasks. Nothing that it routes is recorded."""
+    """Measures over labelled tasks. Its decisions are not recorded."""
 
     def __init__(
         self, routing: RoutingService, catalogs: CatalogService, calls: GovernedCalls, equal_sets: EqualSetsService
@@ -56,18 +56,18 @@ class LabService:
         self._equal_sets = equal_sets
 
     def read_tasks(self, path: Path) -> tuple[Task, ...]:
-        """Labelled tasks from a JSON Lines file. Raises CatalogError naming the line."""
+        """Read labelled tasks from a JSON Lines file. Raises CatalogError that names the line."""
         try:
             return read_tasks(path.read_bytes(), source=str(path))
         except OSError as error:
             raise CatalogError(f"{path}: it cannot be read ({error.strerror}); give a file that can.") from None
 
     def parse_tasks(self, data: bytes, *, source: str) -> tuple[Task, ...]:
-        """The same from the content of a file. Raises CatalogError naming the line."""
+        """Read them from the content of a file. Raises CatalogError that names the line."""
         return read_tasks(data, source=source)
 
     def task_sets(self, catalog: str) -> Mapping[str, Path]:
-        """The labelled tasks that come with a catalog, by what they are; none for a catalog that did not come with Wayfare."""
+        """The labelled tasks that come with a catalog, by title. Empty for a catalog that did not come with Wayfare."""
         return TASK_SETS.get(catalog, {})
 
     def benchmark(
@@ -80,7 +80,7 @@ class LabService:
         server_hints: bool = True,
         progress: Callable[[int], None] | None = None,
     ) -> BenchmarkRun:
-        """Retrieval measures over labelled tasks. `progress` is told how many are routed; what it raises ends the run."""
+        """Retrieval measures over labelled tasks. `progress` gets the number of routed tasks; its exceptions end the run."""
         routed = count(1)
 
         def route(task: Task) -> Decision:
@@ -108,7 +108,7 @@ class LabService:
         server_hints: bool,
         known: Sequence[Routed] = (),
     ) -> Iterator[Routed]:
-        """Tasks one after the other as they are routed, from those on that are not `known`."""
+        """Route the tasks after the `known` ones, one by one."""
         for task in tasks[len(known) :]:
             hint = task.server_hint if server_hints else ""
             yield Routed.of(
@@ -121,9 +121,9 @@ class LabService:
     def play(
         self, tasks: Sequence[Task], routed: Sequence[Routed], *, catalog: str, router: str, playing: Playing
     ) -> ExecutionRun:
-        """`execute` for tasks that something can do and that are routed already.
+        """`execute` for possible tasks that are routed already.
 
-        `playing.live` really calls tools that say they only read, on servers that run, with arguments made up from their schemas.
+        `playing.live` calls read-only tools on servers that run, with arguments made up from their schemas.
         """
         return play(
             router,
@@ -146,9 +146,9 @@ class LabService:
         seeds: int = 20,
         progress: Callable[[int], None] | None = None,
     ) -> ExecutionRun:
-        """What the routing is worth: sub-tasks solved, money, time, tokens, invalid calls; see `core.lab.execution`.
+        """Play the routed tasks out: sub-tasks solved, money, time, tokens, invalid calls; see `core.lab.execution`.
 
-        `progress` is told how many tasks are routed. Raises WayfareError where no task has a right tool.
+        `progress` gets the number of routed tasks. Raises WayfareError if no task has a right tool.
         """
         if not any(task.relevant for task in tasks):
             raise WayfareError("No task names a tool that can do it; give tasks with `relevant`.")
@@ -191,7 +191,7 @@ class LabService:
             try:
                 outcome = self._calls.run_by_person(request, mode=CallMode.REAL, origin="bench").outcome
             except NotAllowedError:
-                return None  # it is drawn, as those that may write are
+                return None  # its outcome is drawn
             return bool(outcome.kind.success), outcome.latency_s
 
         return call
@@ -205,8 +205,9 @@ class LabService:
         parameters: Parameters,
         progress: Callable[[int], None] = lambda _done: None,
     ) -> tuple[LevelRun, ...]:
-        """ETOM's scores by level, for the tasks that have one; each is asked as a person would, without a hint. What an equal function
-        set of the catalog says is equal to a right tool is right, too."""
+        """ETOM's scores by level. Each task is asked as a person would, without a hint. Tools that an equal function set of the catalog
+        makes equal to a right one are right, too.
+        """
         routed = count(1)
 
         def route(text: str) -> Decision:
@@ -217,7 +218,7 @@ class LabService:
         return run_levels(router, self._equal_sets.widened(catalog, tasks), route)
 
     def fit_threshold(self, tasks: Sequence[Task], *, catalog: str, parameters: ToolAttentionParameters) -> Calibration:
-        """The threshold of Tool Attention that fits labelled tasks best. Raises WayfareError where none is labelled."""
+        """The threshold of Tool Attention that fits labelled tasks best. Raises WayfareError without labels."""
         return fit_threshold(
             tasks,
             lambda task: self._routing.route(

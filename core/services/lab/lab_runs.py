@@ -1,4 +1,4 @@
-"""Runs of the lab: stored with all that repeats them, found and listed."""
+"""Stored runs of the lab, with all that repeats them, and snapshots of the whole console."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ DRAWN = "tasks drawn with the testbed"
 
 
 def drawn_tasks(catalog: str) -> str:
-    """The setting that has the fingerprint of the tasks that were drawn with a catalog."""
+    """The name of the setting that holds the fingerprint of the tasks drawn with a catalog."""
     return f"drawn tasks: {catalog}"
 
 
 class LabRunService:
-    """Stores what the lab measured. Thread-safe."""
+    """Stores the results of the lab. Thread-safe."""
 
     def __init__(
         self,
@@ -52,16 +52,16 @@ class LabRunService:
         self._now = now
 
     def open(self, name_or_path: str) -> str:
-        """The name of a catalog, opened; one whose prices are by tiers is made again. Raises UnknownNameError."""
+        """Open a catalog and return its name. One with prices by tiers is made again. Raises UnknownNameError."""
         opened = self._catalogs.open(name_or_path.removesuffix(BY_TIERS)).name
         return self._lab.priced_by_tiers(opened) if name_or_path.endswith(BY_TIERS) else opened
 
     def catalog(self, name: str) -> Catalog:
-        """A catalog that is open, by its name. Raises UnknownNameError."""
+        """An open catalog by its name. Raises UnknownNameError."""
         return self._catalogs.catalog(name)
 
     def digest(self, catalog: str) -> CatalogDigest:
-        """What routing reads of a catalog now."""
+        """The catalog as routing reads it now."""
         return CatalogDigest.of(self._catalogs.catalog(catalog), self._catalogs.statistics(catalog))
 
     def conditions(
@@ -77,7 +77,7 @@ class LabRunService:
         seed: int = 0,
         playing: Playing | None = None,
     ) -> LabConditions:
-        """All that a result of a router over these tasks follows from, as it is now; `source` says where the tasks are from."""
+        """Everything that determines the result of a router over these tasks now. `source` says where the tasks are from."""
         in_force = self._store.calibrations.active(catalog)
         return LabConditions(
             catalog=catalog,
@@ -97,20 +97,20 @@ class LabRunService:
         )
 
     def inputs(self, conditions: LabConditions, tasks: Sequence[Task]) -> dict[str, tuple[str, str]]:
-        """The documents that a run is stored with: its tasks, and the digests of its catalog."""
+        """The documents stored with a run: its tasks, and the digests of its catalog."""
         return {
             conditions.tasks_fingerprint: ("tasks", tasks_text(tasks)),
             conditions.catalog_fingerprint: ("catalog", json.dumps(asdict(self.digest(conditions.catalog)))),
         }
 
     def keep(self, conditions: LabConditions, tasks: Sequence[Task], result: Mapping[str, Any]) -> str:
-        """Store a run by its entry in `wayfare bench --json`; its id. Raises StoreError."""
+        """Store a run by its entry in `wayfare bench --json`. Returns its id. Raises StoreError."""
         run = LabRun(**asdict(conditions), id=lab_id(conditions), at=self._now(), result_json=json.dumps(result))
         self._store.lab_runs.save([run], self.inputs(conditions, tasks))
         return run.id
 
     def over(self, catalog: str, tasks: Sequence[Task]) -> tuple[LabRun, ...]:
-        """The newest runs of a catalog over exactly these tasks, wherever they came from, newest first."""
+        """The newest runs of a catalog over exactly these tasks, from any source, newest first."""
         return self._store.lab_runs.newest(LISTED, catalog=catalog, tasks_fingerprint=fingerprint(tasks_text(tasks)))
 
     def same_tasks(self, found: LabConditions, tasks: Sequence[Task]) -> bool:
@@ -118,19 +118,18 @@ class LabRunService:
         return found.tasks_fingerprint == fingerprint(tasks_text(tasks))
 
     def task_sets(self, catalog: str) -> Mapping[str, str]:
-        """The fingerprints of the tasks that were drawn with a catalog, and of those of its stored runs that did not come with it,
-        each with where they came from."""
+        """Fingerprints of the tasks drawn with a catalog and of those of its stored runs, each with its source. Shipped tasks are left out."""
         shipped = {_shipped_fingerprint(path) for path in self._lab.task_sets(catalog).values()}
         drawn = self._store.get_setting(drawn_tasks(catalog))
         known = ({drawn: DRAWN} if drawn else {}) | self._store.lab_runs.task_sets(catalog)
         return {one: source for one, source in known.items() if one not in shipped}
 
     def stored_tasks(self, tasks_fingerprint: str, source: str) -> tuple[Task, ...]:
-        """Tasks that a run was stored with. Raises UnknownNameError where the store does not have them."""
+        """Tasks that a run was stored with. Raises UnknownNameError if the store lacks them."""
         return read_tasks(self._store.lab_runs.input(tasks_fingerprint), source=source)
 
     def expected_s(self, catalog: str, router: str, tasks: int) -> float | None:
-        """About how long so many tasks take, by the middle decision of the router's newest run; None where it has none."""
+        """About how long so many tasks take, by the median decision of the router's newest run. None without a run."""
         runs = self._store.lab_runs.newest(1, catalog=catalog, router=router)
         return float(runs[0].result["latency_ms_p50"]) * tasks / 1000 if runs else None
 
@@ -147,7 +146,7 @@ class LabRunService:
         return self._store.lab_runs.find(id_)
 
     def tasks(self, run: LabConditions) -> tuple[Task, ...]:
-        """The tasks of a stored run. Raises UnknownNameError where the store does not have them."""
+        """The tasks of a stored run. Raises UnknownNameError if the store lacks them."""
         return self.stored_tasks(run.tasks_fingerprint, run.tasks)
 
 
@@ -156,24 +155,23 @@ def _shipped_fingerprint(path: Path) -> str:
     return fingerprint(tasks_text(read_tasks(path.read_bytes(), source=str(path))))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Snapshots of the whole console: named, compared, returned to, given out as a file and taken in.
+# Snapshots of the console: named, compared, restored, exported and imported -------------------------------------------
 
 KIND = "wayfare snapshot"
 MOST_NAME_CHARACTERS = 80
-CATALOG, PROFILE = "catalog", "profile"  # what pages call a catalog and a network in their links
+CATALOG, PROFILE = "catalog", "profile"  # parameters of page links
 
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """What going back to a snapshot gave: the pages' texts, and a sentence for each part that could not be as it was."""
+    """The result of a restored snapshot: the pages' texts, and a sentence for each part that could not be restored."""
 
     pages: Mapping[str, Mapping[str, str]]
     remarks: tuple[str, ...]
 
 
 class SnapshotService:
-    """Takes and restores them. What pages show is given and taken by the page that asks."""
+    """Takes and restores snapshots. The calling page gives and takes what pages show."""
 
     def __init__(
         self,
@@ -192,7 +190,7 @@ class SnapshotService:
         self._now = now
 
     def state(self, pages: Mapping[str, Mapping[str, str]], catalog: str) -> ConsoleState:
-        """The state now: what pages show, of which those without a catalog show `catalog`."""
+        """The state now: what pages show. Pages without a catalog show `catalog`."""
         wanted = [catalog, *(texts[CATALOG] for texts in pages.values() if texts.get(CATALOG))]
         known = {info.name for info in self._catalogs.infos()}
         names = [name for name in dict.fromkeys(wanted) if name in known]
@@ -206,7 +204,7 @@ class SnapshotService:
         )
 
     def save(self, name: str, state: ConsoleState) -> Snapshot:
-        """Keep a state under a name, in place of the one of that name. Raises CatalogError for a name that cannot be one."""
+        """Keep a state under a name, in place of an older one. Raises CatalogError for an invalid name."""
         fault = name_fault(name)
         if not fault and len(name) > MOST_NAME_CHARACTERS:
             fault = f"has {len(name)} characters; give at most {MOST_NAME_CHARACTERS}"
@@ -217,17 +215,17 @@ class SnapshotService:
         return snapshot
 
     def all(self) -> tuple[Snapshot, ...]:
-        """Every one, newest first."""
+        """All snapshots, newest first."""
         return self._store.snapshots.all()
 
     def remove(self, name: str) -> None:
-        """Forget one."""
+        """Delete a snapshot."""
         self._store.snapshots.remove(name)
 
     def restore(self, name: str) -> Returned:
-        """Switch the calibrations on that were in force then, save networks that are gone, and give what the pages showed.
+        """Apply the calibrations of then, save networks that are gone, and return what the pages showed.
 
-        Catalogs stay as they are: one that has changed since is said. Raises UnknownNameError.
+        Catalogs stay as they are; a remark names each that has changed. Raises UnknownNameError.
         """
         state = self._store.snapshots.find(name).state
         known, remarks = {info.name for info in self._catalogs.infos()}, list[str]()
@@ -262,7 +260,7 @@ class SnapshotService:
         return self.save(name, state)
 
     def _calibration(self, catalog: str, name: str = "") -> str:
-        """The file of a calibration, by default of the one in force, without its date; "" for none."""
+        """The file of a calibration, by default of the one in force, without its date. "" without one."""
         if not name and self._calibrations.active(catalog) is None:
             return ""
         document = json.loads(self._calibrations.export(catalog, name))

@@ -1,4 +1,4 @@
-"""Runs of the lab are made here: a router over labelled tasks, taken up where it was ended, and made again from the store."""
+"""Making runs of the lab: a router over labelled tasks, resumed after an interruption, repeated from the store; and testbeds."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from core.services.learn.feedback import FeedbackService
 from core.shared.errors import WayfareError
 from core.store import Store
 
-BLOCK = 32  # tasks that are committed together: what a killed process may lose
+BLOCK = 32  # tasks committed together; a killed process loses at most so many
 RANKED, PLAYED = "ranked", "played"
 Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A run as it was made: under which conditions, its measures, what was played, and its entry in `wayfare bench --json`."""
+    """A new run: its conditions, its measures, the play-out, and its entry in `wayfare bench --json`."""
 
     conditions: LabConditions
     run: BenchmarkRun
@@ -47,9 +47,9 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """A run made again: `differing` names the conditions that are others now, `changes` what changed in the catalog, `moved` the
-    tasks whose first right tool has another rank, `other` what else of the result is not the same to the last byte; the times of
-    decisions, which no clock gives twice, are not compared."""
+    """A run made again. `differing` names the changed conditions, `changes` the changes of the catalog, `moved` the tasks whose first right
+    tool has another rank, `other` the keys of the result that differ in any byte. Times of decisions are not compared.
+    """
 
     made: Measured
     differing: tuple[str, ...]
@@ -68,7 +68,7 @@ class Repeated:
 
 
 class MeasuringService:
-    """Measures and repeats. Thread-safe."""
+    """Measures and repeats runs. Thread-safe."""
 
     def __init__(self, store: Store, lab: LabService, routing: RoutingService, runs: LabRunService) -> None:
         self._store = store
@@ -94,9 +94,8 @@ class MeasuringService:
     ) -> Measured:
         """Measure a router over tasks; `LabRunService.keep` stores the result. With `playing` the tasks are played out too.
 
-        `progress` is told how many decisions are known; what it raises ends the run. Where the run is `resumable` the tasks that
-        were routed until then are kept, and the next call with the same inputs goes on from there. The machines of a `spread` route
-        what is left. Raises WayfareError.
+        `progress` gets the number of known decisions; its exceptions end the run. A `resumable` run keeps its routed tasks, and the next
+        call with the same inputs goes on from there. The machines of a `spread` route the rest. Raises WayfareError.
         """
         possible = [task for task in tasks if task.relevant]
         if playing is not None and not possible:
@@ -116,17 +115,17 @@ class MeasuringService:
         return Measured(conditions, found, played)
 
     def known(self, conditions: LabConditions) -> int:
-        """How many decisions are kept of a run under these conditions that was ended before it was over."""
+        """The number of stored decisions of an unfinished run under these conditions."""
         return sum(len(self._store.lab_runs.parts(lab_id(conditions), phase)) for phase in (RANKED, PLAYED))
 
     def unfinished(self) -> int:
-        """How many runs were ended before they were over."""
+        """The number of unfinished runs."""
         return self._store.lab_runs.unfinished()
 
     def repeat(self, run: LabRun, progress: Progress = lambda _done: None) -> Repeated:
-        """The same run again, over the catalog as it is now; nothing is stored.
+        """Make the same run again, over the catalog as it is now. Nothing is stored.
 
-        Raises WayfareError where the catalog or the tasks are gone, or a parameter does not exist any more.
+        Raises WayfareError if the catalog or the tasks are gone, or a parameter no longer exists.
         """
         tasks, catalog = self._runs.tasks(run), self._runs.open(run.catalog)
         made = self.measure(
@@ -156,7 +155,7 @@ class MeasuringService:
         progress: Progress,
         spread: RaySpread | None,
     ) -> list[Routed]:
-        """Every task routed; a run with an id keeps each block of them, and takes those that it has from the store."""
+        """Route every task. A run with an id stores each block of tasks and reads the blocks that are stored."""
         kept = self._store.lab_runs.parts(run, phase) if run else ()
         routed = [Routed.parse(json.loads(part.routed_json)) for part in kept]
         stored = len(routed)
@@ -186,27 +185,26 @@ class MeasuringService:
 
 
 def _other(then: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, ...]:
-    """The keys of a result whose values are not the same."""
+    """The keys of a result whose values differ."""
     names = dict.fromkeys((*then, *now))
     return tuple(name for name in names if name not in CLOCKED and then.get(name) != now.get(name))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Testbeds: what they are drawn from, and how they are kept as a catalog with its tasks.
+# Testbeds: drawn from catalogs and registry files, kept as a catalog with its tasks -----------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """A registry file that was read: its name, and its servers with the secrets in them."""
+    """A registry file: its name, and its servers with the secrets in them."""
 
     name: str
     imported: Imported
 
 
 class TestbedService:
-    """Draws and keeps. Thread-safe."""
+    """Draws and keeps testbeds. Thread-safe."""
 
-    __test__ = False  # no class of tests
+    __test__ = False  # not a class of tests
 
     def __init__(
         self, store: Store, catalogs: CatalogService, editor: CatalogEditor, lab: LabService, feedback: FeedbackService
@@ -225,8 +223,9 @@ class TestbedService:
         registries: Sequence[Registry] = (),
         tasks: Sequence[Task] | None = None,
     ) -> Testbed:
-        """A testbed from stored catalogs and registry files. `tasks` are labelled with tools of the first catalog; None: those that
-        come with each catalog, and its labels. Raises WayfareError where there is nothing to draw from."""
+        """A testbed from stored catalogs and registry files. `tasks` are labelled with tools of the first catalog; None stands for the
+        shipped tasks and labels of each catalog. Raises WayfareError without a source.
+        """
         sources = [
             Source(
                 name,
@@ -241,7 +240,7 @@ class TestbedService:
         return drawn_testbed(sources, selection)
 
     def keep(self, testbed: Testbed, name: str, *, registries: Sequence[Registry] = ()) -> None:
-        """Keep it as a catalog, and its tasks with the catalog: the Lab lists them. Raises WayfareError."""
+        """Keep it as a catalog with its tasks, which the Lab then lists. Raises WayfareError."""
         if not testbed.chosen:
             raise WayfareError("No server is chosen: use fewer or other words, or other sizes.")
         servers = testbed.catalog(name).servers

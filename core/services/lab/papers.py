@@ -1,4 +1,4 @@
-"""The papers, recomputed over the catalogs and tasks that come with Wayfare; their reports written, read and checked."""
+"""The papers recomputed over the shipped catalogs and tasks; reports written, read and checked."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MODEL_TASKS = 20
 
 
 class PaperService:
-    """Makes reports of papers, and reads those in `folder`."""
+    """Makes reports of papers and reads those in `folder`."""
 
     def __init__(
         self,
@@ -55,8 +55,9 @@ class PaperService:
         poisoned: Path | None = None,
         say: Callable[[str], None] = lambda _: None,
     ) -> Report:
-        """Recompute one paper: seconds to minutes; `say` is told what is under way. Where a model is set, the rows that need one ask
-        it about at most `model_tasks` questions each. Raises UnknownNameError."""
+        """Recompute one paper, in seconds to minutes. `say` gets the step under way. A set model is asked at most `model_tasks` questions
+        for each row that needs it. Raises UnknownNameError.
+        """
         if paper not in PAPERS:
             raise UnknownNameError(f"There is no paper {paper!r}; choose one of: {', '.join(PAPERS)}.")
         of = PAPERS[paper]
@@ -83,7 +84,7 @@ class PaperService:
         poisoned: Path | None = None,
         say: Callable[[str], None] = lambda _: None,
     ) -> Material:
-        """What a paper is recomputed over: the console's catalogs, routers and networks."""
+        """The data of a paper: the console's catalogs, routers and networks."""
         return Material(
             context=self._catalogs.context,
             tasks=self._tasks,
@@ -98,7 +99,7 @@ class PaperService:
         )
 
     def write(self, report: Report, folder: Path | None = None) -> Path:
-        """Put a report where the page reads it, or into another folder. Raises WayfareError."""
+        """Write a report to the page's folder, or to another one. Raises WayfareError."""
         file = (folder or self._folder) / f"{report.id}.json"
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -108,7 +109,7 @@ class PaperService:
         return file
 
     def report(self, paper: str) -> Report | None:
-        """The report that was written last, None where none was. Raises WayfareError where its file cannot be read."""
+        """The newest report, None without one. Raises WayfareError if its file cannot be read."""
         file = self._folder / f"{paper}.json"
         try:
             return _read(file, file.stat().st_mtime_ns)
@@ -116,7 +117,7 @@ class PaperService:
             return None
 
     def outdated(self, report: Report) -> tuple[str, ...]:
-        """The catalogs that are not any more, or not here, what the report was made over."""
+        """The catalogs that have changed or gone since the report was made."""
         return tuple(name for name, made in report.catalogs.items() if self._fingerprint(name) != made)
 
     def _fingerprint(self, catalog: str) -> str:

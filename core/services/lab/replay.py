@@ -1,7 +1,7 @@
 """Replay: recorded sub-tasks under other parameters or another router, with the statistics of their time.
 
-Outcomes and prices set by hand are folded in the order in which they were committed; each decision is made again between those
-that came before it and those that came after. Catalog, labels and calibration are those of now.
+Outcomes and edited prices are folded in order of commit; each decision is made again at its place among them. Catalog, labels and
+calibration are those of now.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Progress = Callable[[int, int], None]
 
 
 class ReplayService:
-    """Decides recorded sub-tasks again; nothing of it is recorded."""
+    """Decides recorded sub-tasks again. These decisions are not recorded."""
 
     def __init__(self, store: Store, catalogs: CatalogService, routing: RoutingService) -> None:
         self._store = store
@@ -46,10 +46,10 @@ class ReplayService:
         decisions: int = 1_000,
         progress: Progress = lambda _done, _of: None,
     ) -> tuple[Replayed, ...]:
-        """The newest `decisions` of a catalog, oldest first. What is not given (router, preset, settings) is as it was recorded;
-        where no router is given, those whose router does not have one of the settings are left out.
+        """The newest `decisions` of a catalog, oldest first. Router, preset and settings are as recorded unless given. Without a router, decisions
+        of routers that lack one of the settings are left out.
 
-        Raises WayfareError where nothing is left, or a setting is one that the router does not have.
+        Raises WayfareError if nothing is left, or the router lacks a setting.
         """
         self._store.events.flush()
         changed = settings or {}
@@ -79,17 +79,17 @@ class ReplayService:
         return tuple(rows)
 
     def _parameters(self, event: DecisionEvent, router: str, preset: str, settings: Mapping[str, object]) -> Parameters:
-        """Those that were recorded, with the settings on top; those of a preset where one is named or the router is another."""
+        """The recorded parameters with the settings on top; those of a preset if one is named or the router is another."""
         if preset or router != event.router:
             return self._routing.parameters(router, settings, preset=preset or DEFAULT_PRESET)
         recorded: dict[str, Any] = json.loads(event.parameters_json)
-        known = self._routing.parameters(router).values()  # one of an earlier version may be gone
+        known = self._routing.parameters(router).values()  # parameters of earlier versions may be gone
         kept = {name: value for name, value in recorded.items() if name in known}
         return self._routing.parameters(router, {**kept, **settings})
 
 
 class _Past:
-    """A catalog's statistics as they were while its events are gone through."""
+    """A catalog's statistics at each of its events."""
 
     def __init__(self, catalogs: CatalogService, catalog: str) -> None:
         self._catalogs = catalogs
@@ -99,7 +99,7 @@ class _Past:
         self._projections: dict[object, StatisticsProjection] = {}
 
     def add(self, event: OutcomeEvent | Override) -> None:
-        """What happened next."""
+        """Fold the next event."""
         if isinstance(event, Override):
             self._overrides.append(event)
             self._projections.clear()
@@ -109,7 +109,7 @@ class _Past:
             projection.observe(event)
 
     def context(self, parameters: Parameters, event: DecisionEvent) -> RoutingContext:
-        """What a router would have read then."""
+        """The context that a router would have read then."""
         learning = parameters if isinstance(parameters, LearningParameters) else LearningParameters()
         key = learning.priors(), learning.rates()
         catalog = self._catalogs.catalog(self._name)

@@ -1,4 +1,4 @@
-"""Network scenarios over the catalogs at hand: which network, which queries, which routers; how far it is; what came out."""
+"""Network scenarios over the open catalogs: planned, run with progress, stored."""
 
 from __future__ import annotations
 
@@ -56,8 +56,9 @@ class Entry:
 
 
 class ScenarioService:
-    """Runs scenarios. Simulated ones call nothing and record no event; the calls of live ones are given to `record`, and
-    secrets come from `vault`, and `leave` says whether a call may be made. Runs are stored where they are given to `keep`."""
+    """Runs scenarios. Simulated ones make no calls and record no events. The calls of live ones go to `record`; their secrets come from
+    `vault`, and `leave` says whether a call may be made. `keep` stores runs.
+    """
 
     def __init__(
         self,
@@ -97,15 +98,15 @@ class ScenarioService:
     ) -> World:
         """The world of a scenario: a profile by name or file, over a catalog and its labelled tasks.
 
-        `source` says where `tasks` came from. `predicted` is what tool prediction says of every query; without it the planner
-        is asked. Raises WayfareError.
+        `source` says where `tasks` came from. `predicted` replaces tool prediction for every query; without it the planner is asked.
+        Raises WayfareError.
         """
         network = self._networks.load(profile)
         asked = [task for task in (tasks if tasks is not None else self._tasks(catalog)) if task.relevant]
         if not asked:
             raise CatalogError(f"No task says what is right for it in catalog {catalog!r}; give tasks with `relevant`.")
         context = self._catalogs.context(self._catalogs.open(catalog).name)
-        context.matcher.embed("warm up")  # the first text opens the encoder, which is no part of a selection
+        context.matcher.embed("warm up")  # the first text opens the encoder, which would count as selection time
         world = World.of(
             context,
             network.traces(context.catalog.servers, lead_in + steps, seed=seed),
@@ -129,10 +130,10 @@ class ScenarioService:
         cancel: threading.Event | None = None,
         watch: Callable[[int, Step], None] | None = None,
     ) -> tuple[ScenarioRun, ...]:
-        """One run for each entry of a plan; `live` ones make their calls, see `core.lab.scenarios.live`. `watch` is given each
-        step, with the position of its entry.
+        """One run for each entry of a plan; `live` ones make their calls, see `core.lab.scenarios.live`. `watch` gets each step with the
+        position of its entry.
 
-        Raises Cancelled where `cancel` is set meanwhile.
+        Raises Cancelled once `cancel` is set.
         """
         runs: list[ScenarioRun] = []
         for number, entry in enumerate(plan):
@@ -181,7 +182,7 @@ def planned(
     *,
     preset: str = DEFAULT_PRESET,
 ) -> tuple[Entry, ...]:
-    """Every router under every setting; `values` are for the routers that have such a parameter, and win over the `preset`.
+    """Every router under every setting. `values` go to the routers that have such a parameter, and win over the `preset`.
 
     Raises UnknownNameError, ParameterError.
 
@@ -223,8 +224,7 @@ def _watched(
     cancel: threading.Event | None,
     call: Call | None,
 ) -> Iterator[Step]:
-    """The steps of a run; every now and then, and after every call that is made, it is told how far all runs are, and asked
-    whether to go on."""
+    """The steps of a run. Every so often, and after every real call, it reports the progress of all runs and looks at `cancel`."""
     steps, every = len(world.order), 1 if call is not None else REPORTED_EVERY
     for done, step in enumerate(walk(world, entry.router, entry.parameters, call)):
         if done % every == 0:

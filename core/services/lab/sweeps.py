@@ -1,4 +1,4 @@
-"""The port through which other machines take part in a run or a sweep."""
+"""Sweeps and searches over parameters. Each point is stored once it is known, so an interrupted sweep goes on."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from core.services.lab.cluster import RaySpread, Work
 from core.services.lab.lab_runs import LabRunService
 from core.store import Store
 
-BLOCK = 64  # points of EHRR that are computed and committed together; others one by one
+BLOCK = 64  # points of EHRR computed and committed together; other routers have one
 GRID, RANDOM, OPTUNA = "grid", "random", "optuna"
 
 Progress = Callable[[int, int], None]
@@ -31,7 +31,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class SweepPlan:
-    """Which points: all of a grid, or `count` that are drawn or searched for with a seed."""
+    """The points of a sweep: all of a grid, or `count` that are drawn or searched for with a seed."""
 
     axes: tuple[Axis, ...]
     method: str = GRID
@@ -43,7 +43,7 @@ class SweepPlan:
 
 
 class SweepService:
-    """Runs sweeps over labelled tasks. Nothing that is routed is recorded as a decision."""
+    """Runs sweeps over labelled tasks. Their decisions are not recorded."""
 
     def __init__(
         self,
@@ -74,8 +74,9 @@ class SweepService:
         progress: Progress = lambda _done, _of: None,
         spread: RaySpread | None = None,
     ) -> dict[str, Any]:
-        """The sweep's document; points that the store has are not computed again. `progress` gets the points known, and of how
-        many. The points of a grid, and drawn ones, are computed by the machines of a `spread`. Raises WayfareError."""
+        """The sweep's document. Stored points are not computed again. `progress` gets the known points and their total. The machines of a
+        `spread` compute the points of a grid and drawn ones. Raises WayfareError.
+        """
         points = None if plan.method == OPTUNA else _points(plan, seed)
         total = plan.count if points is None else len(points)
         conditions = self._runs.conditions(
@@ -110,11 +111,11 @@ class SweepService:
     def measured(
         self, tasks: Sequence[Task], points: Sequence[Parameters], *, catalog: str, router: str, hints: bool
     ) -> list[Result]:
-        """The measures of each point over these tasks; nothing is stored."""
+        """The measures of each point over these tasks. Nothing is stored."""
         return _Asked(self._catalogs, self._routing, tasks, catalog, router, hints).results(points)
 
     def document(self, sweep: str) -> dict[str, Any]:
-        """What is stored of a sweep: every point in order, and the Pareto front in success, money and time."""
+        """The stored sweep: every point in order, and the Pareto front in success, money and time."""
         points = [
             {"number": point.number, "values": json.loads(point.values_json), **json.loads(point.result_json)}
             for point in self._store.lab_runs.points(sweep)
@@ -160,7 +161,7 @@ class SweepService:
 
 
 class _Asked:
-    """A router over the tasks of a sweep, under one set of parameters after the other."""
+    """A router over the tasks of a sweep, under one set of parameters after another."""
 
     def __init__(
         self,
@@ -194,7 +195,7 @@ class _Asked:
         return [found[at] for at in range(len(points))]
 
     def _routed(self, point: Parameters) -> Rows:
-        """(1, Q, n) candidates of a router that is asked task by task."""
+        """(1, Q, n) candidates of a router that decides task by task."""
         return routed(self._tasks, lambda task: self._route(task, point), int(point.values().get("n") or 0))
 
     def _route(self, task: Task, parameters: Parameters) -> Sequence[int]:
