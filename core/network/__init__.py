@@ -1,7 +1,7 @@
 """The simulated network: states, profiles that assign them to servers, latency traces, faults, and SONAR's network score.
 
-Latencies are in ms inside this room, as in NetMCP; traces and what others get are in seconds. The room imports `core.domain` and
-`core.shared`. A new state is a file with a `State` and its name in `STATES`; a new profile is a JSON file in `shipped/`.
+Latencies are in ms inside this room, as in NetMCP; traces are in seconds. A new state is a class in `states.py` and its name in
+`STATES`; a new profile is a JSON file in `shipped/`.
 """
 
 from core.network.states import Fluctuating, HighJitter, HighLatency, Ideal, Outage, PacketLoss, SlowStart, State

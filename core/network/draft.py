@@ -1,7 +1,7 @@
-"""A profile while it is edited: each state has a name, and names are assigned; "A + B" are two states that act together.
+"""A profile while it is edited: each state has a name, and servers and rules use names; "A + B" are two states that act together.
 
-The names are not stored: they are made when a profile is opened. A kind of state is named by its title; a second one
-with other parameters, or named a second time in one list, gets a number.
+Names are made when a profile is opened and are not stored. A kind of state is named by its title. A second one with other
+parameters, or a second mention in one list, gets a number.
 
 >>> from core.network.states import Ideal
 >>> draft = Draft.of(Profile("p", random=((Ideal(),), (Ideal(base_ms=30), Ideal()))))
@@ -29,7 +29,7 @@ MOST_STATES = 200
 
 @dataclass(frozen=True, slots=True)
 class DraftRule:
-    """A rule; its cycle names states, or several with WITH."""
+    """A rule whose cycle names states, several at once with WITH."""
 
     cycle: tuple[str, ...]
     category: str = ""
@@ -38,7 +38,7 @@ class DraftRule:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A server, the names of its states, and why: by hand, by a rule, at random, or as all others."""
+    """A server, the names of its states, and their origin: by hand, by a rule, at random, or as all others."""
 
     server: str
     applies: str
@@ -47,7 +47,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """States by their names, and who has which."""
+    """States by name, and their assignment."""
 
     states: Mapping[str, State]
     servers: Mapping[str, tuple[str, ...]]
@@ -57,7 +57,7 @@ class Draft:
 
     @classmethod
     def of(cls, profile: Profile) -> Draft:
-        """The draft of a profile, with at least one state of every kind. Raises CatalogError where it has too many."""
+        """The draft of a profile, with at least one state of every kind. Raises CatalogError if it has too many."""
         names = _Names(profile)
         return cls(
             servers={server: names.several(states) for server, states in profile.servers.items()},
@@ -68,7 +68,7 @@ class Draft:
         )
 
     def profile(self, name: str, about: str = "") -> Profile:
-        """The profile. A server without names is left out, and a rule without a cycle. Raises CatalogError."""
+        """The profile. Servers without names and rules without a cycle are left out. Raises CatalogError."""
         if not self.default:
             raise CatalogError("All other servers need a state; choose one.")
         return Profile(
@@ -83,7 +83,7 @@ class Draft:
         )
 
     def choices(self) -> tuple[str, ...]:
-        """What a list may name: every state, and what is named together so far."""
+        """The choices of a list: every state, and every combination in use."""
         used = (*self.random, *(name for rule in self.rules for name in rule.cycle))
         return tuple(dict.fromkeys((*self.states, *used)))
 
@@ -107,7 +107,7 @@ class Draft:
         )
 
     def changed_values(self, name: str) -> str:
-        """The parameters of a state that differ from its defaults, as in "start 0.1, longest 60"; "" where none does."""
+        """The parameters of a state that differ from its defaults, as in "start 0.1, longest 60"; "" if none differ."""
         state = self.states[name]
         units = {knob.name: f" {knob.unit}".rstrip() for knob in state.knobs()}
         changed = state.changed().items()
@@ -134,7 +134,7 @@ class Draft:
 
 
 def varied(rows: Sequence[Row], most: int = 6) -> tuple[str, ...]:
-    """Servers to look at, in their order: one for each different state first.
+    """Some servers, in their order: one for each different state first.
 
     >>> varied([Row("a", "Ideal", ""), Row("b", "Ideal", ""), Row("c", "Outage", "")], 2)
     ('a', 'c')
@@ -145,7 +145,7 @@ def varied(rows: Sequence[Row], most: int = 6) -> tuple[str, ...]:
 
 
 class _Names:
-    """Gives states their names: equal states one name, unless a list needs them apart."""
+    """Names states: equal states have one name, unless a list needs two."""
 
     def __init__(self, profile: Profile) -> None:
         lists = (profile.random, *(rule.cycle for rule in profile.rules), tuple(profile.servers.values()))
@@ -171,7 +171,7 @@ class _Names:
         return tuple(names)
 
     def listed(self, entries: Iterable[Entry]) -> tuple[str, ...]:
-        """One text for each entry; no two are the same."""
+        """One text for each entry, all different."""
         texts: list[str] = []
         for entry in entries:
             avoid: list[str] = []

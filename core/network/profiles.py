@@ -1,12 +1,12 @@
-"""Profiles: which server is in which network state; by hand, by rule, at random, or as all others. Stored as JSON.
+"""Profiles assign network states to servers: by hand, by rule, at random, or by default. Stored as JSON.
 
     {"name": "mine", "about": "...", "servers": {"web-search": ["outage", {"state": "high_jitter", "base_ms": 100}]},
      "rules": [{"category": "mail", "name": "corp-*", "cycle": ["ideal", "high_latency"]}],
      "random": ["ideal", "packet_loss"], "default": "ideal"}
 
-A server's states are those given by hand, else those of the first rule that it meets (servers that meet one take the
-entries of its cycle in turn, in the order of their names), else one entry of `random`, drawn by the seed and its name, else
-the default. An entry is a state, or a list of states that act together.
+A server's states are those given by hand, else those of the first rule that it meets, else one entry of `random`, drawn by the
+seed and its name, else the default. Servers that meet a rule take the entries of its cycle in turn, in order of their names. An
+entry is a state, or a list of states that act together.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MOST_BYTES = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Servers of a category (any where empty) whose name fits a pattern take the entries in turn."""
+    """Servers of a category (any if empty) whose name fits a pattern take the entries in turn."""
 
     cycle: tuple[Entry, ...]
     category: str = ""
@@ -112,7 +112,7 @@ def load_profile(name_or_path: str) -> Profile:
 
 
 def unknown_profile(name: str, known: Iterable[str]) -> UnknownNameError:
-    """What to say where a profile is not there."""
+    """The error for a missing profile."""
     return UnknownNameError(f"There is no network profile {name!r}; choose {', '.join(known)}, or give a .json file.")
 
 
@@ -129,7 +129,7 @@ def read_profile(text: bytes, source: str) -> Profile:
 
 
 def shipped_profiles() -> tuple[str, ...]:
-    """The names of those that come with Wayfare."""
+    """The names of the shipped profiles."""
     return tuple(sorted(path.stem for path in SHIPPED_DIR.glob("*.json")))
 
 
@@ -207,8 +207,7 @@ def _draw(seed: int, name: str, count: int) -> int:
     return int(np.random.default_rng([seed, zlib.crc32(name.encode()), 1]).integers(count))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Profiles that somebody saved: each a readable JSON file in one folder, replaced in one step so that it is never half written.
+# Saved profiles: one JSON file each in one folder, replaced in one step -----------------------------------------------
 
 
 def tidy_name(typed: str) -> str:
@@ -221,7 +220,7 @@ def tidy_name(typed: str) -> str:
 
 
 def check_profile_name(name: str) -> None:
-    """Raises CatalogError where a profile cannot be saved under this name."""
+    """Raises CatalogError if a profile cannot be saved under this name."""
     if name in shipped_profiles():
         raise CatalogError(f"The name {name!r} belongs to a shipped network; choose another.")
     if not NAME.fullmatch(name):
@@ -231,17 +230,17 @@ def check_profile_name(name: str) -> None:
 
 
 class NetworkProfiles:
-    """The profiles that come with Wayfare, and those saved in a folder, which is made when the first one is saved."""
+    """The shipped profiles, and those saved in a folder, which is made with the first one."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def names(self) -> tuple[str, ...]:
-        """The shipped ones, then the saved ones."""
+        """The shipped names, then the saved ones."""
         return (*shipped_profiles(), *self.saved())
 
     def saved(self) -> tuple[str, ...]:
-        """The names of the saved ones; whether their files can be read shows when one is loaded."""
+        """The names of the saved profiles. Loading one shows whether its file can be read."""
         there = (path for path in self.folder.glob("*.json") if NAME.fullmatch(path.stem))
         return tuple(sorted({path.stem for path in there if path.is_file()} - set(shipped_profiles())))
 
@@ -254,7 +253,7 @@ class NetworkProfiles:
         raise unknown_profile(name_or_path, self.names())
 
     def save(self, profile: Profile) -> Path:
-        """Keep a profile under its name, in place of one that has it. Raises CatalogError, StoreError."""
+        """Keep a profile under its name, in place of an older one. Raises CatalogError, StoreError."""
         check_profile_name(profile.name)
         path = self._file(profile.name)
         new = path.with_name(f".{profile.name}.{uuid4().hex}")
@@ -272,7 +271,7 @@ class NetworkProfiles:
         return path
 
     def remove(self, name: str) -> None:
-        """Delete a saved profile. Raises UnknownNameError where none has this name, StoreError."""
+        """Delete a saved profile. Raises UnknownNameError for an unknown name, StoreError."""
         if name not in self.saved():
             raise UnknownNameError(f"There is no saved network {name!r} to delete; it may be gone already.")
         try:
@@ -283,7 +282,7 @@ class NetworkProfiles:
             raise StoreError(f"{self._file(name)}: it cannot be deleted ({error.strerror}).") from None
 
     def free_name(self, name: str) -> str:
-        """A free name under which an edited shipped profile can be saved."""
+        """A free name for an edited shipped profile."""
         taken = set(self.names())
         wanted = f"my_{name}" if NAME.fullmatch(f"my_{name}") else "my_network"
         return next(

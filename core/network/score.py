@@ -27,15 +27,14 @@ class Weights:
 
 
 def network_score(recent_s: Array, weights: Weights | None = None, *, neutral: float = NEUTRAL) -> Array:
-    """(S,) N of each server from the last latencies (S, w) in s, oldest first; `neutral` where there are none.
+    """(S,) N of each server from the last latencies (S, w) in s, oldest first; `neutral` for a server without any.
 
         L      = EWMA over the window        base = 1 / (1 + max(0, L - 50) / 200)                    in ms
         high   = clip((L - 50) / 950, 0, 1)  trend = clip(slope * w / max(mean, 50), 0, 1)
         outage = share at or above 1000 ms   unstable = clip(std / mean, 0, 1)
         N      = base * max(0, 1 - (0.25 high + 0.15 trend + 0.40 outage + 0.20 unstable)),  -1 while the last is >= 1000
 
-    The slope is that of least squares, per sample. NaN stands at the front where a server has fewer than w samples; the
-    window is then as long as what there is.
+    The slope is that of least squares, per sample. A server with fewer than w samples has NaN at the front, and a shorter window.
 
     >>> fast, slow, down, unknown = [0.02] * 4, [0.45] * 4, [0.02, 0.02, 0.02, 1.0], [np.nan] * 4
     >>> network_score(np.array([fast, slow, down, unknown])).round(3)
@@ -67,7 +66,7 @@ def _share(value: Array) -> Array:
 
 @lru_cache(maxsize=256)
 def _moments(samples: int, factor: float) -> Array:
-    """(n, 3) what n samples are weighed with for their EWMA, their mean, and slope * n.
+    """(n, 3) weights of n samples for their EWMA, their mean, and slope * n.
 
     L[1] = x[1], L[k] = factor x[k] + (1 - factor) L[k - 1], as one weighted sum.
 

@@ -1,9 +1,9 @@
-"""What a network state is: parameters in ms, and one effect on a sequence of latencies. States add up.
+"""Network states: parameters in ms, and the effect of each on a sequence of latencies. States add up.
 
     latency[k] = max(1 ms, sum over states of added[k], max over states of least[k])
 
-A state draws its k-th numbers from streams of its own, in order: the sequence up to step k is the same however many
-steps follow, and whatever else the server has.
+A state draws its k-th numbers from its own streams, in order. The sequence up to step k does not depend on later steps or on the
+server's other states.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ HORIZON_S = 6 * 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What one state does to each of N steps, in ms: `added` (N,) to the sum, `least` (N,) the latency is at least."""
+    """The effect of one state on N steps, in ms: `added` (N,) to the sum, `least` (N,) as a lower bound."""
 
     added: Array
     least: Array | None = None
@@ -97,10 +97,8 @@ class Noisy(State):
         return self.base_ms + self.spread_ms * rng.standard_normal(steps)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Gaussian latencies: ideal conditions, far away, or irregular (NetMCP, states 5, 3 and 4).
-#
-# latency[k] = base + spread * z, z normal
+# Gaussian: ideal, far away, or irregular (NetMCP, states 5, 3 and 4) --------------------------------------------------
+#     latency[k] = base + spread * z, z normal
 
 
 @dataclass(frozen=True)
@@ -140,10 +138,8 @@ class HighJitter(Ideal):
     spread_ms: float = spread_knob(80.0)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Fluctuating latency: a rhythm that can be recognised (NetMCP, state 1).
-#
-# latency[k] = base + amplitude * sin(2 pi k step / period + phase)
+# Fluctuating: a recognisable rhythm (NetMCP, state 1) -----------------------------------------------------------------
+#     latency[k] = base + amplitude * sin(2 pi k step / period + phase)
 
 
 @dataclass(frozen=True)
@@ -165,16 +161,14 @@ class Fluctuating(State):
         return Effect(self.base_ms + self.amplitude_ms * np.sin(2 * np.pi * turns + self.phase))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Intermittent outage: now and then the server is down for a while (NetMCP, state 2).
-#
-# At each step that is up an outage starts with probability `start`; it lasts `shortest` to `longest` steps, each length
-# as likely; while it lasts the latency is at least `down_ms`.
+# Intermittent outage (NetMCP, state 2) --------------------------------------------------------------------------------
+# At each step that is up an outage starts with probability `start`. It lasts `shortest` to `longest` steps, all lengths equally
+# likely, with a latency of at least `down_ms`.
 
 
 @dataclass(frozen=True)
 class Outage(Noisy):
-    """Crashes, partitions, a region that is gone. Down for start * mean / (1 + start * mean) of the time, about."""
+    """Crashes, partitions, a lost region. Down for about start * mean / (1 + start * mean) of the time."""
 
     id = "outage"
     title = "Intermittent outage"
@@ -203,7 +197,7 @@ class Outage(Noisy):
 
 
 def down_steps(begins: NDArray[np.bool_], length: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """(N,) whether each step is down: an outage begins where `begins` says so, unless one is under way.
+    """(N,) whether each step is down. An outage begins at `begins`, unless one is under way.
 
     >>> down_steps(np.array([0, 1, 1, 0, 0, 1], dtype=bool), np.array([9, 3, 9, 9, 9, 9])).astype(int).tolist()
     [0, 1, 1, 1, 0, 1]
@@ -217,10 +211,8 @@ def down_steps(begins: NDArray[np.bool_], length: NDArray[np.int64]) -> NDArray[
     return down
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Packet loss: what is lost is sent again after a while, each time after twice as long. Ours, not NetMCP's.
-#
-# latency[k] = base + spread * z + retry * (2^m - 1)         m packets lost in a row, P(m) = (1 - loss) * loss^m
+# Packet loss: each retry after twice the time. Ours, not NetMCP's -----------------------------------------------------
+#     latency[k] = base + spread * z + retry * (2^m - 1)         m packets lost in a row, P(m) = (1 - loss) * loss^m
 
 MOST_RETRIES = 6
 
@@ -246,15 +238,13 @@ class PacketLoss(Noisy):
         return Effect(self.noise(steps, calm) + self.retry_ms * (2.0**lost - 1))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Slow start: cold at first, warm after a while. Ours, not NetMCP's.
-#
-# latency[k] = base + spread * z + extra * exp(-t / settles),     t = seconds since the last start
+# Slow start: cold at first, warm after a while. Ours, not NetMCP's ----------------------------------------------------
+#     latency[k] = base + spread * z + extra * exp(-t / settles),     t = seconds since the last start
 
 
 @dataclass(frozen=True)
 class SlowStart(Noisy):
-    """Empty caches, a container that was scaled to zero; started anew every `restarts_s`, or once."""
+    """Empty caches, a container that was scaled to zero. It restarts every `restarts_s`, or starts once."""
 
     id = "slow_start"
     title = "Slow start"

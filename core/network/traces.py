@@ -1,4 +1,4 @@
-"""Latency traces: the latencies of a catalog's servers over time under a profile, and views of them up to a step."""
+"""Latencies of servers over time, generated under a profile or measured by calls; and the faults that a trace injects into calls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OUTAGE_S = OUTAGE_MS / 1e3
 
 
 class NetworkView(Protocol):
-    """What a router sees of the network when it decides."""
+    """The network as a router sees it when it decides."""
 
     def recent_s(self, window: int) -> Array:
         """(S, w) the last latencies of each server in s, oldest first; NaN at the front where there are fewer."""
@@ -35,7 +35,7 @@ class Traces:
 
     @classmethod
     def of(cls, states: Mapping[str, Sequence[State]], steps: int, *, seed: int = 0, step_s: float = STEP_S) -> Traces:
-        """Generate traces. A server's trace depends on the seed, its name and its states, and not on the other servers.
+        """Generate traces. A server's trace depends on the seed, its name and its states, not on other servers.
 
         >>> from core.network.states import Ideal
         >>> one = Traces.of({"a": [Ideal()]}, 5)
@@ -63,7 +63,7 @@ class Traces:
         return self.latency_s >= OUTAGE_S
 
     def history_s(self, at: int, window: int | None = None) -> Array:
-        """(S, W) the latencies up to and with step `at`: all of them, or the last `window` (NaN where there are fewer)."""
+        """(S, W) the latencies up to and with step `at`: all of them, or the last `window`, with NaN for missing ones."""
         if window is None:
             return self.latency_s[:, : at + 1]
         if at + 1 >= window:
@@ -73,7 +73,7 @@ class Traces:
 
 
 class TraceView:
-    """Traces up to the step `at`, which may be moved on."""
+    """Traces up to the step `at`, which may be changed."""
 
     def __init__(self, traces: Traces, at: int = 0) -> None:
         self.traces = traces
@@ -85,7 +85,7 @@ class TraceView:
 
 
 class CallHistory:
-    """The network as real calls showed it: their latencies by server, in the order of the calls, read when first needed.
+    """The network as real calls measured it: latencies by server in the order of the calls, read on first use.
 
     >>> CallHistory(("a", "b"), lambda: [("b", 0.2), ("b", 0.3), ("gone", 9.0)]).recent_s(3).tolist()
     [[nan, nan, nan], [nan, 0.2, 0.3]]
@@ -112,17 +112,14 @@ class CallHistory:
         return seen
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Faults from a latency trace: what happens to a message to a server at a step, for calls that are really made.
-#
-#     latency < 1000 ms    it arrives that much later
-#     an outage            it gets lost and nobody says so (silent), or the connection breaks (dropped)
-#
-# Which of the two follows from the seed, the server's name and the step.
+# Faults, for calls that are really made -------------------------------------------------------------------------------
+#     latency < 1000 ms    the message arrives that much later
+#     an outage            the message is lost without an error (silent), or the connection breaks (dropped)
+# Seed, server name and step decide which of the two.
 
 
 class FaultKind(StrEnum):
-    """What happens to a message."""
+    """The fate of a message."""
 
     DELAYED = "delayed"
     SILENT = "silent"
@@ -131,7 +128,7 @@ class FaultKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What happens to a message. `delay_s` counts where it is delayed.
+    """The fate of a message. `delay_s` is used if it is delayed.
 
     >>> str(Fault(FaultKind.DELAYED, 0.16)), str(Fault(FaultKind.SILENT)), str(Fault(FaultKind.DROPPED))
     ('delayed by 160 ms', 'no answer', 'connection dropped')
@@ -147,9 +144,9 @@ class Fault:
 
 
 class Injection:
-    """The faults of a network at the step `at`, which may be moved on; there are none while it is None.
+    """The faults of a network at the step `at`, which may be changed. There are none while it is None.
 
-    `give_up_s` is how long connecting to a silent server is tried.
+    Connecting to a silent server is given up after `give_up_s`.
 
     >>> from core.network.states import Ideal
     >>> injection = Injection(Traces.of({"a": [Ideal(base_ms=20, spread_ms=0)]}, 1))
@@ -169,7 +166,7 @@ class Injection:
         self._dropped_share = dropped_share
 
     def fault(self, server: str) -> Fault | None:
-        """What happens to a message to the server now; None for a server that is not in the network."""
+        """The fate of a message to the server now. None for a server outside the network."""
         row = self._row.get(server)
         if row is None or self.at is None:
             return None

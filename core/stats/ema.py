@@ -1,4 +1,4 @@
-"""Online statistics as exponential moving averages, EHRR (8), and how they may fade with time (ours)."""
+"""Online statistics as exponential moving averages, EHRR (8), their decay with time (ours), and tables of them."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def ema(old: float, observed: float, rate: float) -> float:
 
 
 def decayed_share(age_s: Array, half_life_s: float) -> Array:
-    """What time has taken back of what was learnt `age_s` ago: 1 - 2^(-age / half-life); nothing without a half-life.
+    """The share of what was learnt `age_s` ago that time has taken back: 1 - 2^(-age / half-life). 0 without a half-life.
 
-    NaN as an age means that nothing was learnt. Shapes: (N,) each, in s.
+    An age of NaN means that nothing was learnt. Shapes: (N,) each, in s.
 
     >>> decayed_share(np.array([0.0, 600.0, 1200.0, np.nan]), 600.0).tolist()
     [0.0, 0.5, 0.75, 0.0]
@@ -39,7 +39,7 @@ def decayed_share(age_s: Array, half_life_s: float) -> Array:
 
 
 def decayed(figure: Array, start: Array, share: Array) -> Array:
-    """A figure on its way back to where it stood before the first call. Exponential, so that two spans are as one.
+    """A figure on its way back to its value before the first call. The decay is exponential, so that two spans act as one.
 
     >>> decayed(np.array([0.2]), np.array([0.9]), np.array([0.5])).round(2).tolist()
     [0.55]
@@ -51,7 +51,7 @@ def decayed(figure: Array, start: Array, share: Array) -> Array:
 class Rates:
     """The smoothing coefficients of (8): success, variance, post-accept failure, latency. Each in (0, 1).
 
-    `half_life_s` is the time without a call after which a figure is half-way back to its start; 0, the paper's form: never.
+    After `half_life_s` without a call a figure is half-way back to its start. 0, the paper's form, never decays.
     """
 
     success: float = 0.15
@@ -93,8 +93,7 @@ class Running:
         )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The running figures of many servers, or of many tools, as columns: rows change one by one, snapshots are copies.
+# Running figures as columns: rows change one by one, snapshots are copies ---------------------------------------------
 
 SOURCES = {
     "success": "success_source",
@@ -103,16 +102,16 @@ SOURCES = {
     "call_s": "call_source",
     "conn_s": "conn_source",
 }
-"""The running figures in the order of `Running`, each with the column that says where it comes from."""
+"""The running figures in the order of `Running`, each with the column of its source."""
 
 _figures = attrgetter(*SOURCES)
 CONN_ROW = len(SOURCES) - 1
 
 
 class RunningTable:
-    """Rows go in and out as `Running`; each keeps when it was last written. Times are seconds on any one clock.
+    """Rows go in and out as `Running`. Each keeps the time of its last write, in seconds of any one clock.
 
-    `sources` say where the figures of each row of `start` come from, in the order of `Running`.
+    `sources` are those of the figures of each row of `start`, in the order of `Running`.
     """
 
     def __init__(self, start: Sequence[Running], sources: Sequence[Sequence[Source]], *, half_life_s: float) -> None:
@@ -126,7 +125,7 @@ class RunningTable:
         self._half_life_s = half_life_s
 
     def row(self, row: int, at_s: float | None = None) -> Running:
-        """The figures of one row, as they stood after its last call or, with decay, at a later time."""
+        """The figures of one row after its last call or, with decay, at a later time."""
         figures = self._figures[:, row]
         if at_s is not None and self._half_life_s:
             share = decayed_share(at_s - self._seen_s[:1, row], self._half_life_s)
@@ -134,11 +133,11 @@ class RunningTable:
         return Running(*figures.tolist(), *self._counts[:, row].tolist())
 
     def put(self, row: int, running: Running, *, at_s: float, version: int) -> None:
-        """Write a row: the figures after the outcome number `version`, which was seen at `at_s`."""
+        """Write a row: the figures after the outcome number `version`, seen at `at_s`."""
         if running.connects > self._counts[1, row]:
             self._seen_s[1, row] = at_s
             self._sources[CONN_ROW, row] = Source.MEASURED
-        # an outcome that comes late does not make what is known older
+        # a late outcome does not make the row older
         self._seen_s[0, row] = np.fmax(self._seen_s[0, row], at_s)
         self._seen_version[row] = version
         self._sources[:CONN_ROW, row] = Source.MEASURED

@@ -1,4 +1,4 @@
-"""The projection of outcomes to statistics: declared figures, priors where there are none, and every outcome on top (EHRR (8))."""
+"""Statistics from outcomes: declared figures, priors for missing ones, and every outcome folded in (EHRR (8))."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T", ServerStatistics, ToolStatistics)
 
 @dataclass(frozen=True, slots=True)
 class Priors:
-    """What is assumed where neither the catalog nor a call says anything. Units: probabilities, s."""
+    """The figures assumed without a declaration and without a call. Units: probabilities, s."""
 
     success: float = 0.9
     variance: float = 0.0
@@ -32,10 +32,10 @@ class Priors:
 
 
 class StatisticsProjection:
-    """Statistics of one catalog under given priors and rates; `observe` folds one outcome, `snapshot` is immutable.
+    """Statistics of one catalog under given priors and rates. `observe` folds one outcome, `snapshot` is immutable.
 
-    With a half-life among the rates, figures fade back to their declared or prior values from the start of the last call on.
-    Simulated outcomes and cancelled calls are recorded elsewhere but teach nothing here.
+    With a half-life figures decay towards their declared or prior values from the start of the last call on. Simulated outcomes and
+    cancelled calls change nothing here.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class StatisticsProjection:
         self._snapshot: tuple[float, Statistics] | None = None
 
     def observe(self, outcome: OutcomeEvent) -> None:
-        """Fold one outcome; one about a server that the catalog no longer has is passed over."""
+        """Fold one outcome. Servers that the catalog no longer has are passed over."""
         row = self._catalog.server_row.get(outcome.server)
         if row is None or not teaches(outcome):
             return
@@ -79,7 +79,7 @@ class StatisticsProjection:
         self._snapshot = None
 
     def after(self, outcome: OutcomeEvent) -> tuple[Running, Running]:
-        """The figures of its server and tool as they will be once this outcome is folded; nothing changes yet."""
+        """The figures of its server and tool as if this outcome were folded. Nothing changes."""
         at_s = outcome.at.timestamp()
         server = self._servers.row(self._catalog.server_row[outcome.server], at_s)
         tool = self._tools.row(self._catalog.tool_row[f"{outcome.server}::{outcome.tool}"], at_s)
@@ -100,7 +100,7 @@ class StatisticsProjection:
         )
 
     def snapshot(self, at: datetime | None = None) -> Statistics:
-        """The statistics as arrays. With decay they depend on the time: `at`, or that of the latest outcome."""
+        """The statistics as arrays. With decay they depend on the time: `at`, else that of the latest outcome."""
         at_s = self._latest_s if at is None or self._rates.half_life_s == 0 else at.timestamp()
         if self._snapshot is None or self._snapshot[0] != at_s:
             self._snapshot = at_s, Statistics(self._server_statistics(at_s), self._tool_statistics(at_s), self._version)
@@ -131,13 +131,14 @@ def _picked(kind: type[T], columns: Mapping[str, NDArray[Any]]) -> T:
 
 
 def teaches(outcome: OutcomeEvent) -> bool:
-    """Whether statistics learn from it: not from simulated outcomes, calls that an injected network troubled, nor calls
-    that the operator cancelled."""
+    """Whether statistics learn from an outcome: not from simulated ones, from calls under an injected network, or from calls that the
+    operator cancelled.
+    """
     return not outcome.simulated and not outcome.injected and OutcomeKind(outcome.kind).counts
 
 
 def known(value: float | None) -> bool:
-    """Whether a declared figure can be used: there, not negative, and not absurd (costs would overflow)."""
+    """Whether a declared figure is usable: present, not negative, and small enough for costs not to overflow."""
     return value is not None and 0 <= value <= LARGEST_FIGURE
 
 
@@ -174,7 +175,7 @@ def _source(declared: float | None) -> Source:
 
 
 def _prices(catalog: Catalog, overrides: Iterable[Override]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Ask per server and price per tool with their sources; an ask nobody declared is the median of its tools' prices."""
+    """Ask per server and price per tool with their sources. An undeclared ask is the median of the server's prices."""
     price = np.array([_or(t.price_usd, np.nan) for t in catalog.tools], dtype=np.float64)
     price_source = np.where(np.isnan(price), Source.PRIOR, Source.DECLARED).astype(np.int8)
     ask = np.array([_or(s.ask_usd, np.nan) for s in catalog.servers], dtype=np.float64)

@@ -1,6 +1,6 @@
-"""Tuning the encoder to tool retrieval: what it is trained on, the training itself, and what the result gains.
+"""Tuning the encoder to tool retrieval: the training texts, the training, and the gain of the result.
 
-Owns the training behind `wayfare train-encoder`; its result is a file of `core.relevance.encoder_model`, which is all that the
-rest of Wayfare sees of it. May import index, embedding, importers, domain and shared. Another kind of training text is a
-generator in `pairs.py`, another shipped catalog one line in `sources.py`, another training option a field of `settings.py`.
+`wayfare train-encoder` uses this room. Its result is a file that `core.relevance.encoder_model` reads; the rest of Wayfare sees only
+that. Another kind of training text is a generator in `pairs.py`, another option a field of `TuningSettings` there, another shipped
+catalog a line in `judging.py`.
 """

@@ -1,7 +1,7 @@
-"""What a tuned encoder gains over the frozen one: dense retrieval over labelled tasks, and how sure the gain is.
+"""The gain of a tuned encoder over the frozen one: dense retrieval over labelled tasks with intervals; and the training catalogs.
 
 MRR is the mean over queries of 1 / rank of the best right tool; tools of an equal score share their ranks. The interval is a
-paired bootstrap over queries (Efron and Tibshirani 1993): what only looks like a gain on a few queries has zero in it.
+paired bootstrap over queries (Efron and Tibshirani 1993). A gain on a few queries alone has zero in its interval.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ Encode = Callable[[Sequence[str]], Vectors]
 Ranks = NDArray[np.float64]
 VIEWS = ("full", "names", "mean")  # two texts of a tool, and the mean of their cosines
 TOUCH = 1e-7  # cosines nearer than this are equal
-FEW = 0.1  # share of a catalog's tools that may have been trained on before it counts as known
+FEW = 0.1  # a catalog with a larger share of trained tools counts as known
 
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """Of one encoder over a task file: mean reciprocal rank, and the shares of queries with a right tool on top."""
+    """One encoder over a task file: mean reciprocal rank, and the shares of queries with a right tool among the first 1 and 3."""
 
     mrr: float
     hit_1: float
@@ -42,13 +42,13 @@ class Quality:
 
     @classmethod
     def of(cls, ranks: Ranks) -> Quality:
-        """The quality that ranks (Q,) of the best right tool mean."""
+        """From the ranks (Q,) of the best right tool."""
         return cls(float((1 / ranks).mean()), float((ranks <= 1).mean()), float((ranks <= 3).mean()))
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """One view of one task file. The gain of MRR lies between `low` and `high` with 95 %."""
+    """One view of one task file. The gain of MRR has the 95 % interval from `low` to `high`."""
 
     name: str
     view: str
@@ -62,7 +62,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """The texts that an encoder has been trained on."""
+    """The texts of a training."""
 
     queries: frozenset[str]
     documents: frozenset[str]
@@ -97,7 +97,7 @@ def judge(judged: LabelledCatalog, frozen: Encode, tuned: Encode, trained: Train
 
 
 def conclusion(judgements: Sequence[Judgement]) -> str:
-    """In one sentence, whether the tuned encoder helps on what it has not been trained on."""
+    """One sentence on whether the tuned encoder helps on catalogs outside its training."""
     fresh = [judgement for judgement in judgements if judgement.left_out]
     files = list(dict.fromkeys(judgement.name for judgement in fresh))
     better = [name for name in files if any(j.low > 0 for j in fresh if j.name == name)]
@@ -114,7 +114,7 @@ def conclusion(judgements: Sequence[Judgement]) -> str:
 
 
 def queries_of(judged: LabelledCatalog) -> list[tuple[str, frozenset[str]]]:
-    """One text of each task, as a person asks it where that is known, with the right tools that the catalog has."""
+    """One text of each task, as a person asks it if that is known, with its right tools in the catalog."""
     known = {tool.id for tool in judged.tools}
     found = [(task.question or task.subtask, known.intersection(task.relevant)) for task in judged.tasks]
     return [(query, frozenset(right)) for query, right in found if query.strip() and right]
@@ -135,7 +135,7 @@ def ranks_of(judged: LabelledCatalog, encode: Encode) -> dict[str, Ranks]:
 
 
 def rank_of(scores: Vectors, right: Sequence[int]) -> float:
-    """The rank of the best right row among all, wrong rows of an equal score counted half.
+    """The rank of the best right row among all. Wrong rows of an equal score count half.
 
     >>> rank_of(np.array([0.9, 0.5, 0.5, 0.1], dtype=np.float32), [2])
     2.5
@@ -150,10 +150,9 @@ def _gain(before: Ranks, after: Ranks) -> tuple[float, float]:
     return change.low, change.high
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The catalogs that an encoder is trained on: those that ship, with their labels, and any that an operator adds.
+# Training catalogs: the shipped ones with their labels, and those that an operator adds -------------------------------
 
-# their order is part of what makes a training repeatable; everyday.jsonl stays out, to judge by
+# the order makes a training repeatable; everyday.jsonl is left out, for judging
 SAMPLE_TASKS = (
     "l1_direct", "l2_context", "ehrr_categories", "pa_rag_simple", "subtasks",
     "l3_within_server", "l4_across_servers", "pa_rag_complex",
@@ -166,7 +165,7 @@ TASK_FILES = {
 
 
 def shipped_catalogs() -> list[LabelledCatalog]:
-    """The sample and both testbeds, with their labelled tasks and the sets of tools that do the same."""
+    """The sample and both testbeds, with their labelled tasks and sets of equal tools."""
     entries = json.loads(sample_catalog.EQUAL_SETS.read_text("utf-8"))
     equal = tuple(frozenset[str](entry["tools"]) for entry in entries)
     return [
@@ -181,7 +180,7 @@ def shipped_catalogs() -> list[LabelledCatalog]:
 
 
 def labelled_catalog(catalog: Catalog, tasks: Sequence[Task] = ()) -> LabelledCatalog:
-    """A catalog with tasks. Raises CatalogError where there are tasks and none of them names a tool of the catalog.
+    """A catalog with tasks. Raises CatalogError if there are tasks but none names a tool of the catalog.
 
     >>> from core.domain.catalog import Server, Tool
     >>> catalog = Catalog("mine", (Server("files", tools=(Tool("files", "read", "Reads a file."),)),))

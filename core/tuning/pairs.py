@@ -1,6 +1,6 @@
-"""What an encoder is trained on: texts that ask for a tool, labelled or made by rules from the tool itself. Pure functions.
+"""Training texts of an encoder: texts that ask for a tool, labelled or made by rules from the tool; and the training's settings.
 
-A document is one view of its tool, drawn at random, so that no view is relied upon; a text made from a tool is paired with
+A document is one view of its tool, drawn at random, so that no single view decides. A text made from a tool is paired with
 views that do not repeat it.
 """
 
@@ -16,16 +16,15 @@ from core.domain.tasks import Task
 from core.relevance.text_views import description, full, imperative, names, parameters
 from core.shared.errors import ParameterError
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The settings of a training; the defaults made the file that comes with Wayfare.
+# Settings; the defaults made the file that comes with Wayfare ---------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class TuningSettings:
-    """How to tune. Raises ParameterError for a number below its least.
+    """How to tune. Raises ParameterError for a number below its minimum.
 
-    `rate` is AdamW's highest, reached after a tenth of the steps, then straight down to nothing. Of the change `share` is kept,
-    as factors of `rank`: what lies between the frozen and the tuned weights does better on other catalogs than either.
+    `rate` is AdamW's highest, reached after a tenth of the steps, then falling to 0. `share` of the change is kept, as factors of
+    `rank`: weights between the frozen and the tuned ones do better on other catalogs than either.
 
     >>> TuningSettings(rank=0)
     Traceback (most recent call last):
@@ -57,14 +56,16 @@ class TuningSettings:
                 raise ParameterError(f"{name} is {value}; give 0 or more.")
 
 
-LEAST_CHARACTERS = 15  # of a description that says more than its tool's name does
+# Pairs -----------------------------------------------------------------------------------------------------------------
+
+LEAST_CHARACTERS = 15  # a shorter description says no more than the name
 VIEW_CHARACTERS = 400
 REST_CHARACTERS = 300
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledCatalog:
-    """Tools, tasks labelled with them, and sets of tools (ids) that do the same."""
+    """Tools, tasks labelled with them, and sets of equal tools (ids)."""
 
     name: str
     tools: tuple[Tool, ...]
@@ -74,9 +75,9 @@ class LabelledCatalog:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A text that asks, the tool that it asks for, and every tool that is right for it (`accepted`, ids).
+    """A text, the tool that it asks for, and every tool that is right for it (`accepted`, ids).
 
-    `catalog` is the position of its catalog, `views` are the texts under which the tool may be shown to it.
+    `catalog` is the position of its catalog, `views` are the texts of the tool that it may be paired with.
     """
 
     catalog: int
@@ -87,7 +88,7 @@ class Pair:
 
 
 def training_pairs(catalogs: Sequence[LabelledCatalog], settings: TuningSettings, epoch: int) -> list[Pair]:
-    """The pairs of one epoch: labelled ones and those made from the tools' own texts. Deterministic in seed and epoch."""
+    """The pairs of one epoch: labelled ones, and ones made from the tools' texts. Deterministic in seed and epoch."""
     draw = random.Random(f"{settings.seed}/{epoch}")  # noqa: S311  repeatable, not secret
     pairs: list[Pair] = []
     for number, catalog in enumerate(catalogs):
@@ -106,9 +107,9 @@ def training_pairs(catalogs: Sequence[LabelledCatalog], settings: TuningSettings
 
 
 def labelled(tasks: Iterable[Task]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Texts that people or models wrote, with the tools that are right: question, sub-task, and every step of a plan.
+    """Texts by people or models with their right tools: question, sub-task, and every step of a plan.
 
-    The question of a plan of several steps is right for all its tools, each step for its own.
+    All tools of a plan are right for its question; each step has its own.
     """
     for task in tasks:
         for text in dict.fromkeys((task.question, task.subtask)):
@@ -140,7 +141,7 @@ def synthetic(tool: Tool) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def views_of(tool: Tool) -> tuple[str, ...]:
-    """The texts under which a tool may be shown, likelier ones more than once."""
+    """The texts of a tool for pairs; likelier ones occur more than once."""
     short = f"{names(tool)}: {first_sentence(tool.description)}"
     unnamed = f"{words(tool.name)}: {tool.description.strip()}"[:1000]
     views = (full(tool), full(tool), full(tool), names(tool), names(tool), short, unnamed, description(tool))

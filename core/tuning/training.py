@@ -2,10 +2,10 @@
 
     loss_i = -log( exp(q_i.d_i / t) / sum_j exp(q_i.d_j / t) )      InfoNCE with negatives of the batch, t = 0.05
 
-over the documents d_j of a batch, without those that are right for q_i as well (its relevant tools, tools of the same equal
-set, and twins: full texts with a cosine above 0.92). van den Oord et al. 2018; Henderson et al. 2017 for the batch. A batch is
-of one catalog, so every negative is a tool that could be mistaken. Only the upper layers learn; what the lower ones say of a
-text is computed once. Seeded: the same data, seed, threads, processor and torch give the same arrays.
+The sum runs over the documents d_j of a batch without those that are right for q_i as well: its relevant tools, tools of the same
+equal set, and twins, full texts with a cosine above 0.92 (van den Oord et al. 2018; Henderson et al. 2017 for the batch). A batch
+has one catalog, so that its negatives are tools that could be mistaken. Only the upper layers learn; the output of the lower ones
+is computed once for each text. Seeded: the same data, seed, threads, processor and torch give the same arrays.
 """
 
 from __future__ import annotations
@@ -27,19 +27,18 @@ from core.relevance.text_views import full
 from core.shared.progress import Report, Step, silent
 from core.tuning.pairs import LabelledCatalog, Pair, TuningSettings, training_pairs, views_of
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A sentence encoder split in two: frozen lower layers whose output is kept by text, upper layers that may learn.
-
+# torch and sentence-transformers carry few types
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
+# The encoder in two parts: frozen lower layers with kept outputs, upper layers that may learn -------------------------
 
 READING = "Reading texts through the frozen layers"
 
 
 class SplitEncoder:
-    """A BERT-like encoder with mean pooling; only its `upper` layers may learn.
+    """A BERT-like encoder with mean pooling. Only its `upper` layers may learn.
 
-    Raises EncoderError for a model that is not of this kind or has fewer layers.
+    Raises EncoderError for a model of another kind or with fewer layers.
     """
 
     def __init__(self, model: Any, layers: int, max_tokens: int, *, bfloat16: bool = False) -> None:
@@ -57,7 +56,7 @@ class SplitEncoder:
             parameter.requires_grad_(False)
 
     def parameters(self) -> Iterator[tuple[str, torch.nn.Parameter]]:
-        """The parameters that may learn, by the names that the whole model gives them."""
+        """The parameters that may learn, by their names in the whole model."""
         for name, parameter in self.upper.named_parameters():
             yield self.full_name(name), parameter
 
@@ -67,7 +66,7 @@ class SplitEncoder:
         return f"encoder.layer.{int(number) + self.first}.{rest}"
 
     def read(self, texts: Iterable[str], batch: int = 64, report: Report = silent) -> None:
-        """Run the lower layers over texts that are not known yet; kept in bfloat16, (tokens, width) each."""
+        """Run the lower layers over unknown texts; the outputs are kept in bfloat16, (tokens, width) each."""
         missing = [text for text in dict.fromkeys(texts) if text not in self._kept]
         missing.sort(key=len)
         for start in range(0, len(missing), batch):
@@ -89,7 +88,7 @@ class SplitEncoder:
                 self._kept[text] = row[:length].to(torch.bfloat16).clone()
 
     def forward(self, texts: Sequence[str]) -> torch.Tensor:
-        """(N, D) unit rows of texts that were read, with gradients to the upper layers; like lengths share a pass."""
+        """(N, D) unit rows of texts that were read, with gradients to the upper layers. Texts of similar length share a pass."""
         order = sorted(range(len(texts)), key=lambda place: len(self._kept[texts[place]]))
         rows: list[torch.Tensor] = []
         half = max(1, (len(order) + 1) // 2)
@@ -106,7 +105,7 @@ class SplitEncoder:
         return torch.cat(rows)[back]
 
     def encode(self, texts: Sequence[str], batch: int = 128) -> Vectors:
-        """(N, D) unit rows without gradients; texts are read where they were not."""
+        """(N, D) unit rows without gradients. Unknown texts are read first."""
         self.read(texts)
         order = sorted(range(len(texts)), key=lambda place: len(self._kept[texts[place]]))
         found = np.zeros((len(texts), int(self.bert.config.hidden_size)), dtype=np.float32)
@@ -125,14 +124,13 @@ def _through(blocks: Iterable[Any], hidden: torch.Tensor, mask: torch.Tensor) ->
     return hidden
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Hard negatives: for each query the wrong tools that the frozen encoder ranks highest; and twins, which are not wrong.
+# Hard negatives: the wrong tools that the frozen encoder ranks highest for each query; twins are not wrong ------------
 
 TWIN = 0.92  # cosine of two full texts that say the same
 
 
 class HardNegatives:
-    """Made with the encoder as it is before training; looked up during it."""
+    """Made with the encoder before its training, read during it."""
 
     def __init__(
         self,
@@ -152,7 +150,7 @@ class HardNegatives:
             self._look(number, encoder, catalog, list(queries[number]))
 
     def accepted(self, pair: Pair) -> frozenset[str]:
-        """Every tool (id) that is no negative of a pair: the right ones and the twin texts of its own."""
+        """Every tool (id) that is no negative of a pair: the right ones and its twins."""
         return pair.accepted | self._twins[pair.catalog][pair.tool]
 
     def draw(self, pair: Pair, draw: random.Random) -> Tool:
@@ -171,20 +169,19 @@ class HardNegatives:
         self._twins.append({key: frozenset(keys[j] for j in np.flatnonzero(alike[i])) for i, key in enumerate(keys)})
 
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# Training --------------------------------------------------------------------------------------------------------------
 
-
-MOMENT_TEXTS = 512  # over which the inputs of the matrices are averaged
+MOMENT_TEXTS = 512  # texts over which the inputs of the matrices are averaged
 TOLD_EVERY = 5  # steps
 
 
 def tune(model: Any, catalogs: Sequence[LabelledCatalog], settings: TuningSettings, report: Report = silent) -> Change:
-    """Tune the upper layers of a sentence-transformers model and return what changed, whole (`share` is not applied).
+    """Tune the upper layers of a sentence-transformers model and return the whole change (`share` is not applied).
 
-    `model` has its own weights again afterwards. `report` is told what is read and each step with its loss.
-    Raises EncoderError for a model that is not BERT-like.
+    `model` has its own weights again afterwards. `report` gets the reading and each step with its loss. Raises EncoderError for a
+    model that is not BERT-like.
     """
-    model.eval()  # no dropout: the drawn views do its work, and kept outputs of the lower layers need it off
+    model.eval()  # no dropout: drawn views replace it, and the kept outputs need it off
     encoder = SplitEncoder(model, settings.layers, settings.max_tokens, bfloat16=settings.bfloat16)
     before = {name: value.detach().clone() for name, value in encoder.parameters()}
     epochs = [training_pairs(catalogs, settings, epoch) for epoch in range(settings.epochs)]
@@ -236,13 +233,13 @@ def _fit(
 
 
 def _slope(step: int, steps: int) -> float:
-    """A tenth of the steps up, then straight down to nothing."""
+    """Rising for a tenth of the steps, then falling to 0."""
     up = max(1, steps // 10)
     return (step + 1) / up if step < up else max(0.0, (steps - step) / max(1, steps - up))
 
 
 def _batches(pairs: Sequence[Pair], settings: TuningSettings, epoch: int) -> list[list[Pair]]:
-    """Batches of pairs of one catalog each (negatives are of the same catalog)."""
+    """Batches of one catalog each, so that negatives come from the same catalog."""
     draw = random.Random(f"{settings.seed}/batches/{epoch}")  # noqa: S311  repeatable, not secret
     by_catalog: dict[int, list[Pair]] = defaultdict(list)
     for pair in pairs:
@@ -307,7 +304,7 @@ def _cast(settings: TuningSettings) -> torch.autocast:
 
 @contextmanager
 def _threads(count: int) -> Generator[None]:
-    """So many threads inside; sums depend on how they are shared out, so the number is part of what is repeatable."""
+    """Use so many threads inside. Sums depend on their division among threads, so the number must be the same to repeat a result."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:

@@ -1,4 +1,4 @@
-"""The connection to a virtual server: a process over stdio, started from a catalog file of that one server."""
+"""Starting virtual servers: the catalog file of one server, profiles of behaviour, the failure model, and the connection."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from typing import Any, Literal
 from core.domain.catalog import Connection, Server, Tool, ToolHints
 from core.shared.errors import WayfareError
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A server as the plain catalog format writes it: what `core.importers` reads back, without its connection.
+# A server in the plain catalog format, without its connection: `core.importers` reads it back -------------------------
 
 HINTS = {
     "read_only": "readOnlyHint",
@@ -46,7 +45,7 @@ def plain_server(server: Server) -> dict[str, Any]:
 
 
 def hint_names(hints: ToolHints) -> dict[str, bool]:
-    """The hints under the names that MCP gives them; only those that the server gives."""
+    """The given hints under their MCP names."""
     said = {name: getattr(hints, field) for field, name in HINTS.items()}
     return {name: value for name, value in said.items() if value is not None}
 
@@ -69,18 +68,17 @@ def _known(record: Server | Tool, fields: tuple[str, ...]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value not in (None, "", False)}
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# How a virtual server behaves: one table of profiles, each a few chances and factors.
+# Profiles of behaviour ------------------------------------------------------------------------------------------------
 
 DEFAULT_PROFILE = "declared"
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Chances are per call, in [0, 1]; None means what the catalog declares.
+    """Chances are per call, in [0, 1]; None stands for the catalog's declaration.
 
-    `time_factor` scales the declared call times, `start_s` is the time until the server responds at all. An outage begins
-    with the chance `outage_start` and lasts `outage_calls` calls on average; its calls hang or lose their connection.
+    `time_factor` scales the declared call times. The server responds after `start_s`. An outage begins with the chance `outage_start` and
+    lasts `outage_calls` calls on average; its calls hang or lose their connection.
     """
 
     help: str
@@ -110,8 +108,7 @@ PROFILES = {
 }
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The failure model of a virtual server: how long each call takes, and how it ends.
+# The failure model: how long each call takes, and how it ends ---------------------------------------------------------
 
 SPREAD = 0.35  # standard deviation of the logarithm of a call's time
 UNDECLARED_S = 0.3
@@ -128,16 +125,15 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PlannedCall:
-    """How one call will go: after `wait_s` it ends."""
+    """One planned call: it ends after `wait_s`."""
 
     wait_s: float
     ending: Ending
 
 
 class FailureModel:
-    """Plans the calls of one process, one after the other; the n-th is the same for the same generator and calls.
+    """Plans the calls of one process in order. The same generator and calls give the same plan.
 
-    >>> from core.virtual.launch import PROFILES
     >>> flaky = FailureModel(Server("a"), PROFILES["flaky"], rng=random.Random(1), speed=0.0)
     >>> [flaky.next(Tool("a", "t")).ending.value for _ in range(5)]
     ['error', 'result', 'error', 'result', 'result']
@@ -151,7 +147,7 @@ class FailureModel:
         self._outage_left = 0
 
     def next(self, tool: Tool) -> PlannedCall:
-        """How the next call goes, which is one of this tool."""
+        """Plan the next call, one of this tool."""
         profile, chance = self._profile, self._rng.random
         noise, crash, error, outage = self._rng.gauss(0.0, SPREAD), chance(), chance(), chance()
         length = 1 + int(math.log(1 - chance()) / math.log1p(-1 / max(profile.outage_calls, 1 + 1e-9)))
@@ -177,6 +173,9 @@ def _or(value: float | None, default: float) -> float:
     return default if value is None else value
 
 
+# The connection --------------------------------------------------------------------------------------------------------
+
+
 def virtual_connection(
     server: Server,
     folder: Path,
@@ -185,9 +184,9 @@ def virtual_connection(
     seed: int | None = None,
     speed: float = 1.0,
 ) -> Connection:
-    """The connection to a virtual server. Its catalog is written into `folder` under its content's hash.
+    """The connection to a virtual server. Its catalog is written into `folder` under the hash of its content.
 
-    Raises WayfareError where it cannot be written.
+    Raises WayfareError if it cannot be written.
     """
     text = json.dumps({"servers": [plain_server(server)]})
     file = folder / f"{_digest(text)}.json"
@@ -203,7 +202,7 @@ def _digest(text: str) -> str:
 
 
 def _write(file: Path, text: str) -> None:
-    """Whole or not at all: several processes may do so at once."""
+    """Write all or nothing; several processes may write at once."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         handle, scratch = tempfile.mkstemp(dir=file.parent, prefix=".new-", suffix=".json")

@@ -1,4 +1,4 @@
-"""One server into several virtual ones: other names, other words, other prices and times; the same tools and schemas."""
+"""Copies of a server as virtual ones: other names, other words, other prices and times; the same tools and schemas."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from core.shared.english import COMMON_VERBS, third_person
 from core.shared.errors import CatalogError, UnknownNameError
 from core.virtual.schema_inference import schema_part
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Synonyms for words in tool descriptions, and beginnings of descriptions.
+# Synonyms for words in tool descriptions, and beginnings of descriptions ----------------------------------------------
 
 ANYWHERE = """
 find: locate | finds: locates | finding: locating | fetch: retrieve, get | fetches: retrieves, gets | retrieve: fetch |
@@ -100,8 +99,7 @@ SYNONYMS = _table(ANYWHERE)
 VERB_SYNONYMS = _table(BEGINNING)  # of the verb that a description begins with
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Paraphrases of a tool description by rules: another beginning, another verb, synonyms from a small table.
+# Paraphrases by rules: another beginning, another verb, synonyms ------------------------------------------------------
 
 Mood = Literal["imperative", "third", ""]
 MOST_WORDINGS = len(PLAIN)  # even a text of one word that no rule knows has as many
@@ -113,9 +111,9 @@ _RETURNS = re.compile(r"(?<=[.;,] )(R|r)eturns (?=(?:the|a|an|its|their|each|eve
 
 
 def wordings(text: str, rng: random.Random, *, kept: Collection[str] = ()) -> Iterator[str]:
-    """Paraphrases of a text, at least MOST_WORDINGS, all different and none the text itself; words in `kept` do not change.
+    """Paraphrases of a text, at least MOST_WORDINGS, all different from each other and from the text. Words in `kept` stay.
 
-    A blank text has no wording.
+    A blank text has none.
 
     >>> next(wordings("Find a large place near the city.", random.Random(2), kept=["large"]))
     'Meant to locate a large place near the city.'
@@ -127,14 +125,14 @@ def wordings(text: str, rng: random.Random, *, kept: Collection[str] = ()) -> It
 
 
 def _openings(mood: Mood, rng: random.Random) -> list[str]:
-    """What a text can begin with, the natural ones first."""
+    """Beginnings of a text, the natural ones first."""
     natural = {"imperative": IMPERATIVE, "third": THIRD, "": ()}[mood]
     plain = [rng.sample(PLAIN[start : start + len(HEADS)], len(HEADS)) for start in range(0, len(PLAIN), len(HEADS))]
     return [*rng.sample(natural, len(natural)), *(opening for group in plain for opening in group)]
 
 
 def _mood(text: str) -> Mood:
-    """Whether the text begins with a verb, and in which form; "" where that is not certain.
+    """Whether the text begins with a verb, and in which form; "" if unclear.
 
     >>> [_mood(text) for text in ("Search the web.", "Searches the web.", "Search engine.", "Levels of a river.")]
     ['imperative', 'third', '', '']
@@ -148,7 +146,7 @@ def _mood(text: str) -> Mood:
 
 
 def _known_verb(word: str) -> str:
-    """The verb of a third person, "" where it is not a known one.
+    """The verb of a third person, "" for an unknown one.
 
     >>> _known_verb("searches"), _known_verb("applies"), _known_verb("has"), _known_verb("levels")
     ('search', 'apply', 'have', '')
@@ -163,7 +161,7 @@ def _opened(text: str, opening: str) -> str:
 
 
 def _reworded(text: str, mood: Mood, rng: random.Random, kept: Collection[str]) -> str:
-    """The text with most of its known words replaced, articles adjusted; quotations and words in `kept` do not change."""
+    """The text with most known words replaced and articles adjusted. Quotations and words in `kept` stay."""
     untouched = {word.lower() for word in kept}
 
     def other(found: re.Match[str]) -> str:
@@ -180,7 +178,7 @@ def _reworded(text: str, mood: Mood, rng: random.Random, kept: Collection[str]) 
 
 
 def _with_other_verb(text: str, mood: Mood, rng: random.Random) -> str:
-    """The text with a synonym of the verb that it begins with. A verb with a particle or a second verb after it is not replaced."""
+    """The text with a synonym of its first verb. A verb before a particle or a second verb stays."""
     first, space, rest = text.strip().partition(" ")
     verb = _known_verb(first.lower()) if mood == "third" else first.lower()
     if (
@@ -195,18 +193,20 @@ def _with_other_verb(text: str, mood: Mood, rng: random.Random) -> str:
 
 
 def _like(model: str, text: str) -> str:
-    """The text with a capital where the model has one."""
+    """The text, capitalised if the model is."""
     return text[0].upper() + text[1:] if model[0].isupper() else text
 
 
-MOST_COPIES = 50  # there are more wordings of any text, `wording.MOST_WORDINGS`
+# Copies ----------------------------------------------------------------------------------------------------------------
+
+MOST_COPIES = 50  # any text has more wordings, see `MOST_WORDINGS`
 HIGHEST_SPREAD = 100.0
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How many copies, and how they differ. `spread` is the largest factor on a declared number, up or down; 1 changes none.
-    Copies follow their original, or take its place where it is not kept.
+    """The number of copies, and how they differ. `spread` is the largest factor on a declared number, up or down; 1 changes none.
+    Copies follow their original, or replace it if it is not kept.
 
     Raises CatalogError for numbers out of range.
     """
@@ -255,9 +255,9 @@ def server_of(catalog: Catalog, name: str) -> Server:
 
 
 def copies(original: Server, recipe: Recipe, *, taken: Iterable[str] = ()) -> tuple[Server, ...]:
-    """Virtual copies of a server, the same for the same recipe; names in `taken` are skipped.
+    """Virtual copies of a server, the same for the same recipe. Names in `taken` are skipped.
 
-    No two have the same description of themselves or of a tool, and none has the original's; what is blank stays blank.
+    All descriptions differ, also from the original's. Blank ones stay blank.
     """
     used = {*taken, original.name}
     names = (name for number in count(1) if (name := f"{original.name}-{number}") not in used)
@@ -284,7 +284,7 @@ def _wordings(text: str, recipe: Recipe, name: str, tool: Tool | None = None) ->
 
 
 def _names(schema: Any) -> set[str]:
-    """Names of parameters and their choices at every depth: a description may mention them."""
+    """Names of parameters and their choices at every depth; a description may mention them."""
     if isinstance(schema, Mapping):
         part = cast("Mapping[str, Any]", schema)
         choices = part.get("enum")
@@ -295,7 +295,7 @@ def _names(schema: Any) -> set[str]:
 
 
 class _Factors:
-    """How one copy's numbers differ: one factor each for its times, its prices, its success and its failures."""
+    """The factors of one copy: for its times, its prices, its success and its failures."""
 
     def __init__(self, rng: random.Random, spread: float) -> None:
         span = math.log(spread)
@@ -328,7 +328,7 @@ def _scaled(value: float | None, factor: float) -> float | None:
 
 
 def _odds(chance: float | None, factor: float) -> float | None:
-    """The probability after its odds are multiplied by a factor: it stays in [0, 1]; 0 and 1 do not change.
+    """The probability with its odds multiplied by a factor: it stays in [0, 1]; 0 and 1 do not change.
 
     >>> _odds(0.5, 3.0), _odds(1.0, 0.5), _odds(None, 2.0)
     (0.75, 1.0, None)

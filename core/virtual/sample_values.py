@@ -1,4 +1,4 @@
-"""Drawing titles, times, links, people: what plausible values are made of, from one random generator."""
+"""Plausible values from one random generator: titles, times, people, texts that match a pattern, values that fit a field's name."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ SENTENCES = (
 
 @cache
 def _faker() -> Faker:
-    """One generator for the process: making it takes longer than a response."""
-    from faker import Faker  # a third of a second: not before a response is made up
+    """One generator for the process, because making it is slow."""
+    from faker import Faker  # takes a third of a second
 
     return Faker("en_US")
 
 
 class Plausible:
-    """Draws values from one random generator. `topic` is what a call is about: texts mention it."""
+    """Draws values from one random generator. Texts mention the `topic` of the call."""
 
     def __init__(self, rng: random.Random, topic: str = "") -> None:
         self.rng = rng
@@ -86,7 +86,7 @@ class Plausible:
 
 
 def topic_of(arguments: Mapping[str, Any]) -> str:
-    """What a call is about: its query, or else its first short text.
+    """The topic of a call: its query, else its first short text.
 
     >>> topic_of({"limit": 3, "query": "night trains"}), topic_of({"city": "Oslo"}), topic_of({"n": 1})
     ('night trains', 'Oslo', '')
@@ -97,13 +97,10 @@ def topic_of(arguments: Mapping[str, Any]) -> str:
     return line if len(line) <= 60 else f"{line[:59]}…"
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A text that matches a regular expression, from the syntax tree that Python makes of it.
+# Texts that match a regular expression, from Python's syntax tree of it -----------------------------------------------
 
-_parser: Any = import_module(
-    "re._parser"
-)  # private, but the only parser there is; every generator of matching strings uses it
-MORE = 4  # repetitions beyond the least where the pattern sets no limit
+_parser: Any = import_module("re._parser")  # private, but Python has no other parser of patterns
+MORE = 4  # repetitions beyond the minimum if the pattern has no limit
 PRINTABLE = string.ascii_letters + string.digits
 _CLASSES = {
     "CATEGORY_DIGIT": string.digits,
@@ -117,9 +114,9 @@ ALL = PRINTABLE + string.punctuation + " "
 
 
 def matching_text(pattern: str, rng: random.Random) -> str | None:
-    """A text in which the pattern is found; None where it is not a valid pattern in Python, or no match was found (look-arounds).
+    r"""A text that the pattern matches. None for an invalid pattern, and if no match was found (look-arounds).
 
-    >>> matching_text("^[A-Z]{2}-\\\\d{3}$", random.Random(1))
+    >>> matching_text("^[A-Z]{2}-\\d{3}$", random.Random(1))
     'SZ-417'
     >>> matching_text("(", random.Random(1))
     """
@@ -183,8 +180,7 @@ class _Sampler:
         return _CLASSES.get(str(value), "") if op == "CATEGORY" else ""
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Values that look right for a field's name: people for `author`, prices for `total`, times for `created_at`.
+# Values by the name of a field: people for `author`, prices for `total`, times for `created_at` -----------------------
 
 Text = Callable[[Plausible], str]
 Number = Callable[[Plausible], float]
@@ -193,9 +189,8 @@ Maker = TypeVar("Maker")
 
 
 def text_named(name: str, plausible: Plausible) -> str | None:
-    """A text for a field of this name; None where the name says nothing.
+    """A text for a field of this name, None for an unknown name.
 
-    >>> import random
     >>> text_named("author_email", Plausible(random.Random(1))).endswith("@example.com")
     True
     """
@@ -204,9 +199,8 @@ def text_named(name: str, plausible: Plausible) -> str | None:
 
 
 def number_named(name: str, plausible: Plausible) -> float | None:
-    """A number for a field of this name; None where the name says nothing.
+    """A number for a field of this name, None for an unknown name.
 
-    >>> import random
     >>> number_named("latitude", Plausible(random.Random(1)))
     -42.5326
     """
@@ -215,7 +209,7 @@ def number_named(name: str, plausible: Plausible) -> float | None:
 
 
 def plain_name(name: str) -> str:
-    """A name without the ways of writing it.
+    """A name without case and separators.
 
     >>> plain_name("userId"), plain_name("user_id")
     ('userid', 'userid')
@@ -234,7 +228,7 @@ def known_fields(text: str) -> list[str]:
 
 
 def _known(table: Mapping[str, Maker], name: str) -> Maker | None:
-    """What the table has for a name's last word, or the one before it, ...; a plural counts as its singular."""
+    """The table's entry for a name's last known word; a plural counts as its singular."""
     forms = (form for word in reversed(words(name).lower().split()) for form in _forms(word))
     return next((table[form] for form in forms if form in table), None)
 

@@ -1,4 +1,4 @@
-"""An output schema for a tool that declares none, guessed from the verb and the noun of its name."""
+"""Output schemas: simplified for making a value, and guessed from a tool's name if it declares none."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from core.shared.english import past_participle, plural
 from core.shared.json_schema import referenced
 from core.virtual.sample_values import LIMITS, NUMBERS, known_fields, plain_name
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Schemas made simple: references followed, `allOf` merged, one branch of `anyOf`, `oneOf` and `if` chosen.
+# Simplified schemas: references followed, `allOf` merged, one branch of `anyOf`, `oneOf` and `if` chosen --------------
 
 Schema = dict[str, Any]
 NOTHING: Schema = {"enum": []}  # the schema `false` admits no value
-_STEPS = 40  # a reference that leads to itself is followed no further
+_STEPS = 40  # stops references that lead to themselves
 
 
 class Flattener:
@@ -27,7 +26,7 @@ class Flattener:
         self._rng = rng
 
     def flat(self, schema: object, *, deep: bool = False) -> Schema:
-        """One object without `$ref`, `allOf`, `anyOf`, `oneOf`, `if`. Where it is `deep` already, null is preferred."""
+        """One object without `$ref`, `allOf`, `anyOf`, `oneOf`, `if`. A `deep` one prefers null."""
         flat = _object(schema)
         for _ in range(_STEPS):
             if "$ref" in flat:
@@ -59,7 +58,7 @@ class Flattener:
 
 
 def merged(first: Schema, second: Schema) -> Schema:
-    """A schema with the constraints of both, as far as one object can express them; otherwise those of the second.
+    """A schema with the constraints of both, as far as one object can express them, else those of the second.
 
     >>> merged({"minimum": 1, "required": ["a"]}, {"minimum": 3, "required": ["b"]})
     {'minimum': 3, 'required': ['a', 'b']}
@@ -103,6 +102,8 @@ def _without(schema: Schema, *keys: str) -> Schema:
     return {key: value for key, value in schema.items() if key not in keys}
 
 
+# Guessed schemas: the verb and the noun of a name ----------------------------------------------------------------------
+
 Shape = Literal["many", "one", "made", "removed", "number", "text"]
 SHAPES: dict[Shape, str] = {
     "many": "search find list query browse scan discover recommend suggest retrieve enumerate compare rank match "
@@ -140,7 +141,7 @@ def inferred_schema(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
     match shape:
         case "many":
             own = {
-                plural(noun): {"type": "array", "items": _object_of_schema_inference(_fields(tool))},
+                plural(noun): {"type": "array", "items": _record(_fields(tool))},
                 "count": {"type": "integer"},
             }
         case "one":
@@ -156,11 +157,11 @@ def inferred_schema(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
             own = {"text": {"type": "string"}}
     if shape in {"made", "removed"}:
         own["status"] = {"const": past_participle(verb)}
-    return _object_of_schema_inference({**repeated, **own})
+    return _record({**repeated, **own})
 
 
 def _parts(tool: Tool) -> tuple[str, Shape, str]:
-    """The verb, what it returns, and the noun: of a name without a verb, a plural or a limit says that it is many."""
+    """The verb, its result, and the noun. Without a verb a plural or a limit means many."""
     said = words(tool.name).lower().split()
     verb = next((word for word in said if word in VERBS), "")
     named = [word for word in said if word not in VERBS and word not in FILLERS] or ["result"]
@@ -174,30 +175,30 @@ def _parts(tool: Tool) -> tuple[str, Shape, str]:
 
 
 def schema_part(schema: Mapping[str, Any] | None, key: str) -> Mapping[str, Any]:
-    """An object within a schema; empty where there is none: a stranger's schema may contain anything."""
+    """An object within a schema, empty without one. A stranger's schema may contain anything."""
     part = None if schema is None else schema.get(key)
     return cast("Mapping[str, Any]", part) if isinstance(part, Mapping) else {}
 
 
 def _fields(tool: Tool) -> dict[str, Any]:
-    """The fields of one record: what the description mentions, else an id, a name and a description."""
+    """The fields of one record: those that the description mentions, else an id, a name and a description."""
     mentioned = [name for name in known_fields(tool.description) if name not in {"id", "query"}][:MOST_FIELDS]
     names = ["id", *(mentioned if len(mentioned) > 1 else ["name", "description", *mentioned])]
     return {name: {"type": "number"} if name in NUMBERS else {"type": "string"} for name in dict.fromkeys(names)}
 
 
-def _object_of_schema_inference(properties: dict[str, Any]) -> dict[str, Any]:
+def _record(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 
 def _repeatable(name: str, value: object) -> bool:
-    """Whether a result may repeat an argument: short, no paging or sorting option, nothing private."""
+    """Whether a result may repeat an argument: it is short, not private, and not for paging or sorting."""
     short = isinstance(value, str | int | float) and len(str(value)) <= 200
     return short and plain_name(name) not in CONTROLS and not any(word in name.lower() for word in PRIVATE)
 
 
 def _singular(noun: str) -> str:
-    """Simpler than `core.shared.english.singular`, so that field names do not change."""
+    """Simpler than `core.shared.english.singular`, so that field names stay the same."""
     if noun.endswith("ies"):
         return f"{noun[:-3]}y"
     return noun[:-1] if noun.endswith("s") and not noun.endswith("ss") else noun

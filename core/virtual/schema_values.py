@@ -1,4 +1,4 @@
-"""A value that satisfies a JSON Schema and looks like something: names decide on texts and numbers, arguments are repeated."""
+"""A plausible value that satisfies a JSON Schema. Names decide on texts and numbers; fields named like an argument repeat it."""
 
 from __future__ import annotations
 
@@ -11,16 +11,14 @@ from core.shared.json_schema import admitted_by
 from core.virtual.sample_values import LIMITS, Plausible, matching_text, number_named, plain_name, text_named, topic_of
 from core.virtual.schema_inference import Flattener, Schema
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A number within the bounds of a schema.
+# Numbers within bounds ------------------------------------------------------------------------------------------------
 
-SPAN = 100.0  # beyond a bound that stands alone
+SPAN = 100.0  # range beside a single bound
 
 
 def number(schema: Schema, name: str, plausible: Plausible, *, whole: bool = False) -> float | int:
-    """A number that fits the schema's bounds and steps; one that the name suggests where that is within them.
+    """A number that fits the schema's bounds and steps, near the one that the name suggests.
 
-    >>> import random
     >>> number({"minimum": 3, "exclusiveMaximum": 5, "multipleOf": 2}, "n", Plausible(random.Random(1)), whole=True)
     4
     """
@@ -60,7 +58,7 @@ def _drawn(low: float | None, high: float | None, plausible: Plausible) -> float
 
 
 def _stepped(value: float, step: Any, low: float | None, high: float | None, *, whole: bool) -> float | int:
-    """The nearest multiple of the step that is within the bounds, if there is one."""
+    """The nearest multiple of the step within the bounds, if there is one."""
     if whole and isinstance(step, float) and not step.is_integer():
         step = 1
     nearest = round(value / step)
@@ -71,8 +69,7 @@ def _stepped(value: float, step: Any, low: float | None, high: float | None, *, 
     return nearest * step
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A text within the limits of a schema: its format or pattern first, then what the field's name suggests.
+# Texts within limits: the format or pattern first, then the field's name ----------------------------------------------
 
 LONGEST = 100_000
 FORMATS: dict[str, Callable[[Plausible], str]] = {
@@ -103,7 +100,6 @@ FORMATS: dict[str, Callable[[Plausible], str]] = {
 def text(schema: Schema, name: str, plausible: Plausible) -> str:
     """A text that fits.
 
-    >>> import random
     >>> text({"format": "date"}, "", Plausible(random.Random(1)))
     '2026-02-19'
     >>> len(text({"minLength": 50, "maxLength": 60}, "title", Plausible(random.Random(1)))) in range(50, 61)
@@ -123,7 +119,7 @@ def text(schema: Schema, name: str, plausible: Plausible) -> str:
 
 
 def whole(schema: Schema, key: str, otherwise: int) -> int:
-    """A count that the schema gives, at most a hundred thousand: a stranger's schema must not fill the memory."""
+    """A count of the schema, at most a hundred thousand: a stranger's schema must not fill the memory."""
     return min(int(schema.get(key, otherwise)), LONGEST)
 
 
@@ -140,9 +136,11 @@ def _uuid(digits: str) -> str:
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
 
 
+# Values of any schema --------------------------------------------------------------------------------------------------
+
 TRIES = 30
-DEEP, ENDLESS = 5, 60  # objects within objects; from DEEP on only what is required
-MOST_VALUES = 1_000  # in one result; beyond that everything counts as deep
+DEEP, ENDLESS = 5, 60  # levels of objects; beyond DEEP only required fields are made
+MOST_VALUES = 1_000  # in one result; further ones count as deep
 RECORDS = (2, 4)
 FREE = ("id", "name", "status", "note", "date", "value", "unit", "label", *(f"field_{n}" for n in range(1, 30)))
 COUNTS = frozenset({"count", "total", "totalresults", "found"})
@@ -150,11 +148,11 @@ QUIET = frozenset({"error", "errors", "truncated", "more", "warning", "dry", "de
 
 
 class NoValueError(Exception):
-    """No value was found that fits the schema: it contradicts itself, or is not a schema."""
+    """No value fits the schema: it contradicts itself, or it is no schema."""
 
 
 def value_for(schema: Mapping[str, Any], rng: random.Random, arguments: Mapping[str, Any] | None = None) -> Any:
-    """A value that the schema admits; the same for the same generator. Fields named as an argument repeat it.
+    """A value that the schema admits, the same for the same generator. Fields named like an argument repeat it.
 
     Raises NoValueError.
 
@@ -175,13 +173,13 @@ def value_for(schema: Mapping[str, Any], rng: random.Random, arguments: Mapping[
 
 
 class _Builder:
-    """Makes one value. A `daring` one also tries other types than text where a schema names none."""
+    """Makes one value. A `daring` one tries other types than text for a schema without a type."""
 
     def __init__(self, root: Schema, rng: random.Random, arguments: Mapping[str, Any], *, daring: bool) -> None:
         self._rng = rng
         self._daring = daring
         self._left = MOST_VALUES
-        self._lists = 0  # around the value that is being made
+        self._lists = 0  # lists around the current value
         self._echo = {plain_name(name): value for name, value in arguments.items() if value is not None}
         self._flattener = Flattener(root, rng)
         self._plausible = Plausible(rng, topic_of(arguments))
@@ -198,7 +196,7 @@ class _Builder:
         }
 
     def value(self, schema: object, name: str = "", depth: int = 0) -> Any:
-        """A value for one field. Raises NoValueError where the schema requires objects nested without end."""
+        """A value for one field. Raises NoValueError if the schema requires endless nesting."""
         if depth > ENDLESS:
             raise NoValueError("what it asks for has no end")
         self._left -= 1
@@ -240,7 +238,7 @@ class _Builder:
         return {name: made[name] for name in (*properties, *made) if name in made}
 
     def _count(self, properties: Schema, made: dict[str, Any]) -> None:
-        """Where there is one list and a field that counts, it counts that list."""
+        """If there is one list and a field that counts, it counts that list."""
         lists = [cast("list[Any]", value) for value in made.values() if isinstance(value, list)]
         for name in [name for name in made if plain_name(name) in COUNTS] if len(lists) == 1 else ():
             flat = self._flattener.flat(properties.get(name, {}))
@@ -248,7 +246,7 @@ class _Builder:
                 made[name] = len(lists[0])
 
     def _fill_up(self, flat: Schema, made: dict[str, Any], depth: int) -> None:
-        """Properties with free names: as many as the schema requires, and two where it declares none."""
+        """Add properties with free names: as many as the schema requires, and two if it declares none."""
         more = flat.get("additionalProperties")
         free = 0 if more is False or flat.get("properties") or flat.get("patternProperties") or depth > DEEP else 2
         wanted = min(max(whole(flat, "minProperties", 0), len(made) + free), whole(flat, "maxProperties", MOST_VALUES))
@@ -293,7 +291,7 @@ def _null(_: Schema, __: str, ___: int) -> None:
 def _fits(flat: Schema, value: Any) -> bool:
     try:
         return admitted_by(flat)(value)
-    except ValueError:  # its references lead to the whole schema: what is made is checked with it
+    except ValueError:  # it refers to the whole schema, against which the result is checked
         return False
 
 

@@ -1,4 +1,4 @@
-"""A catalog's server over MCP: its tool definitions as they are, simulated results, and failures by a profile."""
+"""A catalog's server over MCP: its tool definitions, simulated results, failures by a profile, over stdio or HTTP."""
 
 from __future__ import annotations
 
@@ -30,15 +30,14 @@ from core.virtual.launch import DEFAULT_PROFILE, PROFILES, Ending, FailureModel,
 from core.virtual.schema_inference import inferred_schema
 from core.virtual.schema_values import NoValueError, value_for
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The result of a simulated call: a document that fits the tool's schema, name and description.
+# Simulated results that fit the tool's schema, name and description ---------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedResult:
-    """What a call returns: a sentence that says that it is simulated and, where the call succeeded, a JSON value.
+    """The result of a call: a sentence that says that it is simulated and, if the call succeeded, a JSON value.
 
-    `structured` says whether the tool promised the value by an output schema. `failed` marks a tool error.
+    The value is `structured` if the tool has an output schema. `failed` marks a tool error.
     """
 
     sentence: str
@@ -80,8 +79,7 @@ def _generator(tool: Tool, arguments: Mapping[str, Any], seed: int) -> random.Ra
     return random.Random(text)  # noqa: S311 - a simulation, not a secret
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Losing the connection of one HTTP request, as a server does that dies after it accepted a call.
+# Dropping the connection of one HTTP request, as a server that dies after it accepted a call --------------------------
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Scope]]
@@ -92,7 +90,7 @@ STARTED = {"type": "http.response.start", "status": 200, "headers": [(b"content-
 
 
 def dropping(app: App) -> App:
-    """The app with an event `DROP` in each request's scope; where it is set, the connection ends without a response."""
+    """The app with an event `DROP` in each request's scope. Setting it ends the connection without a response."""
 
     async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -107,11 +105,11 @@ def dropping(app: App) -> App:
 
         async with anyio.create_task_group() as tasks:
 
-            async def simulated_result() -> None:
+            async def respond() -> None:
                 await app(scope, receive, watched)
                 tasks.cancel_scope.cancel()
 
-            tasks.start_soon(simulated_result)
+            tasks.start_soon(respond)
             await drop.wait()
             tasks.cancel_scope.cancel()
         if drop.is_set() and not started:
@@ -120,6 +118,8 @@ def dropping(app: App) -> App:
 
     return wrapped
 
+
+# The server ------------------------------------------------------------------------------------------------------------
 
 VERSION = "virtual"
 Context = ServerRequestContext[Any, Any]
@@ -180,8 +180,9 @@ class VirtualServer:
 
 
 def listed(tool: Tool, protocol_version: str) -> mcp_types.Tool:
-    """The tool's definition as the catalog has it, without what this version of the protocol does not allow:
-    an output schema of another type than object (older versions), an invalid input schema (all versions)."""
+    """The tool's definition as the catalog has it, without parts that this version of the protocol forbids: an output schema of
+    another type than object (older versions), an invalid input schema (all versions).
+    """
     hints = hint_names(tool.hints)
     whole = mcp_types.Tool(
         name=tool.name,
@@ -218,8 +219,7 @@ def _result(made: SimulatedResult, *, promised: bool) -> mcp_types.CallToolResul
     )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Serving a virtual server until the client disconnects (stdio) or the process is stopped (HTTP).
+# Serving until the client disconnects (stdio) or the process is stopped (HTTP) ----------------------------------------
 
 CRASHED = 70  # the exit code of a simulated crash
 
@@ -228,7 +228,7 @@ CRASHED = 70  # the exit code of a simulated crash
 class Behaviour:
     """How a virtual server behaves. `speed` is a factor on every wait: 1 is real time, 0 never waits.
 
-    A seed makes results and failures repeatable. Without one the results are those of seed 0, and each start fails elsewhere.
+    A seed makes results and failures repeatable. Without one the results are those of seed 0, and failures differ from start to start.
     """
 
     profile: str = DEFAULT_PROFILE
@@ -237,7 +237,7 @@ class Behaviour:
 
 
 def virtual_server(server: Server, behaviour: Behaviour, drop: Drop) -> VirtualServer:
-    """The server as it will behave. Raises WayfareError for a profile that is not there."""
+    """The server with its behaviour. Raises WayfareError for an unknown profile."""
     if behaviour.profile not in PROFILES:
         raise WayfareError(f"There is no profile {behaviour.profile!r}; choose one of: {', '.join(PROFILES)}.")
     rng = random.Random(behaviour.seed)  # noqa: S311 - a simulation, not a secret
@@ -248,7 +248,7 @@ def virtual_server(server: Server, behaviour: Behaviour, drop: Drop) -> VirtualS
 def serve_stdio(server: Server, behaviour: Behaviour, *, sleep: Callable[[float], None] = time.sleep) -> None:
     """Speak MCP on standard input and output until the input ends. A simulated crash ends the process."""
     served = virtual_server(server, behaviour, _crash).mcp
-    signal.signal(signal.SIGINT, _leave)  # a thread blocks on the input: the process would not end otherwise
+    signal.signal(signal.SIGINT, _leave)  # a thread blocks on the input and would keep the process alive
     sleep(PROFILES[behaviour.profile].start_s * behaviour.speed)
 
     async def run() -> None:
@@ -261,7 +261,7 @@ def serve_stdio(server: Server, behaviour: Behaviour, *, sleep: Callable[[float]
 def serve_http(server: Server, behaviour: Behaviour, port: int, *, sleep: Callable[[float], None] = time.sleep) -> None:
     """Speak streamable HTTP on http://127.0.0.1:PORT/mcp (port 0: a free one) and print the URL on standard error.
 
-    A simulated crash drops the connection of its call. Raises WayfareError where the port is taken.
+    A simulated crash drops the connection of its call. Raises WayfareError if the port is taken.
     """
     import uvicorn
 
@@ -271,12 +271,12 @@ def serve_http(server: Server, behaviour: Behaviour, port: int, *, sleep: Callab
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or "no port has this number"
         raise WayfareError(f"Cannot listen on 127.0.0.1:{port} ({reason}); choose another --http port.") from None
-    signal.signal(signal.SIGINT, _leave)  # before the URL is printed: from then on it may be stopped
+    signal.signal(signal.SIGINT, _leave)  # before the URL is printed, after which it may be stopped
     sleep(PROFILES[behaviour.profile].start_s * behaviour.speed)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
     print(f"Virtual server {server.name} ({behaviour.profile}) on {url}", file=sys.stderr, flush=True)
     app = dropping(served.streamable_http_app())
-    # critical: uvicorn need not report a connection that was dropped on purpose
+    # critical: uvicorn would report connections that were dropped on purpose
     config = uvicorn.Config(app, log_level="critical", access_log=False, timeout_graceful_shutdown=1)
     uvicorn.Server(config).run(sockets=[listener])
 

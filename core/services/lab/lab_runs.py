@@ -118,7 +118,9 @@ class LabRunService:
         return found.tasks_fingerprint == fingerprint(tasks_text(tasks))
 
     def task_sets(self, catalog: str) -> Mapping[str, str]:
-        """Fingerprints of the tasks drawn with a catalog and of those of its stored runs, each with its source. Shipped tasks are left out."""
+        """Fingerprints of the tasks drawn with a catalog and of those of its stored runs, each with its source; shipped tasks are left
+        out.
+        """
         shipped = {_shipped_fingerprint(path) for path in self._lab.task_sets(catalog).values()}
         drawn = self._store.get_setting(drawn_tasks(catalog))
         known = ({drawn: DRAWN} if drawn else {}) | self._store.lab_runs.task_sets(catalog)

@@ -46,10 +46,10 @@ class ReplayService:
         decisions: int = 1_000,
         progress: Progress = lambda _done, _of: None,
     ) -> tuple[Replayed, ...]:
-        """The newest `decisions` of a catalog, oldest first. Router, preset and settings are as recorded unless given. Without a router, decisions
-        of routers that lack one of the settings are left out.
+        """Decide the newest `decisions` of a catalog again, oldest first.
 
-        Raises WayfareError if nothing is left, or the router lacks a setting.
+        Router, preset and settings are as recorded unless given. Without a router, decisions of routers that lack one of the settings
+        are left out. Raises WayfareError if nothing is left, or the router lacks a setting.
         """
         self._store.events.flush()
         changed = settings or {}
