@@ -1,8 +1,7 @@
 """Lint for catalogs: poor descriptions, colliding names, broken schemas, and text that tries to instruct a model.
 
-A rule is a class (`base.py`), a few related ones are a file, and `RULES` lists them; `lint` runs them over a catalog. The room
-imports `core.domain`, `core.relevance` (for vectors) and `core.shared`. A new rule is a class and its name in `RULES`; a new phrase
-by which text instructs a model is an entry of `wording/<rule>.toml` with an example.
+A rule is a class (`base.py`); related rules share a file. `RULES` lists them, and `lint` runs them over a catalog. A new rule is a
+class and its name in `RULES`; a new phrase that instructs a model is an entry of `wording/<rule>.toml` with an example.
 """
 
 from __future__ import annotations
@@ -107,7 +106,7 @@ RULES: dict[str, type[Rule]] = {
 
 
 def lint(catalog: Catalog, context: Context | None = None, rules: Iterable[type[Rule]] = RULES.values()) -> LintReport:
-    """What these rules find in a catalog. Rules that need vectors are skipped where the context has none.
+    """The findings of these rules in a catalog. Rules that need vectors are skipped if the context has none.
 
     >>> from core.domain.catalog import Server, Tool
     >>> report = lint(Catalog("c", (Server("files", "Files.", tools=(Tool("files", "run"),)),)))

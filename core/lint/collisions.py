@@ -1,4 +1,4 @@
-"""Rules about names that are the same or nearly so: models and clients mix them up."""
+"""Rules about names and descriptions that are equal or nearly so: models and clients mix them up."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _mixed(name: str) -> str:
 
 
 def _forms(plain: str) -> set[str]:
-    """A name and what is left of it without one letter, in place or closed up: names one letter apart share a form."""
+    """A name and its forms without one letter, with a gap or closed up: names one letter apart share a form."""
     if len(plain) < SHORTEST_SIMILAR:
         return {plain}
     cuts = range(len(plain))
@@ -130,12 +130,11 @@ def _forms(plain: str) -> set[str]:
 
 
 def _numbered(one: str, other: str) -> bool:
-    """Whether two names differ in digits alone: search-1 and search-2 are meant to."""
+    """Whether two names differ in digits alone, like search-1 and search-2."""
     return one != other and one.rstrip("0123456789") == other.rstrip("0123456789")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Rules about tools whose descriptions mean the same: only price and speed distinguish them for a router.
+# Descriptions that mean the same: a router can only choose by price and speed -----------------------------------------
 
 VIEW = "description"
 # Looked at pair by pair on two catalogs of real servers (1,385 tools): across servers all 30 pairs from 0.90 on do the
@@ -146,7 +145,7 @@ WITHIN_SERVER = 0.95
 
 
 class _Nearest(Rule):
-    """Each tool with its nearest partner on other servers or on its own, from a threshold on; each pair once."""
+    """Each tool with its nearest partner, on other servers or on its own, above a threshold; each pair once."""
 
     needs_vectors = True
     threshold: float

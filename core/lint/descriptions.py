@@ -1,4 +1,4 @@
-"""Rules about descriptions: missing, vague, too long."""
+"""Rules about descriptions, names and hints on side effects."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from core.relevance.lexical import stem
 from core.relevance.text_views import FULL_CHARACTERS
 
 FEWEST_WORDS = 3  # "List Git branches" says what a tool does; two words are a name over again
-LONGEST_CHARACTERS = 2 * FULL_CHARACTERS  # half of it or more lies beyond what is embedded
-IDEOGRAPHS_A_WORD = 2  # about as many characters of Chinese, Japanese or Korean say as much as one word
+LONGEST_CHARACTERS = 2 * FULL_CHARACTERS  # at least half of it is not embedded
+IDEOGRAPHS_A_WORD = 2  # characters of Chinese, Japanese or Korean for one word
 
 _WORD = re.compile(r"[^\W\d_]+", re.UNICODE)
 _IDEOGRAPH = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
@@ -83,7 +83,7 @@ class RepeatsName(ToolRule):
 
 
 class LongDescription(ToolRule):
-    """A description of which half or more is not embedded."""
+    """A description that is embedded by half at most."""
 
     id = "long_description"
     title = "Long description"
@@ -113,14 +113,13 @@ def _telling(text: str) -> set[str]:
 
 
 def _repeats(tool: Tool) -> bool:
-    """Whether every word of the description but little ones is in the names of the tool or its server."""
+    """Whether every word of the description except little ones is in the names of the tool or its server."""
     said = {stem(word) for word in _WORD.findall(words(tool.description).lower()) if word not in _LITTLE}
     named = {stem(word) for word in _WORD.findall(words(f"{tool.name} {tool.server}").lower())}
     return bool(said) and said <= named
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Rules about names that say nothing of what a tool does.
+# Names that say nothing about the tool --------------------------------------------------------------------------------
 
 _EMPTY = VOCABULARY["empty"]
 _OBJECTS = VOCABULARY["empty_alone"]
@@ -150,8 +149,7 @@ class EmptyName(ToolRule):
         return None
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Rules about hints on side effects, and whether they fit the names.
+# Hints on side effects, and whether they fit the names ----------------------------------------------------------------
 
 DESTROYS, REMOVES, WRITES, READS = (VOCABULARY[kind] for kind in ("destroys", "removes", "writes", "reads"))
 
@@ -227,7 +225,7 @@ class DoubtfulHints(ToolRule):
 
 
 def leading_verb(tool: Tool) -> str:
-    """The first word of the name that says what is done; "" where none is known.
+    """The first known verb of the name, "" without one.
 
     >>> leading_verb(Tool("jira", "jira_delete_issue")), leading_verb(Tool("bin", "list_deleted_files"))
     ('delete', 'list')

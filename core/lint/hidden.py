@@ -1,4 +1,4 @@
-"""Rules about what people do not see: invisible and direction-changing characters, and space that pushes text out of sight."""
+"""Rules about hidden text: invisible characters, changed reading direction, text pushed out of sight, encoded text."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class HiddenCharacters(PassageRule):
 
 
 class StrayCharacters(PassageRule):
-    """One invisible character or a few, as a copied text brings along."""
+    """A few invisible characters, as copied texts have them."""
 
     id = "stray_characters"
     title = "Stray invisible characters"
@@ -79,11 +79,11 @@ class BuriedText(PassageRule):
 
 
 def hidden(text: str) -> tuple[str, int, int] | None:
-    """What is hidden in a text, from where to where; None for nothing that counts.
+    r"""The hidden part of a text with its start and end, None without one.
 
-    >>> hidden("pay\\u200bload")
+    >>> hidden("pay\u200bload")
     ('has words broken by invisible characters (U+200B)', 2, 5)
-    >>> hidden("👩\\u200d💻 is an emoji")
+    >>> hidden("👩\u200d💻 is an emoji")
     """
     bare = _blanked(_EMOJI_JOINERS, _blanked(_FLAG, text))
     if match := _TAGS.search(bare):
@@ -125,8 +125,7 @@ def _buried(passage: Passage, match: re.Match[str]) -> str:
     return f"The {passage.place} goes on after {space}."
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A rule about text that has to be decoded before a person can read it.
+# Encoded text ---------------------------------------------------------------------------------------------------------
 
 BLOB_CHARACTERS = 120  # of one encoded run: longer than keys, hashes and links that serve as examples
 _BLOB = re.compile(
@@ -135,7 +134,7 @@ _BLOB = re.compile(
 
 
 class EncodedText(PassageRule):
-    """Sentences in base64, hexadecimal or escapes, and runs that nobody can read."""
+    """Sentences in base64, hexadecimal or escapes, and unreadable runs."""
 
     id = "encoded_text"
     title = "Encoded text"

@@ -15,16 +15,14 @@ from core.domain.lint import Finding, Severity
 from core.lint.base import Context, Corpus, Rule
 from core.lint.texts import Passage, quoted, sentence_before
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Phrases by which a text instructs a model (`wording/<rule>.toml`), and the rule that looks for them in every text.
-#
-# A phrase is a pattern over folded text (lower case). In the file a space stands for any gap between two words, a line
-# break for nothing, and <NAME> for a part that is defined once. A phrase is passed over where it is negated or only
-# mentioned: a scanner may say that it finds "ignore previous instructions".
+# Phrases that instruct a model (`wording/<rule>.toml`), and the rule that searches every text for them ----------------
+# A phrase is a pattern over folded text (lower case). In the file a space stands for any gap between two words, a line break for
+# nothing, and <NAME> for a part that is defined once. A negated or mentioned phrase is passed over: a scanner may say that it finds
+# "ignore previous instructions".
 
 WORDING = Path(__file__).parent / "wording"
 REACH = 160  # characters around a match in which `near` is looked for: about two sentences
-# What the signs of a file stand for: every repetition is bounded, and a word holds no gap, so that no text takes long.
+# The signs of a file. Every repetition is bounded and a word holds no gap, so that no text takes long.
 GAP = r"[\s*_`~]{1,40}"  # between two words: space, and Markdown that a reader does not see
 SIGNS = {"\n": "", " ": GAP, r"\w+": r"[^\W_]{1,40}", r"\S+": r"\S{1,80}"}
 _PART = re.compile("<([A-Z_]+)>")
@@ -42,10 +40,10 @@ _NEGATED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """One pattern with an example of what it finds.
+    """One pattern with an example that it finds.
 
-    One of `words` is in every text that it can be in, so that the others are not searched. All of `near` stand within
-    two sentences; `unless` stands neither before it in its sentence nor in it; `negated`: a "never" before it is part of it.
+    Every matching text contains one of `words`; other texts are not searched. All of `near` are within two sentences. `unless` is
+    neither before the match in its sentence nor in it. With `negated` a "never" before it is part of it.
     """
 
     example: str
@@ -56,7 +54,7 @@ class Phrase:
     negated: bool = False
 
     def find(self, text: str) -> re.Match[str] | None:
-        """The first match in a folded text that is meant as it stands."""
+        """The first match in a folded text that is neither negated nor mentioned."""
         return next((match for match in self.pattern.finditer(text) if self._meant(text, match)), None)
 
     def _meant(self, text: str, match: re.Match[str]) -> bool:
@@ -94,7 +92,7 @@ def phrases(rule: str) -> tuple[Phrase, ...]:
 
 
 class PhraseRule(Rule):
-    """A rule that is a list of phrases: one finding for each tool or server in whose texts any of them is meant."""
+    """A rule of phrases: one finding for each tool or server with a text that contains one of them."""
 
     says: ClassVar[str]  # "The {place} …": the reason
     reads_parameters: ClassVar[bool] = True
@@ -113,7 +111,7 @@ class PhraseRule(Rule):
             )  # fmt: skip
 
     def _evidence(self, corpus: Corpus) -> dict[str, str]:
-        """For each text in which a phrase is meant, the original words."""
+        """For each text with a phrase, its original words."""
         found: dict[str, str] = {}
         for one in phrases(self.id):
             for text, folded in corpus.containing(one.words):
@@ -130,11 +128,13 @@ def _compiled(pattern: str, parts: Mapping[str, str]) -> re.Pattern[str]:
     return re.compile(pattern, re.DOTALL)
 
 
+# The rules -------------------------------------------------------------------------------------------------------------
+
 _TOOL_NAME = re.compile(r"[A-Za-z0-9]+(?:[_-]\w+)+")
 
 
 class OverridesInstructions(PhraseRule):
-    """Instructions that replace those of the user or the operator: the plainest form of an injection."""
+    """Instructions that replace those of the user or the operator, the plainest injection."""
 
     id = "overrides_instructions"
     title = "Overrides instructions"
@@ -156,7 +156,7 @@ class HidesFromUser(PhraseRule):
 
 
 class ReadsSecrets(PhraseRule):
-    """Key files and credentials that are to be read and handed over."""
+    """Orders to read key files and credentials and pass them on."""
 
     id = "reads_secrets"
     title = "Asks for secrets"
@@ -169,7 +169,7 @@ class ReadsSecrets(PhraseRule):
 
 
 class SendsElsewhere(PhraseRule):
-    """Data that is to go to an address in the text."""
+    """Orders to send data to an address in the text."""
 
     id = "sends_elsewhere"
     title = "Sends data elsewhere"
@@ -180,7 +180,7 @@ class SendsElsewhere(PhraseRule):
 
 
 class ChangesOtherTools(PhraseRule):
-    """What other tools are to be called with, decided here (tool shadowing)."""
+    """Orders on how to call other tools (tool shadowing)."""
 
     id = "changes_other_tools"
     title = "Changes other tools"
@@ -190,7 +190,7 @@ class ChangesOtherTools(PhraseRule):
     advice = "Do not put this tool before a model together with others; take it out of the catalog."
 
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
-        """Orders about a server's own tools are its own business."""
+        """Orders about a server's own tools are left out."""
         own = {server.name: {tool.name for tool in server.tools} for server in catalog.servers}
         for finding in super().check(catalog, context):
             named = _TOOL_NAME.findall(finding.evidence)
@@ -210,7 +210,7 @@ class FakeTags(PhraseRule):
 
 
 class AsksForContext(PhraseRule):
-    """The conversation, the user's words or the model's own prompt, asked for as an argument."""
+    """The conversation, the user's words or the model's prompt as an argument."""
 
     id = "asks_for_context"
     title = "Asks for the conversation"
@@ -223,7 +223,7 @@ class AsksForContext(PhraseRule):
 
 
 class SkipsConsent(PhraseRule):
-    """Questions to the user that the model is told not to ask."""
+    """Orders not to ask the user."""
 
     id = "skips_consent"
     title = "Skips the user's consent"
@@ -235,7 +235,7 @@ class SkipsConsent(PhraseRule):
 
 
 class ClaimsPrecedence(PhraseRule):
-    """A claim to be used before, instead of or above all others."""
+    """Claims to be used before, instead of or above other tools."""
 
     id = "claims_precedence"
     title = "Claims precedence"
@@ -248,7 +248,7 @@ class ClaimsPrecedence(PhraseRule):
 
 
 class SteersModel(PhraseRule):
-    """Orders about which tool to call when: often harmless, worth knowing."""
+    """Orders about which tool to call when, often harmless."""
 
     id = "steers_model"
     title = "Steers the model"

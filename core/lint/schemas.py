@@ -1,4 +1,4 @@
-"""Rules about input schemas."""
+"""Rules about input schemas, the size of definitions, and undeclared prices and figures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DESCRIBED = ("description", "title", "enum", "const", "examples")
 
 
 class MissingSchema(ToolRule):
-    """No input schema at all."""
+    """A tool without an input schema."""
 
     id = "missing_schema"
     title = "No input schema"
@@ -68,7 +68,7 @@ class UnknownRequired(ToolRule):
 
 
 class UndescribedParameters(ToolRule):
-    """Parameters that say nothing."""
+    """Parameters without a description."""
 
     id = "undescribed_parameters"
     title = "Parameters without a description"
@@ -81,7 +81,7 @@ class UndescribedParameters(ToolRule):
 
 
 class UntypedParameters(ToolRule):
-    """Parameters of which nothing says what they take."""
+    """Parameters without a type."""
 
     id = "untyped_parameters"
     title = "Parameters without a type"
@@ -94,7 +94,7 @@ class UntypedParameters(ToolRule):
 
 
 def properties(schema: Json | None) -> Mapping[str, Any]:
-    """The declared parameters of a schema, {} where there are none.
+    """The declared parameters of a schema, {} without any.
 
     >>> dict(properties({"properties": {"city": {"type": "string"}}})), dict(properties(None))
     ({'city': {'type': 'string'}}, {})
@@ -115,7 +115,7 @@ def _lacking(tool: Tool, has: Callable[[Mapping[str, Any]], bool], what: str) ->
 
 
 def _details(schema: Json | None, details: object) -> Iterator[Mapping[str, Any]]:
-    """The schemas of a parameter: its own, what it refers to, and the alternatives it admits."""
+    """The schemas of a parameter: its own, the referenced one, and its alternatives."""
     if not isinstance(details, Mapping):
         yield {"type": "any"} if details is True else {}
         return
@@ -141,8 +141,7 @@ def _composed(schema: Json | None) -> bool:
     return any(keyword in (schema or {}) for keyword in ("allOf", "anyOf", "oneOf", "$ref", "patternProperties"))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Rules about the tokens that definitions take in every prompt.
+# Tokens of definitions, which every prompt pays -----------------------------------------------------------------------
 
 TOOL_TOKENS = 1000  # about seven usual tools: the median of two catalogs of real servers is 100 and 145, one in twenty has 500 to 800
 SERVER_TOKENS = 10_000  # of one server: as much as a long document, before the first question
@@ -181,7 +180,7 @@ class LargeServer(ServerRule):
 
 
 class LargeCatalog(Rule):
-    """A catalog that no model should be given whole."""
+    """A catalog that is too large to be given to a model whole."""
 
     id = "large_catalog"
     title = "Large catalog"
@@ -195,12 +194,11 @@ class LargeCatalog(Rule):
             yield self.finding(f"The definitions of all {len(catalog.tools):,} tools take {total:,} tokens.")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Prices, times and success rates that nobody declared: without them the router decides on assumptions.
+# Undeclared prices, times and success rates: the router then decides on assumptions -----------------------------------
 
 
 class Unpriced(ServerRule):
-    """Tools without a price: one finding for the catalog where none has any, else one a server."""
+    """Tools without a price: one finding for a catalog without any price, else one for each server."""
 
     id = "unpriced"
     title = "No price"
@@ -220,7 +218,7 @@ class Unpriced(ServerRule):
 
 
 class MissingFigures(ServerRule):
-    """Servers that declare neither times nor success: one finding for the catalog where none does, else one each."""
+    """Servers without times and success: one finding for a catalog without any, else one for each server."""
 
     id = "missing_figures"
     title = "No times and success rates"

@@ -1,14 +1,16 @@
-"""Whether a question contains what a tool's required arguments need: PA-RAG does not check it (its section on limitations).
+"""Required arguments of a tool from the words of a question: which are missing, and values by rules. PA-RAG checks neither.
 
-    missing = required arguments for which no literal of the question has the kind that is wanted and satisfies the schema
+    missing = required arguments for which no literal of the question has the wanted kind and satisfies the schema
 
-Literals are web pages, e-mail addresses, numbers, dates and times, files, quoted texts, identifiers. Which kind an argument wants
-follows from its enum, format and type, and for a plain string from the last word of its name; free text, switches and objects can
-be made from any question and lack nothing. Deterministic; a schema that cannot be used asks for nothing.
+Literals are web pages, e-mail addresses, numbers, dates and times, files, quoted texts, identifiers. The enum, format and type of an
+argument decide its kind; for a plain string, the last word of its name. Free text, switches and objects lack nothing, because any
+question can give them. Deterministic. An unusable schema requires nothing.
 
 >>> schema = {"properties": {"to": {"type": "string", "format": "email"}, "text": {"type": "string"}}, "required": ["to", "text"]}
->>> missing_arguments(schema, QuestionLiterals.of("tell Bo that I am late")), missing_arguments(schema, QuestionLiterals.of("tell bo@a.example that I am late"))
-(('to (an e-mail address)',), ())
+>>> missing_arguments(schema, QuestionLiterals.of("tell Bo that I am late"))
+('to (an e-mail address)',)
+>>> missing_arguments(schema, QuestionLiterals.of("tell bo@a.example that I am late"))
+()
 """
 
 from __future__ import annotations
@@ -79,21 +81,21 @@ class QuestionLiterals:
         return cls(values, _padded(text))
 
     def has(self, kind: str, schema: Mapping[str, Any]) -> bool:
-        """Whether a value of a kind, or of one that may stand for it, satisfies the schema."""
+        """Whether a value of a kind, or of one that may replace it, satisfies the schema."""
         found = self.of_kind(kind)
         return bool(found) if kind == "date or time" else any(map(_admitting(schema), found))
 
     def of_kind(self, kind: str) -> tuple[Any, ...]:
-        """The values of a kind, then those of the kinds that may stand for it."""
+        """The values of a kind, then those of kinds that may replace it."""
         return tuple(dict.fromkeys(value for each in (kind, *_ALSO.get(kind, ())) for value in self.values[each]))
 
     def chosen(self, choices: Sequence[object]) -> tuple[object, ...]:
-        """Which of the choices the question names."""
+        """The choices that the question names."""
         return tuple(choice for choice in choices if _padded(words(str(choice))) in self.words)
 
 
 def missing_arguments(schema: Mapping[str, Any] | None, literals: QuestionLiterals) -> tuple[str, ...]:
-    """Required arguments that the question has no value for, each with what is wanted: `to (an e-mail address)`."""
+    """Required arguments without a value in the question, each with its kind: `to (an e-mail address)`."""
     declared, required = (schema or {}).get("properties"), (schema or {}).get("required")
     if not isinstance(declared, Mapping) or not isinstance(required, Sequence) or isinstance(required, str):
         return ()
@@ -115,7 +117,7 @@ def missing_note(names: Sequence[str], *, from_earlier: bool) -> str:
 
 
 def _missing(name: str, schema: object, literals: QuestionLiterals) -> str:
-    """What is wanted and not there; empty where the question has it or anything would do."""
+    """The missing kind, empty if the question has it or anything fits."""
     if not isinstance(schema, Mapping):
         return ""
     asked = cast(Mapping[str, Any], schema)
@@ -139,13 +141,12 @@ def kind_note(kind: str) -> str:
 
 
 def literal_kind(name: str, schema: Mapping[str, Any]) -> str:
-    """The kind of literal that an argument takes; empty where free text or a structure does."""
+    """The kind of literal that an argument takes, empty for free text and structures."""
     if schema.get("type") in ("integer", "number"):
         return "number"
     if schema.get("type") != "string":
         return ""
-    last = (words(name).lower().split() or [""])[-1]
-    return _FORMATS.get(str(schema.get("format")), _WANTED.get(last, ""))
+    return _FORMATS.get(str(schema.get("format")), _WANTED.get(_last_word(name), ""))
 
 
 def _missing_choice(choices: Sequence[object], literals: QuestionLiterals) -> str:
@@ -153,7 +154,7 @@ def _missing_choice(choices: Sequence[object], literals: QuestionLiterals) -> st
 
 
 def choice_note(choices: Sequence[object]) -> str:
-    """What an argument with choices takes.
+    """The choices of an argument in words.
 
     >>> choice_note(["png", "svg"])
     'one of "png", "svg"'
@@ -163,13 +164,13 @@ def choice_note(choices: Sequence[object]) -> str:
 
 
 def _padded(text: str) -> str:
-    """Words in lower case with one space around each: one text lies within another where its words do."""
+    """Words in lower case with single spaces around, so that a contained text has its words contained."""
     found = " ".join(re.findall(r"[^\W_]+", text.lower()))
     return f" {found} "
 
 
 def _admitting(schema: Mapping[str, Any]) -> Callable[[object], bool]:
-    """A schema that cannot be used admits everything."""
+    """An unusable schema admits everything."""
     try:
         return admitted_by({key: value for key, value in schema.items() if key != "format"})
     except ValueError:
@@ -187,18 +188,10 @@ def _number(found: str) -> float | int:
     return int(value) if value.is_integer() else value
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Arguments of a call from the words of a sub-task, by rules: every required one has to be there, and without a doubt.
-#
-# A number, date, file, address or quoted text of the sub-task goes to the argument that takes its kind; several of a kind are taken
-# in their order where there are as many as are wanted. A choice is taken where one of its values is named. What is searched for
-# is the sub-task itself. Everything else is missing, and optional arguments are left to the server.
-#
-# >>> schema = {"properties": {"value": {"type": "number"}, "unit": {"enum": ["mile", "km"]}}, "required": ["value", "unit"]}
-# >>> filled(schema, "what is 300 mile")
-# ({'value': 300, 'unit': 'mile'}, ())
-# >>> filled(schema, "what is 300, or 400?")
-# ({}, ('value (a number: which of 300, 400?)', 'unit (one of "mile", "km")'))
+# Values of arguments: every required one has to be there without doubt ------------------------------------------------
+# A number, date, file, address or quoted text goes to the argument of its kind; several of a kind are taken in order if there are as
+# many as arguments. A choice is taken if one of its values is named. A search text is the sub-task itself. Everything else is missing;
+# optional arguments are left to the server.
 
 TEXT = "quoted text"
 SEARCHED = frozenset({"query", "question", "search", "q"})
@@ -207,7 +200,14 @@ SHOWN = 4
 
 
 def filled(schema: Mapping[str, Any] | None, subtask: str) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The required arguments, and those that the sub-task does not give, each with what is wanted; {} where any is missing."""
+    """The required arguments, and the missing ones with their kinds. {} if any is missing.
+
+    >>> schema = {"properties": {"value": {"type": "number"}, "unit": {"enum": ["mile", "km"]}}, "required": ["value", "unit"]}
+    >>> filled(schema, "what is 300 mile")
+    ({'value': 300, 'unit': 'mile'}, ())
+    >>> filled(schema, "what is 300, or 400?")
+    ({}, ('value (a number: which of 300, 400?)', 'unit (one of "mile", "km")'))
+    """
     literals, found, missing = QuestionLiterals.of(subtask), dict[str, Any](), dict[str, str]()
     by_kind: dict[str, list[tuple[str, Mapping[str, Any]]]] = defaultdict(list)
     required = _required(schema)
@@ -240,7 +240,7 @@ def filled(schema: Mapping[str, Any] | None, subtask: str) -> tuple[dict[str, An
 def _shared_out(
     kind: str, wanted: Sequence[tuple[str, Mapping[str, Any]]], literals: QuestionLiterals
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """The literals of a kind among the arguments that take it: in their order, where there are as many."""
+    """The literals of a kind for the arguments that take it, in order, if there are as many."""
     values = [value.strip(QUOTES) if isinstance(value, str) else value for value in literals.of_kind(kind)]
     fitting = [value for value in dict.fromkeys(values) if any(_admits(asked, value) for _, asked in wanted)]
     if len(fitting) == len(wanted) and all(

@@ -1,4 +1,4 @@
-"""The Planner port: what routers ask of a language model, or of rules that stand in for one."""
+"""The Planner port: what routers ask of a language model or of rules, its usage, and the turns of the agent loop."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any, Literal, Protocol
 
 from core.domain.catalog import Tool
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Usage of a model so far: calls, tokens, money, cache hits, and names that it made up.
+# Usage of a model: calls, tokens, money, cache hits, invented names ---------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Totals of one model since the start. `calls` were answered; `failed` gave no reply that can be used. `cost_usd` is
-    None as soon as one call has no known price: what is unpriced is not free. `invented` counts names that were not offered."""
+    """Totals of one model since the start. `calls` got an answer, `failed` got no usable reply. `cost_usd` is None once one call has no
+    known price. `invented` counts names that were not offered.
+    """
 
     model: str = ""
     calls: int = 0
@@ -50,7 +50,7 @@ class Meter:
         return self._usage
 
     def answered(self, input_tokens: int, output_tokens: int, cost_usd: float | None) -> None:
-        """One call that was answered; None: its price is not known."""
+        """Count one answered call. A price of None is unknown."""
         self._add(
             lambda u: replace(
                 u,
@@ -62,7 +62,7 @@ class Meter:
         )
 
     def failed(self) -> None:
-        """One question without a reply that can be used."""
+        """Count one question without a usable reply."""
         self._add(lambda u: replace(u, failed=u.failed + 1))
 
     def cache_hit(self) -> None:
@@ -85,7 +85,7 @@ _ONE_RUN: ContextVar[Meter | None] = ContextVar("wayfare_usage_of_one_run", defa
 
 @contextmanager
 def also_counted(meter: Meter) -> Generator[None]:
-    """What any model takes meanwhile, in this thread or task, is counted in `meter` too: of one run among several at once.
+    """Count the usage of any model in this thread or task in `meter` too, to tell one run from others at the same time.
 
     >>> total, run = Meter("small"), Meter("small")
     >>> with also_counted(run):
@@ -101,8 +101,7 @@ def also_counted(meter: Meter) -> Generator[None]:
         _ONE_RUN.reset(token)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A turn of the agent loop, EHRR Algorithm 1: the context C_e that a planner reads, and its decision d_e.
+# A turn of the agent loop, EHRR Algorithm 1: the context C_e that a planner reads, and its decision d_e ---------------
 
 MAY_WRITE = "may_write"
 """The error of a call that was held back because its tool may write."""
@@ -110,7 +109,7 @@ MAY_WRITE = "may_write"
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A call that was tried in this sub-task and what came back, verbatim; `error` is its kind, "" where it ended well."""
+    """A call of this sub-task with its result, verbatim. `error` is its kind, "" for a success."""
 
     tool: str
     said: str
@@ -119,8 +118,9 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """C_e: the question, the sub-task and its candidates, best first (`reason` says why there are none), what was tried so far, and
-    what earlier sub-tasks brought, by their texts. `summaries` are phase 1 of Tool Attention, empty for other routers."""
+    """C_e: the question, the sub-task and its candidates, best first (`reason` says why there are none), the attempts so far, and the
+    results of earlier sub-tasks by their texts. `summaries` are phase 1 of Tool Attention, empty for other routers.
+    """
 
     question: str
     subtask: str
@@ -135,10 +135,9 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """d_e: ROUTE other words (`subtask`), EXECUTE a tool with arguments (None: they cannot be read), or STOP.
+    """d_e: ROUTE with other words (`subtask`), EXECUTE a tool with arguments (None if unreadable), or STOP.
 
-    `words` are the planner's own, apart from what any tool said. `approved_by` is the origin of a person who acts in the planner's
-    place and lets the call be made as it is.
+    `words` are the planner's own. `approved_by` is the origin of a person who acts in its place and approves the call.
     """
 
     kind: Literal["route", "execute", "stop"]
@@ -149,9 +148,12 @@ class Action:
     approved_by: str = ""
 
 
+# The port --------------------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True)
 class SubQuery:
-    """One part of a question, to be routed by itself; `needs` are positions of the parts whose results it uses."""
+    """One part of a question, routed by itself. `needs` are positions of the parts whose results it uses."""
 
     text: str
     needs: tuple[int, ...] = ()
@@ -168,7 +170,7 @@ class Complexity:
 
 @dataclass(frozen=True, slots=True)
 class ToolRequest:
-    """MCP-Zero's structured request: which kind of server and which kind of tool would do, each in a few words."""
+    """MCP-Zero's structured request: the kind of server and the kind of tool, each in a few words."""
 
     server: str
     tool: str
@@ -176,7 +178,7 @@ class ToolRequest:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A tool as it is put before the planner; `score` in [0, 1] is its score in retrieval."""
+    """A tool as the planner sees it. `score` in [0, 1] is its score in retrieval."""
 
     id: str
     text: str
@@ -185,7 +187,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Tools chosen among cards, best first: empty where none can do it. `invented` counts names that are on no card."""
+    """Tools chosen among cards, best first, empty if none fits. `invented` counts names that are on no card."""
 
     ids: tuple[str, ...]
     reason: str
@@ -200,7 +202,7 @@ class Planner(Protocol):
 
     @property
     def usage(self) -> Usage:
-        """Calls, tokens and money so far; zeros where no model is asked."""
+        """Calls, tokens and money so far, zeros without a model."""
         ...
 
     def predict_tool(self, question: str) -> str:
@@ -212,12 +214,13 @@ class Planner(Protocol):
         ...
 
     def decompose(self, question: str, limit: int = 8) -> tuple[SubQuery, ...]:
-        """The question as at most `limit` sub-queries, one where it cannot be split. A model makes each stand by itself;
-        rules leave its words as they are."""
+        """The question as at most `limit` sub-queries, one if it cannot be split. A model rewords each to stand by itself; rules keep its
+        words.
+        """
         ...
 
     def rewrite(self, question: str) -> str:
-        """The question without what does not help retrieval, such as greetings and thanks (ToolShed)."""
+        """The question without parts that do not help retrieval, such as greetings and thanks (ToolShed)."""
         ...
 
     def expand(self, question: str, count: int = 3) -> tuple[str, ...]:
@@ -229,11 +232,11 @@ class Planner(Protocol):
         ...
 
     def summarise(self, server: str) -> str:
-        """What a server is for, from its extracted text (PA-RAG's functional summary); rules leave it as it is."""
+        """The purpose of a server from its extracted text (PA-RAG's functional summary). Rules return the text."""
         ...
 
     def select(self, question: str, cards: Sequence[Card], count: int) -> Selection:
-        """At most `count` of the cards, best first; none where nothing offered can do it."""
+        """At most `count` of the cards, best first, none if nothing offered fits."""
         ...
 
     def act(self, turn: Turn) -> Action:

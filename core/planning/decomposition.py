@@ -1,11 +1,11 @@
-"""A question in parts: each is one request, with the earlier parts that it needs.
+"""A question in parts: each is one request, with the earlier parts that it needs; and whether it is simple or complex.
 
     "Find the report, look up the rate in Oslo, and mail the report to Bo"
     -> 0 find the report   1 look up the rate in Oslo (needs 0)   2 mail the report to Bo (needs 0)
 
-A part needs the last earlier one that it has a word in common with; else, where it points back ("it", "those", "the", "then"),
-the one just before. What a question says of the place ("On git-forge: ...") goes with every part that follows. Pronouns are
-not resolved: that was tried, and finds no more tools (docs/decisions/0006-planner.md).
+A part needs the last earlier one that it shares a word with. Without one, a part that points back ("it", "those", "the", "then")
+needs the one before. A place that a question names ("On git-forge: ...") is put before every later part. Pronouns are not
+resolved: that was tried, and finds no more tools (docs/decisions/0006-planner.md).
 """
 
 from __future__ import annotations
@@ -37,17 +37,10 @@ from core.planning.words import (
     tokens_of,
 )
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The requests in a question: sentences, cut where behind a joint (a comma, "and", "then", a colon) a new one opens.
-#
-# One opens with a verb of command ("find", or any word with an object right behind it), a question ("what is", "does it") or a
-# wish ("I need"); and only where the one before has an object of its own, so that "bread and butter" and "check and correct the
-# text" stay whole. A sentence that asks for nothing is left out.
-#
-# >>> [request.text for request in requests("The fair is near. Find the report, boil it down and mail it to Bo, ok?")]
-# ['Find the report', 'boil it down', 'mail it to Bo, ok?']
-# >>> requests("On git-forge: make a branch")[0].preface
-# 'On git-forge'
+# Requests: a new one opens behind a joint (a comma, "and", "then", a colon) -------------------------------------------
+# It opens with a verb of command ("find", or any word before an object), a question ("what is", "does it") or a wish ("I need"), and
+# only if the one before has an object of its own, so that "bread and butter" and "check and correct the text" stay whole. A sentence
+# without a request is left out.
 
 _JOINTS = frozenset({",", ";", ":", "and", "then", "&", "plus", "-", "–", "—"})
 _NO_OBJECT = frozenset({",", ".", ")", "-", "of", "is", "are", "and", "or"})
@@ -59,7 +52,7 @@ _JOINT_AT_END = re.compile(r"(?:[\s,;:–—-]{1,9}(?:and|then|also|plus|&)){0,3
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One thing that is asked for. `preface` is what stood before it in its sentence, `joint` what joined it to the last."""
+    """One request. `preface` stood before it in its sentence, `joint` joined it to the last."""
 
     text: str
     preface: str
@@ -67,7 +60,13 @@ class Request:
 
 
 def requests(question: str) -> tuple[Request, ...]:
-    """The requests of a question, in order; none where no known form of a request is found."""
+    """The requests of a question in order, empty if no known form is found.
+
+    >>> [request.text for request in requests("The fair is near. Find the report, boil it down and mail it to Bo, ok?")]
+    ['Find the report', 'boil it down', 'mail it to Bo, ok?']
+    >>> requests("On git-forge: make a branch")[0].preface
+    'On git-forge'
+    """
     wording = masked(question)
     found: list[Request] = []
     for start, end in sentences(wording):
@@ -88,7 +87,7 @@ def _cut(question: str, tokens: Sequence[Token], opened: Sequence[int], start: i
 
 
 def _openings(tokens: Sequence[Token]) -> list[int]:
-    """The tokens at which requests open; what lies before the first is a preface."""
+    """The tokens at which requests open. The text before the first is a preface."""
     opened: list[int] = []
     at, joint = _first(tokens, 0), ""
     while at < len(tokens):
@@ -102,7 +101,7 @@ def _openings(tokens: Sequence[Token]) -> list[int]:
 
 
 def _first(tokens: Sequence[Token], at: int) -> int:
-    """The first token from `at` that is no joint and no adverb."""
+    """The first token from `at` that is neither a joint nor an adverb."""
     while at < len(tokens) and (tokens[at].word in _JOINTS or tokens[at].word in ADVERBS):
         at += 1
     return at
@@ -116,7 +115,7 @@ def _has_object(tokens: Sequence[Token]) -> bool:
 
 
 def _opens(tokens: Sequence[Token], at: int, joint: str) -> bool:
-    """Whether a request opens at a token; `joint` is what stands before it, empty at the start of a sentence."""
+    """Whether a request opens at a token. `joint` is the one before it, empty at the start of a sentence."""
     if at + 1 == len(tokens):
         return False
     token, following = tokens[at], tokens[at + 1]
@@ -133,11 +132,13 @@ def _opens(tokens: Sequence[Token], at: int, joint: str) -> bool:
 
 
 def _commands(token: Token, following: Token, joint: str) -> bool:
-    """A word that no list has, with an object right behind it: "crawl the site", "boil it down", "stamp 'DRAFT'"."""
+    """An unlisted word before an object: "crawl the site", "boil it down", "stamp 'DRAFT'"."""
     written = token.raw.isalpha() and (token.raw.islower() or not joint) and not token.literal
     verb = len(token.word) > 2 and token.word not in STOP_WORDS and not _NO_VERB.search(token.word)
     return written and verb and (following.literal or following.word in _OBJECTS)
 
+
+# Parts and their needs -------------------------------------------------------------------------------------------------
 
 PLACE_WORDS = 5
 _PLACING = PREPOSITIONS | {"use", "using"}
@@ -145,7 +146,7 @@ _PLACING = PREPOSITIONS | {"use", "using"}
 
 @lru_cache(maxsize=256)
 def decompose(question: str, limit: int = 8) -> tuple[SubQuery, ...]:
-    """At most `limit` parts in order; the question itself where it asks for one thing.
+    """At most `limit` parts in order, the question itself if it has one request.
 
     >>> [(part.text, part.needs) for part in decompose("On git-forge: make a branch and open a PR for it")]
     [('On git-forge: make a branch', ()), ('On git-forge: open a PR for it', (0,))]
@@ -185,21 +186,18 @@ def _needed(request: Request, earlier: Sequence[set[str]]) -> tuple[int, ...]:
 
 
 def _place(preface: str) -> str:
-    """A short preface that names where all happens: "On news-wire", "quick-answers"; empty where it does not."""
+    """A short preface that names a place: "On news-wire", "quick-answers". Empty for others."""
     words = [word for word in re.split(r"[\s,]+", preface) if word]
     placed = len(words) in {1, 2} or (0 < len(words) <= PLACE_WORDS and words[0].lower() in _PLACING)
     named = any(word.lower() not in STOP_WORDS for word in words)
     return " ".join(words) if placed and named else ""
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Simple or complex: whether one pass over the catalog can do (PA-RAG, section 4.4, by rules instead of a model).
-#
+# Simple or complex: whether one pass over the catalog is enough (PA-RAG, section 4.4, by rules instead of a model) ----
 #     score = sigmoid(-3.5 + 1.5 (requests - 1) + 0.5 (servers - 1) + 1.5 words / 30)          complex from one half on
-#
-# Counted are the requests in the question, the servers that retrieval found and that one of them fits best, and words; each up to
-# a limit, so that a long question that asks for one thing stays simple. The weights are round figures near a logistic fit on
-# labelled questions (`tests/benchmarks/planning.py`, docs/decisions/0006-planner.md).
+# It counts requests, servers that are the best fit of some request, and words, each up to a limit, so that a long question with one
+# request stays simple. The weights are near a logistic fit on labelled questions (`tests/benchmarks/planning.py`,
+# docs/decisions/0006-planner.md).
 
 BIAS, REQUEST, SERVER, LENGTH = -3.5, 1.5, 0.5, 1.5
 QUESTION_WORDS = 30  # the length that counts as one
@@ -232,7 +230,7 @@ def complexity(question: str, servers: Sequence[str]) -> Complexity:
 
 
 def _fitted(parts: Sequence[str], servers: Sequence[str]) -> set[int]:
-    """The servers that have more of the words of some part than any other, by position; the first of equals."""
+    """The servers, by position, that share the most words with some part; the first of equals."""
     offered = [set(content(server)) for server in servers]
     fitted: set[int] = set()
     for part in parts:

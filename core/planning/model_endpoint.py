@@ -1,7 +1,7 @@
-"""litellm, loaded when a model is first asked: silent, offline but for the endpoint itself, and with bounded answers.
+"""A question to a language model through litellm: loaded on first use, silent, bounded, with errors in one sentence.
 
-What litellm does unasked and is kept from: fetching its price table and lists of headers, reading a `.env` file of a folder
-around it, printing where to give feedback, and retrying by itself.
+litellm is kept from fetching its price table and lists of headers, reading a `.env` file of the folder, printing where to give
+feedback, and retrying by itself.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ import httpx
 from core.planning.model_replies import one_line
 from core.shared.errors import PlannerError
 
-# pyright: reportUnknownVariableType=false, reportPrivateImportUsage=false
+# litellm carries few types
+# pyright: reportUnknownVariableType=false, reportPrivateImportUsage=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
 
 
 ANSWER_LIMIT_BYTES = 2_000_000
@@ -44,7 +45,7 @@ def litellm_module() -> Any:
 
 def _load() -> Any:
     for name, value in QUIET.items():
-        os.environ.setdefault(name, value)  # who sets one of them otherwise wants it otherwise
+        os.environ.setdefault(name, value)  # a value that is set stays
     import litellm
 
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
@@ -57,11 +58,11 @@ def _load() -> Any:
 
 
 class TooLargeError(httpx.StreamError):
-    """An answer that goes on beyond every limit."""
+    """An answer beyond the limit of bytes."""
 
 
 def bounded(response: httpx.Response) -> None:
-    """Have an answer end: after so many bytes, and after the time that its request allows for reading in all."""
+    """End an answer after so many bytes, and after the time that its request allows for reading in all."""
     allowed_s = response.request.extensions.get("timeout", {}).get("read")
     ends = None if allowed_s is None else time.monotonic() + allowed_s
     if isinstance(response.stream, httpx.SyncByteStream):
@@ -87,11 +88,7 @@ class _Bounded(httpx.SyncByteStream):
         self._inner.close()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Why a model gave no answer, in one sentence: who was asked, what happened, what to do; never with the key.
-#
-# >>> failure(TimeoutError("no answer"), "small", "http://ann:pw@127.0.0.1:9/v1", secret="k-1", attempts=3)
-# "The model 'small' at 127.0.0.1:9/v1 cannot be reached or failed after 3 attempts (no answer); check WAYFARE_LLM_BASE_URL, or choose planner=rules."
+# Failures in one sentence: the endpoint, what happened, what to do; never the key -------------------------------------
 
 DETAIL_CHARACTERS = 200
 _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
@@ -111,12 +108,16 @@ _KINDS: Mapping[int, tuple[str, str]] = {
 
 
 def passes(problem: Exception) -> bool:
-    """Whether the same question may be answered a moment later."""
+    """Whether the same question may get an answer a moment later."""
     return _status(problem) in _PASSING and not _too_large(problem)
 
 
 def failure(problem: Exception, model: str, base_url: str, *, secret: str, attempts: int) -> str:
-    """The sentence. litellm gives every problem the status of HTTP that it comes closest to."""
+    """The sentence. litellm gives every problem the nearest HTTP status.
+
+    >>> print(failure(TimeoutError("no answer"), "small", "http://ann:pw@127.0.0.1:9/v1", secret="k-1", attempts=3))
+    The model 'small' at 127.0.0.1:9/v1 cannot be reached or failed after 3 attempts (no answer); check WAYFARE_LLM_BASE_URL, or choose planner=rules.
+    """
     who = f"The model {model!r}" + (f" at {_address(base_url)}" if base_url else "")
     what, advice = _ENDLESS if _too_large(problem) else _KINDS.get(_status(problem), _UNREACHABLE)
     tried = f" after {attempts} attempts" if attempts > 1 else ""
@@ -130,7 +131,7 @@ def _status(problem: Exception) -> int:
 
 
 def _cause(problem: Exception, secret: str) -> str:
-    """What the endpoint itself said, without litellm's prefixes and without the key."""
+    """The endpoint's own words, without litellm's prefixes and without the key."""
     text = str(problem).partition("Received response")[0].strip()
     text = re.sub(r"^(?:litellm\.)?(?:\w+(?:Error|Timeout|Exception)\s*(?:-|:)\s*)+", "", text)
     return one_line(text.replace(secret, "***") if secret else text, DETAIL_CHARACTERS).rstrip(".")
@@ -153,14 +154,9 @@ def _address(url: str) -> str:
         return "its address"
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# One question to a language model, one answer: any endpoint that speaks the chat-completions protocol, through litellm.
-#
-# What may pass (too many requests, an error of the server, no connection, no answer in time) is tried again after a wait that
-# doubles; what will not is said at once, in one sentence without the key (`failures`).
-
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
-
+# One question, one answer: any endpoint that speaks the chat-completions protocol -------------------------------------
+# A passing problem (too many requests, an error of the server, no connection, no answer in time) is tried again after a wait that
+# doubles. Any other is raised at once.
 
 ATTEMPTS = 3
 WAIT_S = 0.5
@@ -170,7 +166,7 @@ ANSWER_TOKENS = 1_500
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What is sent: what to do (`system`), on what (`user`), and the JSON schema that the answer has to follow."""
+    """A question: what to do (`system`), on what (`user`), and the JSON schema of the answer."""
 
     system: str
     user: str
@@ -180,7 +176,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The answer's text with what it took; `cost_usd` is None where the price is not known. `whole`: it was not cut off."""
+    """The answer's text with its usage. `cost_usd` is None for an unknown price. `whole` is False if it was cut off."""
 
     text: str
     input_tokens: int
@@ -190,18 +186,18 @@ class Reply:
 
 
 class Endpoint(Protocol):
-    """Where a model answers."""
+    """An endpoint of a model."""
 
     model: str
 
     def ask(self, message: Message) -> Reply:
-        """One answer. Raises PlannerError where there is none."""
+        """One answer. Raises PlannerError without one."""
         ...
 
 
 @dataclass
 class LiteLlmEndpoint:
-    """A model by its name; with `base_url` the endpoint that serves it, without one the provider that the name says."""
+    """A model by its name, at `base_url`, or at the provider that the name says."""
 
     model: str
     base_url: str = ""
@@ -209,14 +205,14 @@ class LiteLlmEndpoint:
     timeout_s: float = TIMEOUT_S
     sleep: Callable[[float], None] = time.sleep
     plain: bool = False
-    """Whether the endpoint was found not to take schemas."""
+    """Whether the endpoint has refused schemas."""
 
     def ask(self, message: Message) -> Reply:
         """One answer, after at most three attempts."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 return self._once(message)
-            except Exception as problem:  # noqa: BLE001  litellm raises many kinds: what they say goes into one
+            except Exception as problem:  # noqa: BLE001  litellm raises many kinds
                 if attempt == ATTEMPTS or not passes(problem):
                     said = failure(problem, self.model, self.base_url, secret=self.key, attempts=attempt)
                     raise PlannerError(said) from None
@@ -264,7 +260,7 @@ class LiteLlmEndpoint:
         )
 
     def _price(self, litellm: Any, read: int, written: int) -> float | None:
-        """By litellm's table; None where the model is not in it or the endpoint does not say how many tokens it took."""
+        """By litellm's table. None for an unknown model, and if the endpoint does not count tokens."""
         if not read:
             return None
         provider = "openai" if self.base_url else None
@@ -272,6 +268,6 @@ class LiteLlmEndpoint:
             costs = litellm.cost_per_token(
                 model=self.model, custom_llm_provider=provider, prompt_tokens=read, completion_tokens=written
             )
-        except Exception:  # noqa: BLE001  litellm raises what it likes for a model that it does not know
+        except Exception:  # noqa: BLE001  litellm raises many kinds for an unknown model
             return None
         return float(sum(costs))

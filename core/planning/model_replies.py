@@ -1,6 +1,6 @@
-"""Replies of a language model, parsed: the first JSON object that fits is taken, texts are cut; a reply without one is an error.
+r"""Replies of a language model, parsed: the first JSON object that fits is taken, texts are cut. A reply without one is an error.
 
->>> Description.read('Sure! ```json\\n{"description": "weather forecast"}\\n``` Anything else?').description
+>>> Description.read('Sure! ```json\n{"description": "weather forecast"}\n``` Anything else?').description
 'weather forecast'
 >>> Description.read("I think that is a weather tool.")
 Traceback (most recent call last):
@@ -31,7 +31,7 @@ class ModelReply(BaseModel):
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """The first JSON object in a text that is such a reply. Raises PlannerError where there is none."""
+        """The first JSON object in a text that is such a reply. Raises PlannerError without one."""
         for document in _objects(text[:REPLY_CHARACTERS]):
             try:
                 return cls.model_validate(document)
@@ -81,7 +81,7 @@ class Question(ModelReply):
 
 
 class Questions(ModelReply):
-    """Several of them."""
+    """Several questions."""
 
     questions: list[str]
 
@@ -121,7 +121,7 @@ def one_line(text: str, limit: int) -> str:
 
 
 def share(number: float) -> float:
-    """A number clipped to [0, 1]; one half where it is not finite.
+    """A number clipped to [0, 1], one half if it is not finite.
 
     >>> share(7.0), share(float("nan"))
     (1.0, 0.5)
@@ -130,7 +130,7 @@ def share(number: float) -> float:
 
 
 def ordered(parts: Sequence[Part], limit: int, characters: int) -> tuple[SubQuery, ...]:
-    """Parts that stand in order: blank ones left out, what is too much joined to the last, and only earlier ones needed.
+    """Parts in order: blank ones are left out, surplus ones joined to the last, and only earlier ones needed.
 
     >>> loop = [Part(text="a", needs=[1]), Part(text="b", needs=[0, 7, 1])]
     >>> ordered(loop, 8, 100)

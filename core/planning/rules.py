@@ -1,4 +1,4 @@
-"""The planner that needs no model: rules over words, deterministic, one file a concern. English; other languages stay whole."""
+"""The planner that needs no model: deterministic rules over words. English; other languages stay whole."""
 
 from __future__ import annotations
 
@@ -7,20 +7,18 @@ from collections.abc import Sequence
 
 from core.governance.refusals import APPROVAL_DENIED, APPROVAL_NEEDED
 from core.planning import decomposition
-from core.planning import decomposition as complexity
 from core.planning.arguments import filled
 from core.planning.base import MAY_WRITE, Action, Card, Complexity, Selection, SubQuery, ToolRequest, Turn, Usage
 from core.planning.words import MASK, content, kind_of, masked, plain
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The agent loop by rules: the candidates in their order, until one call ends well or none is left.
+# The agent loop: candidates in order, until one call ends well or none is left ----------------------------------------
 
 A_PERSONS = {MAY_WRITE, APPROVAL_NEEDED, APPROVAL_DENIED}
-"""Errors of calls that are for a person to decide: another candidate is no way around it."""
+"""Errors of calls that a person has to decide; another candidate would evade the decision."""
 
 
 def act(turn: Turn) -> Action:
-    """The next action; STOP where a call ended well, where nothing is left to try, and where a person has to say more.
+    """The next action. STOP if a call ended well, if nothing is left to try, and if a person has to say more.
 
     >>> act(Turn("q", "dance", offered=(), reason="Nothing fits.")).words
     'Nothing fits.'
@@ -42,13 +40,7 @@ def act(turn: Turn) -> Action:
     return Action("execute", tool=tool.id, arguments=arguments)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A question in other words: without courtesy, with its literals as kinds, as the kind of tool that would answer it.
-#
-# >>> rewrite("Hi there! Could you please find me a good dentist in Utrecht? Thanks")
-# 'find me a good dentist in Utrecht?'
-# >>> predict_tool("Please translate notes.md into Dutch")
-# 'translation: translate md file into Dutch'
+# A question in other words: without courtesy, with its literals as kinds, as the kind of tool that would answer it ----
 
 _COURTESY = re.compile(
     r"^\s*(?:hi|hello|hey|dear|good (?:morning|afternoon|evening|day))\b[^.!,:\n]{0,30}[.!,:\n]\s*"
@@ -60,7 +52,11 @@ _COURTESY = re.compile(
 
 
 def rewrite(question: str) -> str:
-    """The question without greetings, politeness, thanks and control characters; literals stay."""
+    """The question without greetings, politeness, thanks and control characters. Literals stay.
+
+    >>> rewrite("Hi there! Could you please find me a good dentist in Utrecht? Thanks")
+    'find me a good dentist in Utrecht?'
+    """
     text = "".join(letter if letter.isprintable() or letter.isspace() else " " for letter in question)
     wording = masked(text)
     kept, at = "", 0
@@ -72,7 +68,11 @@ def rewrite(question: str) -> str:
 
 
 def predict_tool(question: str) -> str:
-    """What the tool would do: the kind of server where the words point to one, and the question with its literals as kinds."""
+    """What the tool would do: the kind of server if the words point to one, and the question with its literals as kinds.
+
+    >>> predict_tool("Please translate notes.md into Dutch")
+    'translation: translate md file into Dutch'
+    """
     kind = kind_of(question)
     return f"{kind}: {_plain(question)}" if kind else _plain(question)
 
@@ -100,24 +100,20 @@ def _plain(question: str) -> str:
     return plain(rewrite(question)) or question.strip()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Whether anything that was found can do it at all, from how well it was found (ETOM, level 5).
-#
+# Refusing: whether anything that was found fits, from how well it was found (ETOM, level 5) ---------------------------
 #     fit = 9 * cos_best + 4 * coverage          refused where fit < 2.7
-#
-# `cos_best` is the best cosine of the question with a tool's name and description (MiniLM), `coverage` the share of the
-# question's words that the three best tools' texts have. Both are absolute: the margin over the rest says less than either.
-# The weights are round figures near a logistic fit on labelled questions; the limit turns down few that something can do
-# (`tests/benchmarks/refusing.py`, docs/decisions/0006-planner.md). What only hands, senses or a body can do is told by no
-# score where it uses the words of a tool.
+# `cos_best` is the best cosine of the question with a tool's name and description (MiniLM), `coverage` the share of the question's
+# words in the texts of the three best tools. Both are absolute; the margin over the rest tells less. The weights are near a logistic
+# fit on labelled questions; the limit refuses few possible ones (`tests/benchmarks/refusing.py`, docs/decisions/0006-planner.md).
+# Requests for hands or senses that use the words of a tool are not recognised.
 
 COSINE, COVERAGE, LIMIT = 9.0, 4.0, 2.7
 TEXTS_READ = 3
 
 
 def objection(question: str, best: float, texts: Sequence[str]) -> str:
-    """Why nothing that was found can do it, in one sentence; empty where something may. `best` is the best cosine in
-    [0, 1], `texts` are those of the best tools, best first.
+    """Why nothing that was found fits, in one sentence, empty if something may. `best` is the best cosine in [0, 1], `texts` are those
+    of the best tools, best first.
 
     >>> objection("Send an e-mail to Bo", 0.55, ["send an e-mail message"])
     ''
@@ -133,7 +129,7 @@ def objection(question: str, best: float, texts: Sequence[str]) -> str:
 
 
 def fit(best: float, met: float) -> float:
-    """How well the best cosine and the coverage, both in [0, 1], speak for what was found."""
+    """How well the best tools fit, from the best cosine and the coverage, both in [0, 1]."""
     return COSINE * best + COVERAGE * met
 
 
@@ -148,14 +144,13 @@ def coverage(question: str, texts: Sequence[str]) -> float:
     return len(asked & offered) / len(asked) if asked else 0.0
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Which of the tools that were found are taken: the best by score, as long as they come near the best one.
+# Selecting: the best by score, as long as they come near the best one -------------------------------------------------
 
 NEAR = 0.8  # of the best score
 
 
 def select(question: str, cards: Sequence[Card], count: int) -> Selection:
-    """At most `count` cards, best first, ties in the order that they came; none where nothing offered fits.
+    """At most `count` cards, best first, ties in their order. None if nothing offered fits.
 
     >>> cards = [Card("a::x", "send an e-mail", 0.5), Card("b::y", "send a letter", 0.45), Card("c::z", "list files", 0.2)]
     >>> select("send an e-mail to Bo", cards, 3).ids
@@ -182,7 +177,7 @@ class RulesPlanner:
 
     def complexity(self, question: str, servers: Sequence[str]) -> Complexity:
         """See `Planner.complexity`."""
-        return complexity.complexity(question, servers)
+        return decomposition.complexity(question, servers)
 
     def decompose(self, question: str, limit: int = 8) -> tuple[SubQuery, ...]:
         """See `Planner.decompose`."""

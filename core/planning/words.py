@@ -1,4 +1,6 @@
-"""Literals in a question: what is quoted, addressed or pasted as code is data, not wording.
+"""Words of a question: literals, tokens and sentences, classes of words, stems, and kinds of servers.
+
+What is quoted, addressed or pasted as code is a literal: data, not wording.
 
 >>> masked('mail "first, then second" to a@b.example').replace(MASK, "_")
 'mail ____________________ to ___________'
@@ -30,25 +32,17 @@ _FILE = re.compile(rf"(?<![\w/.-])[\w/-]{{1,120}}\.({_FILES.replace(' ', '|')})\
 
 
 def masked(text: str) -> str:
-    """The text with one `MASK` for each character of a literal: offsets stay, and no rule about wording sees into it."""
+    """The text with one `MASK` for each character of a literal. Offsets stay, and rules about wording do not read literals."""
     return _LITERAL.sub(lambda found: MASK * len(found[0]), text)
 
 
 def plain(text: str) -> str:
-    """The text with each literal as its kind; what is quoted goes."""
+    """The text with each literal as its kind; quoted text is removed."""
     kinds = _LITERAL.sub(lambda found: _LITERALS[(found.lastindex or 1) - 1][0], text)
     return re.sub(r"[ \t]{2,}", " ", _FILE.sub(r"\1 file", kinds)).strip()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Words, signs and sentences of a question in which literals are masked.
-#
-# >>> from core.planning.words import masked
-# >>> [token.word for token in tokens_of(masked("Mail 'the plan' to Bo, at 9.30!"))][:4]
-# ['mail', 'ⵣⵣⵣⵣⵣⵣⵣⵣⵣⵣ', 'to', 'bo']
-# >>> text = "See Dr. Lind at 9. Then e.g. call Bo"
-# >>> [text[start:end] for start, end in sentences(text)]
-# ['See Dr. Lind at 9.', 'Then e.g. call Bo']
+# Tokens and sentences of a masked question ----------------------------------------------------------------------------
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)+|\w+(?:['’./-]\w+)*|[^\w\s]")
 _END = re.compile(r"(?<=[.!?;…])[)\]\"'”’]*\s+|(?<=[。！？；])|\s[-–—]+\s+|\n\s*")
@@ -74,13 +68,22 @@ class Token:
 
 
 def tokens_of(wording: str, start: int = 0) -> list[Token]:
-    """The tokens of a masked text that stands at `start` of a longer one."""
+    """The tokens of a masked text that begins at `start` of a longer one.
+
+    >>> [token.word for token in tokens_of(masked("Mail 'the plan' to Bo, at 9.30!"))][:4]
+    ['mail', 'ⵣⵣⵣⵣⵣⵣⵣⵣⵣⵣ', 'to', 'bo']
+    """
     found = _TOKEN.finditer(wording)
     return [Token(t[0], start + t.start(), start + t.end(), t[0].lower().replace("’", "'")) for t in found]
 
 
 def sentences(wording: str) -> Iterator[tuple[int, int]]:
-    """Where sentences start and end in a masked text."""
+    """The start and end of each sentence in a masked text.
+
+    >>> text = "See Dr. Lind at 9. Then e.g. call Bo"
+    >>> [text[start:end] for start, end in sentences(text)]
+    ['See Dr. Lind at 9.', 'Then e.g. call Bo']
+    """
     start = 0
     for end in _END.finditer(wording):
         last_word = wording[max(start, end.start() - SHORT_CHARACTERS) : end.start()]
@@ -93,8 +96,7 @@ def sentences(wording: str) -> Iterator[tuple[int, int]]:
         yield start, len(wording)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Classes of English words that show how a question is built. Other languages have none of them, and are left whole.
+# Classes of English words that show how a question is built; other languages have none and stay whole -----------------
 
 VERBS = COMMON_VERBS | words_of(
     """
@@ -138,8 +140,7 @@ BACK_REFERENCES = words_of(
 )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The words of a text that carry its meaning, as stems, so that "reservations" meets "reserve".
+# Content: the stems of the words that carry meaning -------------------------------------------------------------------
 
 _WORD = re.compile(r"[^\W\d_]+")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -147,7 +148,7 @@ _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 @lru_cache(maxsize=2048)
 def content(text: str) -> tuple[str, ...]:
-    """The stems of the words that say something, in order, each once; literals count as what they are.
+    """The stems of the words that carry meaning, in order, each once. Literals count as their kinds.
 
     >>> content("Please list the files in https://a.example and mailTheReports")
     ('list', 'file', 'web', 'page', 'mail', 'report')
@@ -158,15 +159,9 @@ def content(text: str) -> tuple[str, ...]:
     )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What kinds of servers there are, and the everyday words that point to each: one general table, of no catalog.
-#
-# >>> kind_of("Do I need an umbrella in Oslo on Friday?")
-# 'weather'
-# >>> kind_of("Who built the first cable car?"), kind_of("zzz")
-# ('web search', '')
+# Kinds of servers, and the everyday words that point to each: one general table, independent of catalogs --------------
 
-# kind: words that point to it; one that says nothing by itself is left out
+# kind: words that point to it; vague words are left out
 _TABLE = """
 weather: weather forecast rain rainy raining snow snowing sunny sunshine umbrella temperature warm cold wind windy storm humidity climate frost thunderstorm
 maps and routes: route directions drive driving walk walking distance far map nearby nearest kilometres miles coordinates latitude longitude geocode address traffic parking pharmacy restaurant postcode gps elevation
@@ -237,7 +232,7 @@ CLEAR = 1.5  # times the weight of the next kind
 
 @cache
 def _weights() -> dict[str, dict[str, float]]:
-    """By word, in one form: the kinds that it points to; a word of several kinds counts for less."""
+    """The kinds that each word points to, by its stem. A word of several kinds weighs less."""
     rows = (line.split(": ") for line in _TABLE.strip().splitlines())
     table = {kind: {stem(word) for word in words.split()} for kind, words in rows}
     shared = Counter(word for words in table.values() for word in words)
@@ -245,7 +240,13 @@ def _weights() -> dict[str, dict[str, float]]:
 
 
 def kind_of(question: str) -> str:
-    """The one kind that a question's words clearly point to; else a question of fact is one for a web search."""
+    """The one kind that a question's words clearly point to. A question of fact without one is for a web search.
+
+    >>> kind_of("Do I need an umbrella in Oslo on Friday?")
+    'weather'
+    >>> kind_of("Who built the first cable car?"), kind_of("zzz")
+    ('web search', '')
+    """
     scores: Counter[str] = Counter()
     for word in content(masked(question).replace(MASK, " ")):
         scores.update(_weights().get(word, {}))
