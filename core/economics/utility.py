@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Expected time to success: latency and reliability as one figure in seconds (EHRR (2) and the time term of (6)).
-
 Array = NDArray[np.float64]
+Rows = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+NONE = -1  # in rows of candidates: there are no more
+
+# Expected time to success: latency and reliability as one figure in seconds, EHRR (2) and the time term of (6) ------------
 
 
 def conservative_success(success: Array, variance: Array, *, eps: float | Array) -> Array:
@@ -58,20 +62,6 @@ def attempt_success(success: Array, post_accept_failure: Array, *, eps: float | 
 
 
 LEAST_BEST = 0.2  # of unrelated texts MiniLM says up to about this much
-
-
-def clipped_cosine(query: NDArray[np.float32], rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Similarity in [0, 1], EHRR (1): max(0, cos), 0 where a norm is 0.
-
-    Shapes: (D,), (N, D) -> (N,).
-
-    >>> rows = np.array([[1, 0], [-1, 0], [0, 0]], dtype=np.float32)
-    >>> [float(x) for x in clipped_cosine(np.array([2, 0], dtype=np.float32), rows)]
-    [1.0, 0.0, 0.0]
-    """
-    norms = np.linalg.norm(rows, axis=1) * np.linalg.norm(query)
-    dots = rows @ query
-    return np.clip(np.divide(dots, norms, out=np.zeros_like(dots), where=norms > 0), 0.0, 1.0)
 
 
 def calibrated(similarity: Array, *, midpoint: float, steepness: float, least: float = LEAST_BEST) -> Array:
@@ -133,8 +123,77 @@ def ranking(utilities: Array, similarity: Array, name_order: NDArray[np.int64]) 
     return np.lexsort((name_order, -similarity, -utilities))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Headroom: how much dearer, slower or less reliable the winner may become and still win (EHRR (7), solved for each).
+def highest(utilities: Array, similarity: Array, name_order: Rows, k: int | Array) -> Mask:
+    """(..., N) the k of highest utility: the first k of `ranking`, without a sort. `k` is a number or a column (P, 1).
+
+    >>> highest(np.array([0.5, 0.7, 0.5]), np.array([0.6, 0.7, 0.9]), np.array([0, 1, 2]), 2).tolist()
+    [False, True, True]
+    """
+    count = np.minimum(np.atleast_1d(k), utilities.shape[-1]).astype(np.int64)
+    descending = -utilities
+    edge = at_rows(np.partition(descending, np.unique(count) - 1, axis=-1), count - 1)
+    found = descending <= edge
+    count = count[..., 0]
+    for point in map(tuple, np.argwhere(np.count_nonzero(found, axis=-1) != count)):  # ties at the edge
+        own, alike = (np.broadcast_to(one, found.shape)[point] for one in (utilities, similarity))
+        first = ranking(own, alike, name_order)[: int(np.broadcast_to(count, found.shape[:-1])[point])]
+        found[point] = False
+        found[(*point, first)] = True
+    return found
+
+
+def best_rows(utilities: Array, similarity: Array, rows: Rows, name_order: Rows, n: int | Array) -> Rows:
+    """(..., n) the n of `rows` (..., K) of highest utility, best first: the first n of `ranking`, without a sort; NONE beyond.
+
+    `utilities` (..., K) are minus infinity for rows that are out of the race. `n` is a number or a column (P, 1).
+
+    >>> best_rows(np.array([0.5, 0.7, -np.inf]), np.zeros(3), np.array([4, 5, 6]), np.arange(9), 3).tolist()
+    [5, 4, -1]
+    """
+    *lead, width = utilities.shape
+    most = int(np.max(n))
+    places, values = _selected(utilities.reshape(prod(lead), width).copy(), most)
+    places, values = places.reshape(*lead, most), values.reshape(*lead, most + 1)
+    found = np.full((*lead, most), NONE, dtype=np.int64)
+    if width:
+        found = np.where(np.isfinite(values[..., :-1]), at_rows(rows, places), NONE)
+    ties = ((values[..., 1:] == values[..., :-1]) & np.isfinite(values[..., 1:])).any(axis=-1)
+    for point in map(tuple, np.argwhere(ties)):
+        own, alike = (np.broadcast_to(one, utilities.shape)[point] for one in (utilities, similarity))
+        row: Rows = np.broadcast_to(rows, utilities.shape)[point]
+        racing = np.flatnonzero(np.isfinite(own))
+        first = row[racing[ranking(own[racing], alike[racing], name_order[row[racing]])[:most]]]
+        found[point] = NONE
+        found[(*point, slice(len(first)))] = first
+    return found if np.ndim(n) == 0 else np.where(np.arange(most) < n, found, NONE)
+
+
+def _selected(left: Array, most: int) -> tuple[Rows, Array]:
+    """(P, most) places of the highest of `left` (P, K) and (P, most + 1) their values; `left` is used up."""
+    points = np.arange(len(left))
+    places = np.zeros((len(left), most), dtype=np.int64)
+    values = np.full((len(left), most + 1), -np.inf)
+    for place in range(min(most + 1, left.shape[1])):
+        at = left.argmax(axis=-1)
+        values[:, place] = found = left[points, at]
+        if not np.isfinite(found).any():
+            break
+        if place < most:
+            places[:, place] = at
+        left[points, at] = -np.inf
+    return places, values
+
+
+def at_rows(values: NDArray[Any], rows: Rows) -> Any:
+    """(..., K) the values (..., N) at `rows` (..., K). Leading axes broadcast."""
+    if values.ndim == 1:
+        return values[rows]
+    axes = max(values.ndim, rows.ndim)
+    of_values, of_rows = ((1,) * (axes - one.ndim) + one.shape for one in (values, rows))
+    return np.take_along_axis(values.reshape(of_values), rows.reshape(of_rows), axis=-1)
+
+
+# Headroom: how much dearer, slower or less reliable the winner may become and still win, EHRR (7) solved for each ---------
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +262,7 @@ def _within(value: float, low: float, high: float) -> float | None:
     return float(value) if low <= value <= high else float("nan")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Exploration: the success rate that a decision assumes while few calls have been observed. Ours; the paper has no exploration.
+# Exploration: the success that a decision uses while it is uncertain. Ours; the paper has none ---------------------------
 
 LEAST_CALLS = 2.0  # what a figure that nobody has tried lately is worth: as vague as two calls leave it
 SURE = 1e-3  # a probability is never taken to be nearer to 0 or 1 than this

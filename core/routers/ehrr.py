@@ -2,20 +2,26 @@
 
 Servers by utility (3) -> top-k -> posted-price auction (4), (5) -> affordable tools of accepted servers by utility (7)
 -> top-n (9). Its three ablations are parameters, and so is exploration (ours, `core.routers.estimates`).
+
+`EhrrEngine` computes it over many points of parameters at once. The router, sweeps (`core.routers.ehrr_batch`) and What if
+(`core.whatif.case`) are views of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.domain.decision import Decision, Explored, Stage
 from core.domain.params import CUBE_ROOT, Range, knob
-from core.domain.trace import DROPS, KEPT, Array, Drop, ServerEstimates, ServerTrace, ToolTrace, columns
+from core.domain.trace import DROPS, KEPT, Array, Drop, ServerEstimates, ServerTrace, ToolEstimates, ToolTrace, columns
 from core.economics import auction, utility
+from core.economics.utility import Mask, Rows
 from core.routers.base import EHRR, RefusingParameters, Router, RoutingResult
 from core.routers.context import Query, RoutingContext
 from core.routers.estimates import (
@@ -40,8 +46,7 @@ from core.routers.parameters import (
 )
 from core.routers.ranked_result import NO_TOOLS, Scored, ranked_result, top, winning_reason
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The parameters of EHRR: Table V of the paper, the switches of its ablation study, and exploration.
+# Parameters -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -81,9 +86,141 @@ class EhrrParameters(RefusingParameters, ExplorationParameters, LearningParamete
         help="Off: all servers are on the short-list, tools are ranked flat (w/o Hierarchical).")  # fmt: skip
 
     def weights_of_time(self) -> tuple[float, float]:
-        """Similarity given up per second, of a server (3) and of a tool (7); 0 where similarity alone ranks, 1/s."""
+        """Similarity given up per second of a server (3) and of a tool (7), 1/s; 0 where similarity alone ranks."""
         return (self.alpha_s, self.alpha_t) if self.execution_signals else (0.0, 0.0)
 
+
+# The engine: Algorithm 2 over points of parameters and over sub-tasks ----------------------------------------------------
+#
+# Leading axes `...` broadcast. A decision has none, P points of a sub-task have (P,), P points of Q sub-tasks (P, Q).
+
+NO_RANK: Rows = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLayer:
+    """Servers (..., S): similarity, utility (3), posted price (4) in USD per call, short-list, and acceptance (5). `rank` (S,) are
+    the places from 1 of a single decision; empty over several points."""
+
+    similarity: Array
+    utility: Array
+    posted_usd: Array
+    listed: Mask
+    accepted: Mask
+    rank: Rows
+
+
+@dataclass(frozen=True, slots=True)
+class ToolLayer:
+    """Tools (..., T): similarity, utility (7), whether the price is within the posted price, whether the tool can be paid on an
+    accepted server, and whether it is in the race."""
+
+    similarity: Array
+    utility: Array
+    affordable: Mask
+    payable: Mask
+    racing: Mask
+
+
+@dataclass(frozen=True, slots=True)
+class EhrrEngine:
+    """Algorithm 2 over a catalog, with the estimates (2) of servers (..., S) and (6) of tools (..., T).
+
+    `differing` holds the parameters that differ between points as columns (P, 1) or (P, 1, 1). An infinite budget is no budget.
+    """
+
+    context: RoutingContext
+    parameters: EhrrParameters
+    differing: Mapping[str, Array]
+    servers: ServerEstimates[Array]
+    tools: ToolEstimates[Array, Array]
+
+    @classmethod
+    def of(
+        cls,
+        context: RoutingContext,
+        p: EhrrParameters,
+        believed: Beliefs | None = None,
+        differing: Mapping[str, Array] = MappingProxyType({}),
+    ) -> EhrrEngine:
+        """The engine of a routing context. `believed` replaces estimated probabilities."""
+        eps, kappa = differing.get("eps", p.eps), differing.get("kappa", p.kappa)
+        l_route_s = differing.get("l_route_s", p.l_route_s)
+        servers = estimate_servers(context, l_route_s=l_route_s, eps=eps, beliefs=believed)
+        tools = estimate_tools(
+            context, servers, kappa=kappa, per_attempt=p.billing == "per_attempt", eps=eps, beliefs=believed
+        )
+        return cls(context, p, differing, servers, tools)
+
+    def value(self, name: str) -> Any:
+        """A parameter: its number, or its column where it differs between points."""
+        return self.differing[name] if name in self.differing else getattr(self.parameters, name)
+
+    def server_layer(self, similarity: Array) -> ServerLayer:
+        """The short-list and the auction for similarities (..., S)."""
+        p, cost_s, order = self.parameters, self.servers.cost_s, self.context.server_order
+        utilities = utility.utility(similarity, cost_s, alpha=self._weight("alpha_s"))
+        k, rank = self.value("k") if p.hierarchy else len(order), NO_RANK
+        if utilities.ndim == 1 and "k" not in self.differing:
+            rank = ranks(utility.ranking(utilities, similarity, order))
+            listed = rank <= k
+        else:
+            listed = utility.highest(utilities, similarity, order, k)
+        if not p.auction:
+            return ServerLayer(similarity, utilities, np.full_like(utilities, np.nan), listed, listed, rank)
+        posted = auction.posted_price(
+            similarity, cost_s, p_bs=self.value("p_bs"), p_ofs=self.value("p_ofs"), l0_s=self.value("l0_s"),
+            budget_usd=self.value("budget_usd"),
+        )  # fmt: skip
+        accepted = listed & auction.accepts(self.context.statistics.servers.ask_usd, posted)
+        return ServerLayer(similarity, utilities, posted, listed, accepted, rank)
+
+    def tool_layer(self, similarity: Array, servers: ServerLayer) -> ToolLayer:
+        """The race of all tools for similarities (..., T)."""
+        server, tools = self.context.tool_server, self.tools
+        posted, accepted = servers.posted_usd.take(server, axis=-1), servers.accepted.take(server, axis=-1)
+        return self._race(similarity, tools.time_cost_s + tools.money_cost_s, tools.price_usd, posted, accepted)
+
+    def few_tools(self, similarity: Array, servers: ServerLayer) -> tuple[Rows, ToolLayer]:
+        """The race of the tools of accepted servers alone, and their rows (..., K), T in places without a tool."""
+        count, width = len(self.context.tool_ids), len(self.context.server_names)
+        places = np.sort(np.where(servers.accepted, np.arange(width), width), axis=-1)
+        places = places[..., : int(servers.accepted.sum(axis=-1).max(initial=1))]
+        in_rows = _tools_by_server(self.context)[places]
+        rows = in_rows.reshape(*places.shape[:-1], -1)
+        tools, within = self.tools, np.minimum(rows, count - 1)
+        cost_s = tools.time_cost_s + tools.money_cost_s
+        posted = utility.at_rows(servers.posted_usd, np.minimum(places, width - 1))
+        posted_of_tools = np.repeat(posted, in_rows.shape[-1], axis=-1)
+        return rows, self._race(
+            utility.at_rows(similarity, within),
+            utility.at_rows(cost_s, within),
+            tools.price_usd[within],
+            posted_of_tools,
+            rows < count,
+        )
+
+    def _race(self, similarity: Array, cost_s: Array, price_usd: Array, posted_usd: Array, accepted: Mask) -> ToolLayer:
+        p = self.parameters
+        utilities = utility.utility(similarity, cost_s, alpha=self._weight("alpha_t"))
+        can_pay = auction.affordable(price_usd, posted_usd) if p.auction else np.ones(price_usd.shape, dtype=np.bool_)
+        payable = accepted & can_pay
+        racing = payable & (utilities > 0) if p.worthwhile else payable
+        return ToolLayer(similarity, utilities, can_pay, payable, racing)
+
+    def _weight(self, name: str) -> Any:
+        return self.value(name) if self.parameters.execution_signals else 0.0
+
+
+def _tools_by_server(context: RoutingContext) -> Rows:
+    """(S + 1, M) the tools of each server, T in places without a tool; the last row has none."""
+    sizes = np.bincount(context.tool_server, minlength=len(context.server_names) + 1)
+    places = np.arange(max(int(sizes.max(initial=0)), 1))
+    first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    return np.where(places < sizes[:, None], first[:, None] + places, len(context.tool_ids))
+
+
+# The router: the engine at one point, with the record of a decision ------------------------------------------------------
 
 NOT_SHORTLISTED, REJECTED, NOT_AFFORDABLE, OUTRANKED, NOT_WORTH = map(
     DROPS.index, (Drop.NOT_SHORTLISTED, Drop.REJECTED, Drop.NOT_AFFORDABLE, Drop.OUTRANKED, Drop.NOT_WORTH)
@@ -103,9 +240,11 @@ class Ehrr(Router[EhrrParameters]):
         """Algorithm 2."""
         match = query.match(parameters)
         believed = beliefs(context.statistics, parameters, rate=parameters.lambda_r)
-        estimates = estimate_servers(context, l_route_s=parameters.l_route_s, eps=parameters.eps, beliefs=believed)
-        servers = self._server_layer(match.servers, estimates, context, parameters)
-        tools, candidates = self._tool_layer(match.tools, servers, estimates, believed, context, parameters)
+        engine = EhrrEngine.of(context, parameters, believed)
+        layer = engine.server_layer(match.servers)
+        race = engine.tool_layer(match.tools, layer)
+        servers = _server_trace(engine, layer)
+        tools, candidates = _tool_trace(engine, layer, race)
         reason = (
             winning_reason(tools.ids, tools.utility, candidates, self.score)
             if candidates
@@ -121,7 +260,7 @@ class Ehrr(Router[EhrrParameters]):
         )
 
     def event(self, decision: Decision) -> dict[str, Any]:
-        """Where success was explored: the value that was used and the estimate, for the short-list and its tools."""
+        """With exploration: the success that was used and its estimate, for the short-list and its tools."""
         if decision.explored is None:
             return {}
         servers, tools, explored = decision.servers, decision.tools, decision.explored
@@ -133,67 +272,40 @@ class Ehrr(Router[EhrrParameters]):
             },
         }
 
-    def _server_layer(
-        self, similarity: Array, estimates: ServerEstimates[Array], context: RoutingContext, p: EhrrParameters
-    ) -> ServerTrace:
-        ask_usd, cost_s = context.statistics.servers.ask_usd, estimates.cost_s
-        utilities = utility.utility(similarity, cost_s, alpha=p.weights_of_time()[0])
-        rank = ranks(utility.ranking(utilities, similarity, context.server_order))
-        shortlisted = rank <= (p.k if p.hierarchy else len(rank))
-        posted = auction.posted_price(
-            similarity, cost_s, p_bs=p.p_bs, p_ofs=p.p_ofs, l0_s=p.l0_s, budget_usd=p.budget_usd
-        )
-        if not p.auction:
-            posted = np.full_like(posted, np.nan)
-        return ServerTrace(
-            **columns(estimates),
-            names=context.server_names,
-            similarity=similarity,
-            utility=utilities,
-            posted_price_usd=posted,
-            ask_usd=ask_usd,
-            rank=rank,
-            shortlisted=shortlisted,
-            accepted=shortlisted & (auction.accepts(ask_usd, posted) if p.auction else True),
-        )
 
-    def _tool_layer(
-        self,
-        similarity: Array,
-        servers: ServerTrace,
-        estimates: ServerEstimates[Array],
-        believed: Beliefs | None,
-        context: RoutingContext,
-        p: EhrrParameters,
-    ) -> tuple[ToolTrace, tuple[int, ...]]:
-        server = context.tool_server
-        known = estimate_tools(
-            context, estimates, kappa=p.kappa, per_attempt=p.billing == "per_attempt", eps=p.eps, beliefs=believed
-        )
-        utilities = utility.utility(similarity, known.time_cost_s + known.money_cost_s, alpha=p.weights_of_time()[1])
-        can_pay = (
-            auction.affordable(known.price_usd, servers.posted_price_usd[server])
-            if p.auction
-            else np.ones(len(server), dtype=np.bool_)
-        )
-        in_race = servers.accepted[server] & can_pay
-        if p.worthwhile:
-            in_race &= utilities > 0
-        feasible = np.flatnonzero(in_race)
-        best = feasible[utility.ranking(utilities[feasible], similarity[feasible], context.tool_order[feasible])]
-        rank = np.zeros(len(server), dtype=np.int64)
-        rank[best] = np.arange(1, len(best) + 1)
-        trace = ToolTrace(
-            **columns(known),
-            ids=context.tool_ids,
-            server_row=server,
-            similarity=similarity,
-            utility=utilities,
-            affordable=can_pay,
-            rank=rank,
-            dropped=_dropped(servers, server, can_pay, rank, p),
-        )
-        return trace, tuple(int(row) for row in best[: p.n])
+def _server_trace(engine: EhrrEngine, layer: ServerLayer) -> ServerTrace:
+    context = engine.context
+    return ServerTrace(
+        **columns(engine.servers),
+        names=context.server_names,
+        similarity=layer.similarity,
+        utility=layer.utility,
+        posted_price_usd=layer.posted_usd,
+        ask_usd=context.statistics.servers.ask_usd,
+        rank=layer.rank,
+        shortlisted=layer.listed,
+        accepted=layer.accepted,
+    )
+
+
+def _tool_trace(engine: EhrrEngine, servers: ServerLayer, race: ToolLayer) -> tuple[ToolTrace, tuple[int, ...]]:
+    context, p = engine.context, engine.parameters
+    feasible = np.flatnonzero(race.racing)
+    ranked = utility.ranking(race.utility[feasible], race.similarity[feasible], context.tool_order[feasible])
+    best = feasible[ranked]
+    rank = np.zeros(len(race.racing), dtype=np.int64)
+    rank[best] = np.arange(1, len(best) + 1)
+    trace = ToolTrace(
+        **columns(engine.tools),
+        ids=context.tool_ids,
+        server_row=context.tool_server,
+        similarity=race.similarity,
+        utility=race.utility,
+        affordable=race.affordable,
+        rank=rank,
+        dropped=_dropped(servers, context.tool_server, race.affordable, rank, p),
+    )
+    return trace, tuple(int(row) for row in best[: p.n])
 
 
 def _both(names: Sequence[str], rows: Sequence[int], used: Array, estimate: Array) -> dict[str, dict[str, float]]:
@@ -217,16 +329,14 @@ def _stages(servers: ServerTrace, tools: ToolTrace, candidates: tuple[int, ...])
     )
 
 
-def _dropped(
-    servers: ServerTrace, server: np.ndarray, can_pay: np.ndarray, rank: np.ndarray, p: EhrrParameters
-) -> np.ndarray:
-    """For each tool the first stage that dropped it."""
+def _dropped(servers: ServerLayer, server: Rows, can_pay: Mask, rank: Rows, p: EhrrParameters) -> NDArray[np.int8]:
+    """(T,) the first stage that dropped each tool."""
     codes = np.where(rank > p.n, OUTRANKED, KEPT).astype(np.int8)
     if p.worthwhile:
         codes[rank == 0] = NOT_WORTH
     codes[~can_pay] = NOT_AFFORDABLE
     codes[~servers.accepted[server]] = REJECTED
-    codes[~servers.shortlisted[server]] = NOT_SHORTLISTED
+    codes[~servers.listed[server]] = NOT_SHORTLISTED
     return codes
 
 
@@ -243,8 +353,7 @@ def _why_none(servers: ServerTrace, tools: ToolTrace) -> str:
     return "The accepted servers have no tools; raise k."
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# RAG-MCP as EHRR's benchmark has it: similarity alone, inside the hierarchy, on the raw text of the task.
+# RAG-MCP as EHRR's benchmark has it: similarity alone, inside the hierarchy, on the raw text of the task ----------------
 #
 #     top-k servers by Sim(q, f_i), then top-n of their tools by Sim(q, f_ij)                EHRR, section VI, "RAG-MCP [3]"
 #

@@ -1,30 +1,26 @@
-"""One sub-task under EHRR, decided for many values of parameters at once: short-list, acceptance bits, candidates and margin.
-
-The formulas are those of `core.routers.ehrr`, with parameters that broadcast over points; similarities are looked up once.
-"""
+"""One sub-task under EHRR, decided at many points of parameters at once by `core.routers.ehrr.EhrrEngine`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.trace import Array
-from core.economics import auction, utility
-from core.economics.utility import LEAST_BEST
+from core.economics.utility import LEAST_BEST, NONE, Mask, Rows, best_rows
 from core.relevance.catalog_index import CatalogIndex
 from core.routers.context import Match, Matcher, RoutingContext
-from core.routers.ehrr import EhrrParameters
-from core.routers.estimates import Beliefs, estimate_servers, estimate_tools
+from core.routers.ehrr import EhrrEngine, EhrrParameters, ServerLayer, ToolLayer
+from core.routers.estimates import Beliefs
 from core.routers.matching import IndexMatcher
 from core.routers.parameters import MatchingParameters
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Similarity from weighted views for many weights at once: what each view says of a sub-task is looked up once.
+# Similarity from weighted views for many weights at once -----------------------------------------------------------------
 #
-# The formulas are those of `core.relevance.catalog_index` and `core.economics.utility.calibrated`, with weights that broadcast.
+# The formulas of `core.relevance.catalog_index` and `core.economics.utility.calibrated`, with weights that broadcast.
 
 TOOL_WEIGHTS = ("w_names", "w_full", "w_description", "w_parameters", "w_lexical")
 SERVER_WEIGHTS = ("w_server_profile", "w_server_summary", "w_server_best_tool", "w_server_lexical")
@@ -36,8 +32,8 @@ VIEWS = ("names", "full", "description", "parameters")
 
 @dataclass(frozen=True, slots=True)
 class ViewSignals:
-    """Cosines of tools (4, T) by view, names as far as they are trusted, and word overlap (T,); of servers (2, S) and (S,), each of the
-    sub-task and of the hint, which is the sub-task where there is none."""
+    """Cosines of tools (4, T) by view, with trust in names applied, and word overlap (T,); of servers (2, S) and (S,), each for the
+    sub-task and for the hint. Without a hint the sub-task takes its place."""
 
     index: CatalogIndex
     tools: Array
@@ -48,7 +44,7 @@ class ViewSignals:
 
     @classmethod
     def of(cls, matcher: Matcher, text: str, hint: str, p: MatchingParameters) -> ViewSignals | None:
-        """None for a matcher without an index."""
+        """The signals of a sub-task. Returns None for a matcher without an index."""
         if not isinstance(matcher, IndexMatcher):
             return None
         index, query = matcher.index, matcher.encoder.encode_query(text)
@@ -76,7 +72,7 @@ class ViewSignals:
         )
 
     def match(self, p: MatchingParameters, points: Mapping[str, Array]) -> Match:
-        """Similarities (P, S) and (P, T) at P points; `points` (P,) each are the values of WEIGHTS that differ."""
+        """Similarities (P, S) and (P, T) at P points. `points` (P,) holds the values of WEIGHTS that differ."""
 
         def column(name: str) -> Array:
             given = points.get(name)
@@ -109,22 +105,19 @@ def _calibrated(similarity: Array, midpoint: Array, steepness: Array) -> Array:
     best = np.maximum(similarity.max(axis=1, keepdims=True, initial=0.0), LEAST_BEST)
     raised = np.maximum(similarity, TINY)
     np.log(raised, out=raised)
-    with np.errstate(over="ignore"):  # 1 / (1 + inf) is the 0 that is meant
+    with np.errstate(over="ignore"):  # 1 / (1 + inf) is 0
         below = np.exp(steepness * (np.log(np.maximum(midpoint * best, TINY)) - raised))
         below += 1
     return np.where(midpoint == 0, similarity, np.reciprocal(below, out=below))
 
 
-Mask = NDArray[np.bool_]
-Rows = NDArray[np.int64]
-NONE = -1
+# A sub-task and its decisions --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A sub-task over a catalog: its similarities, the current parameters, and probabilities that exploration put in the place of
-    the estimates. `refused` says why the sub-task is turned down; empty where it is not. `signals` are there where similarity is
-    that of weighted views."""
+    """A sub-task over a catalog: its similarities and the current parameters. Exploration replaces estimates by `beliefs`.
+    `refused` is the reason of a refusal, or empty. `signals` are set where similarity comes from weighted views."""
 
     context: RoutingContext
     match: Match
@@ -136,9 +129,15 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """What is decided at P points: masks of servers (P, S); whether a tool can be paid on an accepted server (P, T); the utilities
-    of tools in the race (P, T), minus infinity elsewhere; and the candidates (P, N), best first, -1 where there are no more."""
+    """The decisions at P points: masks of servers (P, S); whether a tool can be paid on an accepted server (P, T); the utilities
+    of tools in the race (P, T), minus infinity elsewhere; and the candidates (P, N), best first, -1 where there are no more.
 
+    `engine`, `servers` and `tools` have the figures behind them; those that are the same at all points have no axis P.
+    """
+
+    engine: EhrrEngine
+    servers: ServerLayer
+    tools: ToolLayer
     listed: Mask
     accepted: Mask
     payable: Mask
@@ -147,12 +146,12 @@ class Outcomes:
 
     @property
     def winner(self) -> Rows:
-        """(P,) rows, -1 where nobody wins."""
+        """(P,) rows, -1 without a winner."""
         return self.candidates[:, 0]
 
     def runners_up(self) -> tuple[Rows, Array]:
-        """(P,) the best tool in the race but for the winner, -1 where there is none, and the winner's lead over it: infinite
-        without one, 0 without a winner."""
+        """(P,) the best tool after the winner, -1 without one, and the winner's lead over it: infinite without a rival, 0 without
+        a winner."""
         others, points = self.racing.copy(), np.arange(len(self.racing))
         others[points, self.winner] = -np.inf
         second = others.argmax(axis=1)
@@ -162,13 +161,13 @@ class Outcomes:
         return np.where(found, second, NONE), np.where(self.winner == NONE, 0.0, lead)
 
     def signatures(self) -> list[int]:
-        """A number for each point's decision, the same for the same decision."""
+        """(P) numbers that are equal for equal decisions."""
         parts = zip(self.listed, self.accepted, self.candidates, strict=True)
         return [hash((one.tobytes(), bits.tobytes(), rows.tobytes())) for one, bits, rows in parts]
 
     @property
     def changes(self) -> Mask:
-        """(P - 1,) whether a point's decision differs from that of the point before."""
+        """(P - 1,) whether the decision differs from that of the point before."""
         return (
             (self.listed[1:] != self.listed[:-1]).any(axis=1)
             | (self.accepted[1:] != self.accepted[:-1]).any(axis=1)
@@ -177,73 +176,24 @@ class Outcomes:
 
 
 def decide(case: Case, points: Mapping[str, Array], match: Match | None = None) -> Outcomes:
-    """The decisions at P points; `points` (P,) each are the values of parameters that differ, the others are the current ones.
+    """The decisions at P points. `points` (P,) holds the values of the parameters that differ; the others keep their values.
 
-    `match` has similarities of each point, (P, S) and (P, T), where those differ.
+    `match` holds the similarities of each point, (P, S) and (P, T), where they differ too.
     """
-    context, p = case.context, case.parameters
-    similarity = case.match if match is None else match
-    servers_sim, tools_sim = np.atleast_2d(similarity.servers), np.atleast_2d(similarity.tools)
-    count = max(len(servers_sim), *(len(values) for values in points.values())) if points else len(servers_sim)
+    context, similarity = case.context, case.match if match is None else match
+    columns = {name: values[:, None] for name, values in points.items()}
+    engine = EhrrEngine.of(context, case.parameters, case.beliefs, columns)
+    servers = engine.server_layer(similarity.servers)
+    tools = engine.tool_layer(similarity.tools, servers)
+    count = max([1, *map(len, columns.values()), *(len(one) for one in (similarity.servers,) if one.ndim == 2)])
 
-    def value(name: str) -> Array:
-        own = getattr(p, name)
-        given = points.get(name)
-        return np.array([[np.inf if own is None else own]], dtype=np.float64) if given is None else given[:, None]
+    def everywhere(values: NDArray[Any]) -> Any:
+        return np.broadcast_to(values, (count, values.shape[-1]))
 
-    weighed = 1.0 if p.execution_signals else 0.0
-    known = estimate_servers(context, l_route_s=value("l_route_s"), eps=value("eps"), beliefs=case.beliefs)
-    utilities = utility.utility(servers_sim, known.cost_s, alpha=value("alpha_s") * weighed)
-    size = len(context.server_names)
-    rank = _ranks(np.broadcast_to(utilities, (count, size)), servers_sim, context.server_order)
-    listed = rank <= (value("k") if p.hierarchy else size)
-    posted = auction.posted_price(
-        servers_sim, known.cost_s, p_bs=value("p_bs"), p_ofs=value("p_ofs"), l0_s=value("l0_s"),
-        budget_usd=value("budget_usd"),
+    racing = everywhere(np.where(tools.racing & (not case.refused), tools.utility, -np.inf))
+    rows = np.flatnonzero(np.isfinite(racing).any(axis=0))
+    candidates = best_rows(racing[:, rows], similarity.tools[..., rows], rows, context.tool_order, engine.value("n"))
+    return Outcomes(
+        engine, servers, tools, everywhere(servers.listed), everywhere(servers.accepted), everywhere(tools.payable), racing,
+        candidates,
     )  # fmt: skip
-    accepted = listed & auction.accepts(context.statistics.servers.ask_usd, posted) if p.auction else listed
-    tools = estimate_tools(
-        context, known, kappa=value("kappa"), per_attempt=p.billing == "per_attempt", eps=value("eps"),
-        beliefs=case.beliefs,
-    )  # fmt: skip
-    of_tools = utility.utility(tools_sim, tools.time_cost_s + tools.money_cost_s, alpha=value("alpha_t") * weighed)
-    server = context.tool_server
-    payable = accepted[:, server]
-    if p.auction:
-        payable &= auction.affordable(tools.price_usd, posted[:, server])
-    racing = payable & (of_tools > 0) if p.worthwhile else payable
-    kept = np.full(racing.shape, -np.inf) if case.refused else np.where(racing, of_tools, -np.inf)
-    return Outcomes(listed, accepted, payable, kept, _best(kept, tools_sim, context.tool_order, value("n")[:, 0]))
-
-
-def _ranks(utilities: Array, similarity: Array, order: Rows) -> Rows:
-    """(P, N) places from 1; ties by similarity, then name."""
-    places: Rows = _sorted(utilities, similarity, order)
-    rank = np.empty(utilities.shape, dtype=np.int64)
-    numbers: Rows = np.broadcast_to(np.arange(1, utilities.shape[1] + 1, dtype=np.int64), utilities.shape)
-    np.put_along_axis(rank, places, numbers, axis=1)
-    return rank
-
-
-def _best(utilities: Array, similarity: Array, order: Rows, n: Array) -> Rows:
-    """(P, max n) rows of the best; n (P,) or (1,) differs by point."""
-    most = int(min(n.max(initial=1), utilities.shape[1]))
-    columns = np.flatnonzero(np.isfinite(utilities).any(axis=0))
-    few = utilities[:, columns]
-    places: Rows = _sorted(few, similarity[:, columns], order[columns])[:, :most]
-    found = np.full((len(utilities), int(n.max(initial=1))), NONE, dtype=np.int64)
-    if len(columns):
-        within: Mask = np.arange(places.shape[1], dtype=np.float64) < n[:, None]
-        kept = np.isfinite(np.take_along_axis(few, places, axis=1)) & within
-        found[:, : places.shape[1]] = np.where(kept, columns[places], NONE)
-    return found
-
-
-def _sorted(utilities: Array, similarity: Array, order: Rows) -> Rows:
-    """(P, N) columns from best to worst: higher utility, then higher similarity, then name."""
-    if len(similarity) == 1:  # one order of ties for all points
-        ties: Rows = np.lexsort((order, -similarity[0]))
-        return ties[np.argsort(-utilities[:, ties], axis=1, kind="stable")]
-    shape = utilities.shape
-    keys = np.broadcast_to(order, shape), -np.broadcast_to(similarity, shape), -utilities
-    return np.lexsort(keys, axis=-1)
