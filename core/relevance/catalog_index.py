@@ -144,11 +144,6 @@ class ViewLayer:
                 found += np.float32(mixture[LEXICAL] * share) * self.lexical.coverage(text)
         return found
 
-    def of_row(self, query: Vectors, text: str, row: int) -> dict[str, float]:
-        """Every view's cosine, and the lexical coverage, of one row."""
-        cosines = {view: float(matrix[row] @ query) for view, matrix in self.views.items()}
-        return cosines | {LEXICAL: float(self.lexical.coverage(text)[row])}
-
     def _mix(self, weights: tuple[float, ...], doubt_names: bool) -> Vectors:
         used = [(weight, view) for weight, view in zip(weights, self.views, strict=True) if weight > 0]
         trust = self.trust if doubt_names else None
@@ -263,10 +258,6 @@ class CatalogIndex:
         if self._starts.size:
             best[..., self._filled] = np.maximum.reduceat(tool_similarity, self._starts, axis=-1)
         return best
-
-    def view_similarities(self, query: Vectors, row: int, text: str = "") -> dict[str, float]:
-        """Every view's cosine with the query, and the lexical coverage of the text, for one tool."""
-        return self.tools.of_row(_finite(query), text, row)
 
     def rows_of(self, texts: tuple[str, ...], encoder: CachedEncoder) -> Vectors:
         """(N, D) unit rows of a router's own texts about this catalog, such as summaries. They are embedded when a router

@@ -168,12 +168,16 @@ class EhrrEngine:
             listed = utility.highest(utilities, similarity, order, k)
         if not p.auction:
             return ServerLayer(similarity, utilities, np.full_like(utilities, np.nan), listed, listed, rank)
-        posted = auction.posted_price(
+        posted = self.posted_usd(similarity, cost_s)
+        accepted = listed & auction.accepts(self.context.statistics.servers.ask_usd, posted)
+        return ServerLayer(similarity, utilities, posted, listed, accepted, rank)
+
+    def posted_usd(self, similarity: Array, cost_s: Array) -> Array:
+        """Posted prices (4) for similarities and expected times, whether an auction is held or not."""
+        return auction.posted_price(
             similarity, cost_s, p_bs=self.value("p_bs"), p_ofs=self.value("p_ofs"), l0_s=self.value("l0_s"),
             budget_usd=self.value("budget_usd"),
         )  # fmt: skip
-        accepted = listed & auction.accepts(self.context.statistics.servers.ask_usd, posted)
-        return ServerLayer(similarity, utilities, posted, listed, accepted, rank)
 
     def tool_layer(self, similarity: Array, servers: ServerLayer) -> ToolLayer:
         """The race of all tools for similarities (..., T)."""

@@ -6,6 +6,8 @@ import numpy as np
 
 from core.domain.decision import Decision
 from core.domain.trace import Drop, ServerRow, ToolRow
+from core.economics.utility import Headroom, headroom
+from core.routers.ehrr import EhrrParameters
 from core.shared import units
 from core.shared.errors import UnknownNameError
 
@@ -180,3 +182,29 @@ def _racing(decision: Decision) -> str:
 def _ordinal(n: int) -> str:
     suffix = "th" if 10 <= n % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
     return f"{n}{suffix}"
+
+
+def tool_headroom(decision: Decision, row: int) -> Headroom | None:
+    """How much worse EHRR's winner may become, or how good a feasible loser would have to be. Returns None without a rival, and where
+    similarity alone ranks."""
+    p = EhrrParameters().replaced(decision.parameters)
+    tools, servers = decision.tools, decision.servers
+    rivals = np.flatnonzero((tools.rank > 0) & (np.arange(len(tools.rank)) != row))
+    if not len(rivals) or not p.execution_signals:
+        return None
+    server, beta = int(tools.server_row[row]), float(tools.success[row])
+    failure, posted = float(servers.post_accept_failure[server]), float(servers.posted_price_usd[server])
+    return headroom(
+        similarity=float(tools.similarity[row]),
+        fixed_s=float(servers.fixed_s[server]),
+        latency_s=float(tools.latency_s[row]),
+        success=beta / (1 - failure) if failure < 1 else 0.0,
+        post_accept_failure=failure,
+        price_usd=float(np.nan_to_num(tools.price_usd[row])),
+        to_beat=float(tools.utility[rivals].max()),
+        posted_usd=posted if np.isfinite(posted) else np.inf,
+        alpha_t=p.alpha_t,
+        kappa=p.kappa,
+        eps=p.eps,
+        per_attempt=p.billing == "per_attempt",
+    )

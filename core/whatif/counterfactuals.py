@@ -15,10 +15,8 @@ from numpy.typing import NDArray
 
 from core.domain.params import Knob, Parameters
 from core.domain.trace import Array
-from core.economics.auction import affordable, posted_price
 from core.economics.utility import Headroom, headroom
 from core.routers.context import Match
-from core.routers.estimates import estimate_servers
 from core.routers.parameters import FIT as BY_FIT
 from core.whatif.case import Case, Outcomes, decide
 from core.whatif.layer import FIT, LATENCY, PRICE, SUCCESS, with_fit
@@ -138,7 +136,7 @@ def counterfactual(case: Case, strips: Mapping[str, Strip], row: int) -> Counter
         (SUCCESS, known.success, None if limits is None else limits.success),
     ):
         value, why = float(np.nan_to_num(column[row])), block
-        if why is None and name != PRICE and not _affordable(case, row):
+        if why is None and name != PRICE and not now.tools.affordable[row]:
             why = "its price is above what its server is offered"
         if why is None and (reached is None or math.isnan(reached)):
             why = _out_of_reach(case, now)
@@ -174,31 +172,13 @@ def _out_of_reach(case: Case, now: Outcomes) -> str:
     return f"{case.context.tool_ids[ahead]} has the higher utility even then, (7)"
 
 
-def _posted(case: Case, row: int) -> float:
-    """What the tool's server is offered, infinite without an auction."""
-    p = case.parameters
-    if not p.auction:
-        return math.inf
-    known = estimate_servers(case.context, l_route_s=p.l_route_s, eps=p.eps, beliefs=case.beliefs)
-    server = int(case.context.tool_server[row])
-    offered = posted_price(
-        case.match.servers, known.cost_s, p_bs=p.p_bs, p_ofs=p.p_ofs, l0_s=p.l0_s, budget_usd=p.budget_usd
-    )
-    return float(offered[server])
-
-
-def _affordable(case: Case, row: int) -> bool:
-    price = case.context.statistics.tools.price_usd[row : row + 1]
-    return bool(affordable(price, np.array([_posted(case, row)]))[0])
-
-
 def _limits(case: Case, now: Outcomes, row: int) -> Headroom:
     """Price, latency and success of the tool, each alone, at which its utility equals that of the best other tool, or 0."""
     p, known, server = case.parameters, case.context.statistics.tools, int(case.context.tool_server[row])
     others = now.racing[0].copy()
     others[row] = -np.inf
     to_beat = max(float(others.max(initial=-np.inf)), 0.0 if p.worthwhile else -1e9)
-    servers = estimate_servers(case.context, l_route_s=p.l_route_s, eps=p.eps, beliefs=case.beliefs)
+    servers, posted = now.engine.servers, float(now.servers.posted_usd[server])
     success = known.success if case.beliefs is None else case.beliefs.tool_success
     return headroom(
         similarity=float(case.match.tools[row]),
@@ -208,7 +188,7 @@ def _limits(case: Case, now: Outcomes, row: int) -> Headroom:
         post_accept_failure=float(servers.post_accept_failure[server]),
         price_usd=float(np.nan_to_num(known.price_usd[row])),
         to_beat=to_beat,
-        posted_usd=_posted(case, row),
+        posted_usd=posted if p.auction else math.inf,
         alpha_t=p.weights_of_time()[1],
         kappa=p.kappa,
         eps=p.eps,

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from core.domain.trace import Array
-from core.economics.auction import posted_price
 from core.economics.utility import attempt_success
-from core.routers.estimates import estimate_servers, estimate_tools
+from core.routers.ehrr import EhrrEngine
+from core.routers.estimates import estimate_servers
 from core.whatif.case import Case, Outcomes, decide
 from core.whatif.ehrr_strips import Terms
 from core.whatif.expected_value import ValueCase
 from core.whatif.strips import Strip
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Utility curves of one sub-task with their equations, and what a curve is.
 
 SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Points of a curve; `kind` is chosen, accepted, rejected, muted, or empty for a colour of its own; `marks` names a symbol for
+    """Points of a curve. `kind` is chosen, accepted, rejected, muted, or empty for a colour of its own; `marks` names a symbol for
     single points."""
 
     name: str
@@ -39,8 +35,8 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A chart as data: what it shows, its axes, its lines, the current value, the end of its x axis, and its equation with the current
-    numbers, as LaTeX and as numbers."""
+    """A chart as data: title, axes, lines, the current value, the end of the x axis, and the equation as LaTeX and with the current
+    numbers. The winner stays the same within `holds`."""
 
     title: str
     x: str
@@ -50,13 +46,14 @@ class Curve:
     longest: float | None
     formula: str
     filled: str
+    holds: tuple[float, float] | None = None
 
 
-def utilities(case: Case, strips: Mapping[str, Strip], name: str) -> Curve:
-    """Utility of each tool in the race (or server, for alpha_s) over alpha_t, kappa or alpha_s."""
-    p, now, terms = case.parameters, decide(case, {}), Terms.of(case)
+def utilities(case: Case, strip: Strip) -> Curve:
+    """Utility of each tool in the race over alpha_t or kappa, or of each server over alpha_s."""
+    p, now, terms, name = case.parameters, decide(case, {}), Terms.of(case), strip.parameter
     value = float(getattr(p, name))
-    strip, knob = strips[name], next(one for one in p.knobs() if one.name == name)
+    knob = next(one for one in p.knobs() if one.name == name)
     beyond = [one.low for one in strip.winners()[1:] if one.low > value]  # as far as the first other winner
     longest = min(strip.high, max([4 * value, *(1.5 * one for one in beyond[:1]), strip.high / 50]))
     xs = np.unique([0.0, value, longest])
@@ -76,9 +73,11 @@ def utilities(case: Case, strips: Mapping[str, Strip], name: str) -> Curve:
         for row in rows
     )
     formula, filled = (_server_utility if servers else _tool_utility)(case, terms, first)
+    holds = next((one.low, min(one.high, longest)) for one in reversed(strip.winners()) if one.low <= value)
     return Curve(
-        f"Utility against {knob.symbol}", f"{knob.symbol} ({knob.unit})", "U", drawn, value, longest, formula, filled
-    )
+        f"Utility against {knob.symbol}", f"{knob.symbol} ({knob.unit})", "U", drawn, value, longest, formula, filled,
+        holds if winner >= 0 else None,
+    )  # fmt: skip
 
 
 def _best_tools(now: Outcomes) -> list[int]:
@@ -128,9 +127,10 @@ POINTS = 80
 
 
 def posted(case: Case) -> Curve:
-    """The price posted to a server over its expected time: its asks, the region in which it accepts, and Proposition 2's bound."""
+    """The price posted to the winner's server over expected time with Proposition 2's bound, and what each short-listed server is
+    offered and asks."""
     p, now = case.parameters, decide(case, {})
-    known = estimate_servers(case.context, l_route_s=p.l_route_s, eps=p.eps, beliefs=case.beliefs)
+    known = now.engine.servers
     listed = np.flatnonzero(now.listed[0])
     winner = int(now.winner[0])
     subject = int(case.context.tool_server[winner]) if winner >= 0 else int(listed[0])
@@ -139,9 +139,7 @@ def posted(case: Case) -> Curve:
     xs = np.linspace(0.0, longest, POINTS)
 
     def price(at: Array) -> Array:
-        return posted_price(
-            np.full(len(at), similarity), at, p_bs=p.p_bs, p_ofs=p.p_ofs, l0_s=p.l0_s, budget_usd=p.budget_usd
-        )
+        return now.engine.posted_usd(np.full(len(at), similarity), at)
 
     here = float(price(np.array([cost]))[0])
     slope = p.p_ofs / p.l0_s
@@ -155,9 +153,13 @@ def posted(case: Case) -> Curve:
         Line("no steeper than this, Proposition 2", tuple(tangent.tolist()), tuple(np.minimum(1e3 * bound, highest * 1.3).tolist()), "muted", dashed=True),
     ]  # fmt: skip
     for row in listed:
-        if np.isfinite(asks[row]):
-            kind = "accepted" if now.accepted[0, row] else "rejected"
-            lines.append(Line(f"{case.context.server_names[row]} asks", (float(known.cost_s[row]),), (1e3 * float(asks[row]),), kind, marks="circle"))  # fmt: skip
+        kind = "accepted" if now.accepted[0, row] else "rejected"
+        for verb, usd, mark in (("is offered", now.servers.posted_usd[row], "diamond"), ("asks", asks[row], "circle")):
+            if np.isfinite(usd):
+                at = (float(known.cost_s[row]),)
+                lines.append(
+                    Line(f"{case.context.server_names[row]} {verb}", at, (1e3 * float(usd),), kind, marks=mark)
+                )
     cap = "" if p.budget_usd is None else f", at most B = {rounded(p.budget_usd)} $"
     return Curve(
         f"Price posted to {name} against expected time", "expected time to success C (s)", "m$ per call", tuple(lines), cost, longest,
@@ -170,7 +172,7 @@ def posted(case: Case) -> Curve:
 def time_against_success(case: Case) -> Curve:
     """Expected time to success of the winner's server over its success rate, and the short-listed servers where they stand."""
     p, now, terms = case.parameters, decide(case, {}), Terms.of(case)
-    known = estimate_servers(case.context, l_route_s=p.l_route_s, eps=p.eps, beliefs=case.beliefs)
+    known = now.engine.servers
     listed = np.flatnonzero(now.listed[0])
     winner = int(now.winner[0])
     subject = int(case.context.tool_server[winner]) if winner >= 0 else int(listed[0])
@@ -193,10 +195,10 @@ def time_against_success(case: Case) -> Curve:
 
 
 def conservatism(case: Case) -> Curve:
-    """What it costs the short-listed servers that success is taken one standard deviation lower: expected time with r~ and with r."""
+    """Seconds that the short-listed servers lose because success counts one standard deviation lower: C with r~ less C with r."""
     p, now = case.parameters, decide(case, {})
     statistics = case.context.statistics.servers
-    careful = estimate_servers(case.context, l_route_s=p.l_route_s, eps=p.eps, beliefs=case.beliefs)
+    careful = now.engine.servers
     bold = replace(statistics, success_variance=np.zeros_like(statistics.success_variance))
     plain = estimate_servers(
         replace(case.context, statistics=replace(case.context.statistics, servers=bold)), l_route_s=p.l_route_s, eps=p.eps,
@@ -224,8 +226,7 @@ def conservatism(case: Case) -> Curve:
 def money_against_cap(case: Case, strip: Strip) -> tuple[Curve, Curve]:
     """Price of the winner, and the chance that one call of it solves the sub-task, over the cap B: steps between exact breakpoints."""
     context, p = case.context, case.parameters
-    known = estimate_servers(context, l_route_s=p.l_route_s, eps=p.eps, beliefs=case.beliefs)
-    tools = estimate_tools(context, known, eps=p.eps, beliefs=case.beliefs)
+    tools = EhrrEngine.of(context, p, case.beliefs).tools
     rows = {name: row for row, name in enumerate(context.tool_ids)}
     xs, money, success = list[float](), list[float](), list[float]()
     for segment in strip.segments:
@@ -238,10 +239,10 @@ def money_against_cap(case: Case, strip: Strip) -> tuple[Curve, Curve]:
     current = None if p.budget_usd is None else 1e3 * p.budget_usd
     at = strip.segments[-1] if p.budget_usd is None else strip.at(p.budget_usd)
     row = rows.get(at.winner or "")
-    filled = "nobody wins" if row is None else (
+    filled = "no tool wins" if row is None else (
         f"{rounded(float(case.match.tools[row]))} · {rounded(float(tools.success[row]))} = {rounded(float(case.match.tools[row] * tools.success[row]))}"
     )  # fmt: skip
-    paid = "nobody wins" if row is None else f"p = {rounded(float(np.nan_to_num(tools.price_usd[row])))} $"
+    paid = "no tool wins" if row is None else f"p = {rounded(float(np.nan_to_num(tools.price_usd[row])))} $"
     axis = "cap B of every posted price (m$)"
     return (
         Curve("Money against the cap", axis, "price of the winner (m$)", (Line("price", ends, (*money, money[-1]), "chosen", steps=True),),

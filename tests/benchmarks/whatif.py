@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 
 from core.app import open_app
+from core.services.decide.whatif import Asked
 from core.shared.settings import Settings
 from core.whatif.ehrr_strips import SMOOTH, Terms, strip
 from tests.benchmarks.measuring import percentile, report, timed
@@ -21,11 +22,11 @@ def strips() -> None:
     with open_app(Settings(db=":memory:")) as app:
         for router in ("ehrr", "expected_value"):
             parameters, seeds = app.routing.parameters(router), itertools.count()
-            app.what_if.strips(SUBTASK, router=router, parameters=parameters)
+            app.what_if.strips(Asked(SUBTASK, parameters, router=router))
 
             def fresh(router: str = router, parameters=parameters, seeds=seeds) -> object:
                 other = parameters.replaced({"kappa": float(parameters.kappa) + next(seeds) % 97})
-                return app.what_if.strips(SUBTASK, router=router, parameters=other)
+                return app.what_if.strips(Asked(SUBTASK, other, router=router))
 
             times = timed(fresh, 60, warm_up=3)
             report(

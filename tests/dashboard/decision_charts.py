@@ -11,19 +11,21 @@ import plotly.graph_objects as go
 from core.domain.catalog import Server
 from core.domain.decision import Decision
 from core.domain.plans import Plan
-from core.lab import curves
 from core.lab.stored_runs import agreement
 from core.lab.token_meter import Counted, utilisation_lines
+from core.routers.context import Match, RoutingContext
 from core.routers.ehrr import Ehrr, EhrrParameters
 from core.routers.presets import applied
+from core.whatif.case import Case
+from core.whatif.curves import Curve, posted, utilities
+from core.whatif.ehrr_strips import Terms, strip
 from dashboard.pages.compare.charts.agreement import agreement_map
 from dashboard.pages.route.charts.auction import auction
 from dashboard.pages.route.charts.plan_steps import plan_steps
-from dashboard.pages.route.charts.posted_price import posted_price
 from dashboard.pages.route.charts.server_ranking import server_ranking
 from dashboard.pages.route.charts.tool_breakdown import tool_breakdown
 from dashboard.pages.route.charts.tool_scores import tool_scores
-from dashboard.pages.route.charts.utility_lines import utility_lines
+from dashboard.ui.charts.curve import curve_chart
 from dashboard.ui.charts.stages import stages
 from dashboard.ui.charts.token_utilisation import token_utilisation
 from tests.cases import each
@@ -31,13 +33,15 @@ from tests.dashboard.chart_texts import HOSTILE
 from tests.routers import worlds
 
 PAPER = applied(EhrrParameters, "paper")  # the values of the paper's tables
+MADE: dict[str, Case] = {}  # by decision
+NO_CURVE = Curve("", "", "", (), None, None, "", "")
 CHARTS: dict[str, Callable[[Decision], go.Figure]] = {
     "server_ranking": server_ranking,
     "auction": auction,
     "tool_breakdown": tool_breakdown,
-    "posted_price": lambda decision: posted_price(decision, curves.posted_price_curve(decision)),
-    "utility_lines alpha_t": lambda decision: utility_lines(curves.utility_lines(decision, "alpha_t")),
-    "utility_lines kappa": lambda decision: utility_lines(curves.utility_lines(decision, "kappa")),
+    "curve_chart posted": lambda decision: _drawn(decision, posted),
+    "curve_chart alpha_t": lambda decision: _drawn(decision, lambda case: utility_curve(case, "alpha_t")),
+    "curve_chart kappa": lambda decision: _drawn(decision, lambda case: utility_curve(case, "kappa")),
     "tool_scores": tool_scores,
     "plan_steps": lambda decision: plan_steps(
         Plan.of("q", "rules", [(HOSTILE, ()), ("b", ()), ("c", (0, 1))], lambda *_: decision)
@@ -60,7 +64,24 @@ def decide(*servers: Server, likes: float = 0.7, **parameters: object) -> Decisi
     of_tools = {tool.id: likes - 0.04 * place for place, tool in enumerate(catalog.tools)}
     of_servers = {server.name: likes - 0.05 * place for place, server in enumerate(catalog.servers)}
     context = worlds.context(catalog, of_servers, of_tools)
-    return Ehrr().route("anything", context, PAPER.replaced(parameters))
+    return decided(context, PAPER.replaced(parameters))
+
+
+def decided(context: RoutingContext, parameters: EhrrParameters) -> Decision:
+    found = Ehrr().route("anything", context, parameters)
+    match = Match(found.servers.similarity, found.tools.similarity)
+    MADE[found.id] = Case(context, match, parameters)
+    return found
+
+
+def utility_curve(case: Case, name: str) -> Curve:
+    knob = next(one for one in case.parameters.knobs() if one.name == name)
+    return utilities(case, strip(case, Terms.of(case), knob))
+
+
+def _drawn(decision: Decision, curve: Callable[[Case], Curve]) -> go.Figure:
+    """A curve of What if; nothing for a catalog without tools."""
+    return curve_chart(curve(MADE[decision.id]) if decision.tools.ids else NO_CURVE)
 
 
 def server(name: str, *prices: float | None, ask_usd: float | None = 0.004, latency_s: float = 0.5) -> Server:
@@ -80,7 +101,7 @@ def market() -> tuple[Server, ...]:
 
 
 DECISIONS: dict[str, Callable[[], Decision]] = {
-    "tables I and II": lambda: Ehrr().route("anything", worlds.tables_context(), PAPER),
+    "tables I and II": lambda: decided(worlds.tables_context(), PAPER),
     "typical": lambda: decide(*market()),
     "nothing accepted": lambda: decide(*market()[:2], budget_usd=0.0, p_bs=0.0),
     "nothing affordable": lambda: decide(server("dear", 5.0, 6.0, ask_usd=0.0)),

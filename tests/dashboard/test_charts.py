@@ -77,10 +77,10 @@ def test_every_number_is_finite_and_every_column_as_long_as_its_rows(case, name)
         ("auction", "2 · Auction: ask ● ≤ posted |", "m$ per call", None),
         ("tool_breakdown", "3 · Tools: ◆ = similarity − time − money", "U = Sim − αt·(time + κ·price)", None),
         (
-            "posted_price", "Posted price ◆ and ask ● by expected time", "expected time to success C (s)", "m$ per call",
+            "curve_chart posted", "Price posted to alpha against expected time", "expected time to success C (s)", "m$ per call",
         ),
-        ("utility_lines alpha_t", "Utility against αt", "αt (1/s)", "U"),
-        ("utility_lines kappa", "Utility against κ", "κ (s/$)", "U"),
+        ("curve_chart alpha_t", "Utility against αt", "αt (1/s)", "U"),
+        ("curve_chart kappa", "Utility against κ", "κ (s/$)", "U"),
     ],
 )  # fmt: skip
 def test_titles_say_what_is_drawn_and_axes_carry_units(name, title, x, y) -> None:
@@ -114,5 +114,5 @@ def test_long_catalogs_are_cut_to_what_fits() -> None:
         name: len(marks("50 servers, k = 50", name)[-1].y) for name in ("server_ranking", "auction", "tool_breakdown")
     }
     assert rows == {"server_ranking": 9, "auction": 9, "tool_breakdown": 8}
-    assert len(chart("50 servers, k = 50", "utility_lines kappa").data) == 8
-    assert len(chart("50 servers, k = 50", "posted_price").data[-1].x) == 50
+    assert len(chart("50 servers, k = 50", "curve_chart kappa").data) == 8
+    assert len(chart("50 servers, k = 50", "curve_chart posted").data) == 2 + 2 * 50

@@ -12,6 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from core.app import App
+from core.services.decide.whatif import Asked
 from core.shared.errors import ParameterError
 from dashboard.lane import LIMIT_BYTES, PATH, lanes
 from dashboard.pages.route.view import TOKEN
@@ -133,7 +134,7 @@ def test_winner_strips_have_a_colour_for_each_winner_and_say_who_wins_where(app:
     assert status == 200
     assert {"alpha_t", "kappa", "k"} <= set(strips)
     strip, found = strips["alpha_t"], app.what_if.strips(
-        "read a file", catalog="small", parameters=app.routing.parameters("ehrr")
+        Asked("read a file", app.routing.parameters("ehrr"), "small")
     )["alpha_t"]  # fmt: skip
     assert [band[:2] for band in strip["bands"]] == [[band.low, band.high] for band in found.winners()]
     assert strip["bands"][0][2] == CHOSEN

@@ -146,7 +146,7 @@ def test_a_click_on_a_strip_turns_the_knob_into_that_segment(app: App, monkeypat
     state: dict[str, object] = {}
     monkeypatch.setattr("streamlit.session_state", state)
     now = asked(app)
-    strips = app.what_if.strips_of(now)
+    strips = app.what_if.strips(now)
     knobs = {knob.name: knob for knob in now.parameters.knobs()}
     turn = partial(winners.turn, prefix="p", knobs=knobs, strips=strips, values=now.parameters.values())
     last = len(strips["alpha_t"].segments) - 1
@@ -170,7 +170,7 @@ def test_a_click_on_the_map_sets_both_knobs_within_their_ranges(app: App, monkey
 
 def test_a_strip_has_a_bar_for_each_segment_and_a_needle_at_the_current_value(app: App) -> None:
     now = asked(app)
-    strip = app.what_if.strips_of(now)["alpha_t"]
+    strip = app.what_if.strips(now)["alpha_t"]
     knobs = {knob.name: knob for knob in now.parameters.knobs()}
     colours = winner_colours(strip.at(0.02).winner, (one.winner for one in strip.segments))
     track, needle, *_ = strips_chart([strip], knobs, now.parameters.values(), colours).data
@@ -183,7 +183,7 @@ def test_a_strip_has_a_bar_for_each_segment_and_a_needle_at_the_current_value(ap
 
 def test_a_row_has_the_scale_of_its_knob(app: App) -> None:
     now = asked(app, alpha_t=0.25, wrong_refusals=25.0)
-    strips, knobs = app.what_if.strips_of(now), {knob.name: knob for knob in now.parameters.knobs()}
+    strips, knobs = app.what_if.strips(now), {knob.name: knob for knob in now.parameters.knobs()}
     rows = [strips[name] for name in ("alpha_t", "wrong_refusals")]
     colours = winner_colours(None, (one.winner for row in rows for one in row.segments))
     _, needle, *_ = strips_chart(rows, knobs, now.parameters.values(), colours).data
@@ -202,9 +202,9 @@ def computed(filled: str) -> tuple[float, float]:
 
 def test_the_numbers_satisfy_the_equations_beside_the_curves(app: App) -> None:
     now = asked(app, budget_usd=0.05)
-    case, strips = app.what_if.case(now), app.what_if.strips_of(now)
+    case, strips = app.what_if.case(now), app.what_if.strips(now)
     assert case is not None
-    found = [utilities(case, strips, name) for name in ("alpha_t", "kappa", "alpha_s")]
+    found = [utilities(case, strips[name]) for name in ("alpha_t", "kappa", "alpha_s")]
     found += [
         curves.time_against_success(case),
         curves.conservatism(case),
@@ -218,10 +218,10 @@ def test_the_numbers_satisfy_the_equations_beside_the_curves(app: App) -> None:
 
 def test_the_curves_agree_with_the_decision(app: App) -> None:
     now = asked(app)
-    case, strips, decision = app.what_if.case(now), app.what_if.strips_of(now), app.what_if.decision(now)
+    case, strips, decision = app.what_if.case(now), app.what_if.strips(now), app.what_if.decision(now)
     assert case is not None
     assert decision.winner is not None
-    lines = {line.name: line for line in utilities(case, strips, "alpha_t").lines}
+    lines = {line.name: line for line in utilities(case, strips["alpha_t"]).lines}
     won = lines[decision.winner.tool]
     at = won.x.index(now.parameters.alpha_t)
     assert won.y[at] == pytest.approx(decision.winner.utility)

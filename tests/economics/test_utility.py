@@ -1,13 +1,14 @@
-"""EHRR (1), (3), (7), (9): similarity, utility, ranking; Propositions 4 and 5."""
+"""EHRR (3), (7), (9): utility, ranking and selections; Propositions 4 and 5."""
 
 from itertools import combinations
+from math import prod
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.economics.utility import clipped_cosine, money_cost, ranking, utility
+from core.economics.utility import best_rows, highest, money_cost, ranking, utility
 
 promise = settings(deadline=None, derandomize=True, max_examples=80)
 utilities = st.lists(st.floats(-5.0, 1.0), min_size=1, max_size=8)
@@ -56,24 +57,28 @@ def test_ranking_is_by_utility_then_similarity_then_name(rows):
 
 
 @promise
-@given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.integers(1, 5))
-def test_clipped_cosine_is_the_definition_row_by_row(seed, count, size):
-    rng = np.random.default_rng(seed)
-    query, rows = rng.normal(size=size).astype(np.float32), rng.normal(size=(count, size)).astype(np.float32)
-    rows[0] = 0.0
-    for got, row in zip(clipped_cosine(query, rows), rows, strict=True):
-        norm = sum(float(x) ** 2 for x in row) ** 0.5 * sum(float(x) ** 2 for x in query) ** 0.5
-        cosine = sum(float(a) * float(b) for a, b in zip(row, query, strict=True)) / norm if norm > 0 else 0.0
-        assert float(got) == pytest.approx(max(0.0, cosine), abs=1e-5)
-        assert 0.0 <= got <= 1.0
+@given(st.data(), st.integers(0, 9), st.integers(1, 4), st.sampled_from([None, (2,), (2, 3)]))
+def test_selections_are_the_beginning_of_the_ranking(data, width, n, lead):
+    """The k highest and the n best of rows, with ties, over points whose k and n differ."""
+    shape = (*(lead or ()), width)
 
+    def drawn(values):
+        return np.array(
+            data.draw(st.lists(st.sampled_from(values), min_size=prod(shape), max_size=prod(shape))), dtype=float
+        ).reshape(shape)
 
-def test_a_query_of_zeros_is_similar_to_nothing():
-    assert clipped_cosine(np.zeros(3, np.float32), np.ones((2, 3), np.float32)).tolist() == [0.0, 0.0]
-
-
-def test_similarity_against_no_rows_is_empty():
-    assert clipped_cosine(np.ones(3, np.float32), np.zeros((0, 3), np.float32)).shape == (0,)
+    utilities, similarity = drawn([0.1, 0.2, -np.inf]), drawn([0.5, 0.6])[(0,) * len(lead or ())]
+    order = np.array(data.draw(st.permutations(range(width))), dtype=np.int64)
+    count = n if not lead else np.array([n, n + 1]).reshape(2, *[1] * len(lead))
+    best = best_rows(utilities, similarity, np.arange(width), order, count)
+    listed = highest(utilities, similarity, order, count) if width else None
+    for point in np.ndindex(shape[:-1]):
+        at = n if not lead else n + point[0]
+        ranked = ranking(utilities[point], similarity, order)
+        assert [row for row in best[point].tolist() if row >= 0] == [
+            r for r in ranked if np.isfinite(utilities[point][r])
+        ][:at]
+        assert listed is None or np.flatnonzero(listed[point]).tolist() == sorted(ranked[:at].tolist())
 
 
 def test_utility_is_linear_in_alpha_with_the_cost_as_slope():

@@ -4,13 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.lab.scenarios.records import changes, curves, decision_at
-from core.lab.scenarios.simulation import walk
+from core.lab.scenarios.records import changes, curves
 from core.network.profiles import Profile
 from core.network.states import Ideal, Outage
 from core.network.traces import Traces
-from core.routers import ROUTERS
-from tests.lab.scenario_worlds import FLUCTUATING, HYBRID, run
+from tests.lab.scenario_worlds import FLUCTUATING, run
 
 
 def test_sonar_leaves_a_server_in_an_outage_and_comes_back_and_it_is_said_why(world) -> None:
@@ -42,16 +40,6 @@ def test_a_change_without_an_outage_names_both_latencies_or_the_failed_call(worl
     still = world(Profile("p"), lead_in=0, steps=20)
     still = replace(still, traces=replace(still.traces, latency_s=latency_s), order=np.zeros(20, dtype=np.int64))
     assert changes(still, run(still, "ehrr"))[0].why == "The last call to alpha failed."
-
-
-def test_a_decision_at_a_moment_is_the_one_of_the_run(world) -> None:
-    hybrid = world(HYBRID, steps=40)
-    for router in ("sonar", "ehrr"):
-        decision = decision_at(hybrid, router, ROUTERS[router].parameters(), 25)
-        whole = list(walk(hybrid, router, ROUTERS[router].parameters()))[25].decision
-        assert decision.candidates == whole.candidates
-        assert np.array_equal(decision.tools.utility, whole.tools.utility)
-    assert decision_at(hybrid, "sonar", ROUTERS["sonar"].parameters(), 40) is None
 
 
 def test_curves_carry_states_and_outages() -> None:

@@ -133,15 +133,6 @@ def test_only_changed_texts_are_embedded_again(encoder: CachedEncoder, words: Wo
     assert second.tool_similarity(query, "", {"full": 1})[1] > first.tool_similarity(query, "", {"full": 1})[1]
 
 
-def test_the_explanation_of_one_tool_adds_up() -> None:
-    query = TOY_ENCODER.encode_query(TEXT)
-    views = TOY.view_similarities(query, 3, TEXT)
-    assert list(views) == list(TOOL_WEIGHTS)
-    total = TOY.tool_similarity(query, TEXT, dict.fromkeys(TOOL_WEIGHTS, 1.0))[3]
-    dense = max(0.0, sum(views[name] for name in TOOL_VIEWS) / len(TOOL_WEIGHTS))
-    assert dense + views["lexical"] / len(TOOL_WEIGHTS) == pytest.approx(float(total), abs=1e-6)
-
-
 def test_neighbours_are_the_nearest_without_the_tool_itself() -> None:
     for view in TOOL_VIEWS:
         matrix = TOY.tools.views[view]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.economics.auction import accepts, affordable, posted_price, winning_interval
+from core.economics.auction import accepts, affordable, posted_price
+from core.economics.crossings import crossings, straight
 from core.economics.utility import Array, attempt_success, expected_time_to_success, money_cost, utility
 from core.lab.papers.report import AS_IT_IS, Chart, Column, Kind, Link, Row, Series, Table, pair, rounded
 from core.routers.ehrr import EhrrParameters
@@ -205,14 +206,14 @@ def _offer() -> Chart:
 
 def _over_alpha() -> Chart:
     cost_s, alphas = tool_costs_s(), np.linspace(0.0, 1.0, 51)
-    interval = winning_interval(TOOL_SIMILARITY[1:], cost_s[1:], 0, low=0.0, high=1.0)
+    (meet,) = crossings(straight(TOOL_SIMILARITY[1:], cost_s[1:]), 0.0, 1.0, keep=1)
     lines = [
         Series(f"t1,{row + 1}", _floats(alphas), _floats(TOOL_SIMILARITY[row] - alphas * cost_s[row])) for row in (1, 2)
     ]
     points = Series("Table II, as printed", (0.25, 0.25), (0.516, 0.483), theirs=True)
     return Chart(
         "eq7", "Equation (7): Table II's tools over αt",
-        f"From αt = {interval.low:.3f} on the quicker tool wins; the paper's 0.25 is above it. Below, the more similar one does.",
+        f"From αt = {meet:.3f} on the quicker tool wins; the paper's 0.25 is above it. Below, the more similar one does.",
         "αt, 1/s", "utility U", "line", (*lines, points), link=TRY,
     )  # fmt: skip
 

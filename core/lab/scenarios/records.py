@@ -11,12 +11,10 @@ from importlib.metadata import version
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.decision import Decision
 from core.domain.lab_runs import Conditions, KeptRun, RunSteps, fingerprint, run_id
-from core.domain.params import Parameters
 from core.domain.tasks import Task
 from core.lab.scenarios.measures import ScenarioRun
-from core.lab.scenarios.simulation import World, walk
+from core.lab.scenarios.simulation import World
 from core.network.profiles import Profile
 from core.network.states import State
 from core.network.traces import OUTAGE_S, Traces
@@ -75,13 +73,6 @@ def changes(world: World, run: ScenarioRun) -> tuple[Change, ...]:
         last[task] = server
         (failed.discard if ok else failed.add)(server)
     return tuple(found)
-
-
-def decision_at(world: World, router: str, parameters: Parameters, step: int) -> Decision | None:
-    """The decision at a step, after all steps before it. None beyond the end."""
-    return next(
-        (taken.decision for number, taken in enumerate(walk(world, router, parameters)) if number == step), None
-    )
 
 
 def _why(world: World, left: int, chosen: int, at: int, failed: bool) -> str:

@@ -62,23 +62,11 @@ class WhatIfService:
         self._known: LRUCache[object, tuple[RoutingContext, dict[str, Strip]]] = LRUCache(KEPT)
         self._lock = threading.Lock()
 
-    def strips(
-        self,
-        subtask: str,
-        *,
-        catalog: str = SAMPLE,
-        router: str = "ehrr",
-        parameters: Parameters,
-        server_hint: str = "",
-    ) -> dict[str, Strip]:
-        """By parameter: who wins at which value, exactly. Empty for a router whose decision is not computed that way.
+    def strips(self, asked: Asked) -> dict[str, Strip]:
+        """The winner at every value, by parameter. Empty for another router than EHRR and expected value.
 
         Raises WayfareError as the router does.
         """
-        return self.strips_of(Asked(subtask, parameters, catalog, router, server_hint))
-
-    def strips_of(self, asked: Asked) -> dict[str, Strip]:
-        """The same under what is supposed."""
         context = self._context(asked)
         key = (id(context), asked)
         with self._lock:
@@ -127,7 +115,7 @@ class WhatIfService:
         case = self._case(asked)
         if case is None or tool not in case.context.tool_ids:
             raise WayfareError(f"There is no tool {tool[:80]!r} to make win under this router.")
-        row, strips = case.context.tool_ids.index(tool), self.strips_of(asked)
+        row, strips = case.context.tool_ids.index(tool), self.strips(asked)
         if isinstance(case, Case):
             return of_ehrr.counterfactual(case, strips, row)
         return of_value.counterfactual(case, strips, row)

@@ -11,13 +11,11 @@ import streamlit as st
 from core.app import App
 from core.domain.decision import Decision
 from core.domain.params import Parameters
-from core.lab import curves
 from core.services.decide.whatif import Asked
+from core.whatif.curves import posted, utilities
 from dashboard.lane import lanes
 from dashboard.pages.route.agent_state import agent_state
 from dashboard.pages.route.candidates import candidate_cards
-from dashboard.pages.route.charts.posted_price import posted_price
-from dashboard.pages.route.charts.utility_lines import utility_lines
 from dashboard.pages.route.refusing import refusing
 from dashboard.pages.route.turned import (
     AUCTION,
@@ -35,6 +33,7 @@ from dashboard.pages.route.why import explain, why_panel
 from dashboard.pages.route.winning_interval import winning_interval
 from dashboard.session import visitor
 from dashboard.ui.chart import chart
+from dashboard.ui.charts.curve import curve_chart
 from dashboard.ui.labels import Labelling, labelling
 from dashboard.ui.live import live
 from dashboard.ui.query_form import QueryForm
@@ -44,6 +43,7 @@ from dashboard.ui.url_state import UrlState
 from dashboard.ui.whatif_layer import supposed
 
 WHY = "route.why"
+HEIGHT_PX = 280  # of a cost curve
 
 
 def decision_body(
@@ -82,7 +82,7 @@ def decision_body(
     _columns(known, html, linked, partial(explain, WHY))
     why_panel(known, WHY)
     refusing(app, decision, parameters)
-    _cost_curves(app, asked, decision)
+    _cost_curves(app, asked)
     folded_meter(app, state, read_meter(state), decision)
 
 
@@ -118,17 +118,16 @@ def _stages(decision: Decision, drawn: go.Figure) -> None:
             st.markdown(f":small[**{escaped(stage.name, 40)}**{by}: {escaped(stage.note, 240)}]")
 
 
-def _cost_curves(app: App, asked: Asked, decision: Decision) -> None:
-    """In which interval the winner stays the winner; nothing for a router that does not weigh costs."""
-    if not decision.economic:
+def _cost_curves(app: App, asked: Asked) -> None:
+    """The interval in which the winner stays the same; nothing for another router than EHRR."""
+    case = app.what_if.case(asked)
+    if case is None:
         return
-    strips, knobs = app.what_if.strips_of(asked), {knob.name: knob for knob in asked.parameters.knobs()}
+    strips, knobs = app.what_if.strips(asked), {knob.name: knob for knob in asked.parameters.knobs()}
     grid = st.grid(3, min_column_width=235, gap="xsmall")
     for axis in ("alpha_t", "kappa"):
-        lines = curves.utility_lines(decision, axis)
         with grid.cell():
-            chart(utility_lines(lines), key=f"route:{axis}")
-            if axis in strips:
-                st.caption(winning_interval(strips[axis], knobs[axis], getattr(asked.parameters, axis)))
+            chart(curve_chart(utilities(case, strips[axis]), height=HEIGHT_PX), key=f"route:{axis}")
+            st.caption(winning_interval(strips[axis], knobs[axis], getattr(asked.parameters, axis)))
     with grid.cell():
-        chart(posted_price(decision, curves.posted_price_curve(decision)), key="route:posted")
+        chart(curve_chart(posted(case), height=HEIGHT_PX), key="route:posted")

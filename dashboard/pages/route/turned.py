@@ -85,7 +85,7 @@ def lane_answers(app: App, asked: Asked) -> Mapping[str, Answer]:
     def strips(values: Values) -> Mapping[str, object]:
         chosen = asked.parameters.replaced(values)
         turned = replace(asked, parameters=chosen)
-        found = app.what_if.strips_of(turned)
+        found = app.what_if.strips(turned)
         if not found:
             return {}
         winner = made(turned).winner

@@ -11,8 +11,7 @@ import streamlit as st
 from core.domain.decision import Decision
 from core.domain.trace import ServerRow, ToolRow
 from core.economics.utility import Headroom
-from core.lab import curves
-from core.routers.why import why
+from core.routers.why import tool_headroom, why
 from core.shared import units
 from dashboard.pages.route.tool_labels import tool_labels
 from dashboard.ui.labels import Labelling
@@ -111,7 +110,7 @@ def _numbers_of_tool(decision: Decision, index: int) -> list[tuple[str, str]]:
         (_score(decision), f"{row.utility:.3f}"),
         ("schema tokens", f"{row.tokens:,}"),
     ]
-    room = curves.tool_headroom(decision, index) if row.rank and decision.economic else None
+    room = tool_headroom(decision, index) if row.rank and decision.economic else None
     return numbers + (_headroom(row, room) if room else [])
 
 

@@ -8,8 +8,8 @@ from core.app import App
 from core.services.decide.whatif import Asked
 from core.whatif import curves
 from core.whatif.curves import Curve, utilities
-from dashboard.pages.whatif.charts.curve import curve_chart
 from dashboard.ui.chart import chart
+from dashboard.ui.charts.curve import curve_chart
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 
@@ -28,8 +28,8 @@ def curves_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:  
 def _curves(app: App, asked: Asked) -> list[Curve]:
     case, found = app.what_if.case(asked), list[Curve]()
     if case is not None:
-        strips = app.what_if.strips_of(asked)
-        found += [utilities(case, strips, name) for name in ("alpha_t", "kappa", "alpha_s")]
+        strips = app.what_if.strips(asked)
+        found += [utilities(case, strips[name]) for name in ("alpha_t", "kappa", "alpha_s")]
         found += [curves.posted(case), curves.time_against_success(case), curves.conservatism(case)]
         found += curves.money_against_cap(case, strips["budget_usd"])
     return [*found, curves.value_against_worth(app.what_if.value_case(asked))]

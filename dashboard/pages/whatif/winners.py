@@ -32,7 +32,7 @@ COMPARED = 8
 
 def winners_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
     """The whole view; a click on a strip turns the knob to the nearest value of that segment."""
-    decision, strips = app.what_if.decision(asked), app.what_if.strips_of(asked)
+    decision, strips = app.what_if.decision(asked), app.what_if.strips(asked)
     winner = decision.winner.tool if decision.winner else None
     st.markdown(
         f":violet[★] **{escaped(winner, 90)}** wins.{badge(asked.catalog, winner)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import plotly.graph_objects as go
@@ -11,21 +10,23 @@ from core.whatif.curves import Curve, Line
 from dashboard.theme import ACCEPTED, CHOSEN, MUTED, REJECTED, SERIES
 from dashboard.ui.charts.base import figure, label
 
+LONGEST_TITLE = 90
 NAMED = 4  # lines that a legend names; of more, hover tells
 KINDS = {"chosen": CHOSEN, "accepted": ACCEPTED, "rejected": REJECTED, "muted": MUTED}
 
 
 def curve_chart(curve: Curve, *, height: int = 300) -> go.Figure:
-    """The lines of a curve; the dotted line is the current value."""
+    """The lines of a curve. The dotted line is the current value; within the band the winner stays the same."""
     others = [colour for colour in SERIES if colour != CHOSEN]
     drawn = [_line(line, others[number % len(others)]) for number, line in enumerate(curve.lines)]
     named = 1 < sum(not line.marks for line in curve.lines) <= NAMED
-    shapes: Sequence[dict[str, Any]] = () if curve.current is None else (_dotted(curve.current),)
+    shapes = [] if curve.current is None else [_dotted(curve.current)]
+    shapes += [] if curve.holds is None else [_band(*curve.holds)]
     return figure(
         drawn,
-        title=curve.title,
+        title=label(curve.title, LONGEST_TITLE),
         height=height,
-        shapes=list(shapes),
+        shapes=shapes,
         showlegend=named,
         legend={"orientation": "h", "y": -0.28, "yanchor": "top", "x": 0, "font": {"size": 10}},
         xaxis={
@@ -45,7 +46,8 @@ def _line(line: Line, otherwise: str) -> dict[str, Any]:
                  "shape": "hv" if line.steps else "linear"},
         "marker": {"size": 10, "color": colour, "symbol": line.marks or "circle"},
         **({"fill": "tozeroy", "fillcolor": "rgba(23, 151, 111, 0.12)"} if line.filled else {}),
-        "cliponaxis": not line.marks, "hovertemplate": f"{name}<br>%{{x:.4g}}, %{{y:.4g}}<extra></extra>",
+        "cliponaxis": not line.marks, "hoverinfo": "text",
+        "hovertext": [f"{name}<br>{x:.4g}, {y:.4g}" for x, y in zip(line.x, line.y, strict=True)],
     }  # fmt: skip
 
 
@@ -53,4 +55,11 @@ def _dotted(x: float) -> dict[str, Any]:
     return {
         "type": "line", "x0": x, "x1": x, "yref": "paper", "y0": 0, "y1": 1,
         "line": {"color": MUTED, "dash": "dot", "width": 2},
+    }  # fmt: skip
+
+
+def _band(low: float, high: float) -> dict[str, Any]:
+    return {
+        "type": "rect", "x0": low, "x1": high, "yref": "paper", "y0": 0, "y1": 1,
+        "fillcolor": CHOSEN, "opacity": 0.09, "line": {"width": 0}, "layer": "below",
     }  # fmt: skip
