@@ -7,7 +7,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 # Every step prints its number, what it does, how long it takes and what comes next. A step that was done before is skipped.
 STEPS := $(if $(filter test,$(MAKECMDGOALS)),5,3)
-say = @printf '\n%s/$(STEPS)  %s\n     %s\n'
+tell = printf '\n%s/$(STEPS)  %s\n     %s\n'
+say = @$(tell)
 
 .PHONY: run test coverage lint bench papers catalog clean
 
@@ -15,11 +16,14 @@ run: $(VENV)/.installed
 	$(say) 3 'Starting the console: a few seconds, up to a minute the first time.' 'Next: open the address below in a browser.'
 	@$(BIN)/wayfare up $(ARGS)
 
+# the browser tests run in any case: what failed before them does not hide what they find
 test: lint
 	$(say) 4 'Tests on two workers: unit, property, contract, documents, pages. Several minutes.' 'Next: the whole job in a real Chromium.'
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not browser" --durations=20
-	$(say) 5 'Browser tests: skipped where there is no Chromium, required where CI=true.' 'Next: nothing, this is the last step.'
-	$(BIN)/python -m pytest tests/browser --durations=20
+	@failed=0; \
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not browser" --durations=20 || failed=1; \
+	$(tell) 5 'Browser tests: skipped where there is no Chromium, required where CI=true.' 'Next: nothing, this is the last step.'; \
+	$(BIN)/python -m pytest tests/browser --durations=20 || failed=1; \
+	exit $$failed
 
 coverage: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest --cov --cov-report=term

@@ -21,6 +21,7 @@ from core.planning.model import planners
 from core.relevance.encoder import CachedEncoder
 from core.relevance.onnx_encoder import onnx_source
 from core.relevance.packaged_vectors import PackagedVectors
+from core.services.background_runs import BackgroundRuns
 from core.services.call.agent import AgentService
 from core.services.call.attention import AttentionService
 from core.services.call.calls import CallService
@@ -96,6 +97,7 @@ class App:
     attention: AttentionService
     agent: AgentService
     networks: NetworkProfiles
+    background: BackgroundRuns
     pool: LazyPool
     telemetry: Telemetry
 
@@ -123,6 +125,7 @@ class App:
 
     def close(self) -> None:
         """End sessions and calls, commit what is queued and counted."""
+        self.background.close(CLOSING_LIMIT_S)
         self.calls.close()
         self.pool.close()  # what is still under way ends as cancelled
         self.calls.wait(CLOSING_LIMIT_S)
@@ -231,6 +234,7 @@ def build_app(
         attention=attention,
         agent=AgentService(catalogs, routing, governed, attention, known_planners),
         networks=networks,
+        background=BackgroundRuns(),
         pool=pool,
         telemetry=telemetry,
     )

@@ -13,6 +13,7 @@ from dashboard.ui.whatif_layer import layer_banner
 
 ASSETS = Path(__file__).parent / "assets"
 MARK = str(ASSETS / "wayfare.png")  # a file of ours: named icons are fetched from elsewhere
+PAGE_SCRIPT = (ASSETS / "page.js").read_text(encoding="utf-8")
 
 
 def view(folder: str) -> Callable[[], None]:
@@ -23,6 +24,8 @@ def view(folder: str) -> Callable[[], None]:
 st.set_page_config(page_title="Wayfare", page_icon=MARK, layout="wide")
 st.logo(MARK, size="medium")
 st.html(ASSETS / "page.css")
+with st.container(key="page-script"):
+    st.html(f"<script>{PAGE_SCRIPT}</script>", unsafe_allow_javascript=True)
 page = st.navigation(
     register(
         st.Page(view("route"), title="Route", icon=":material/alt_route:", url_path="route", default=True),

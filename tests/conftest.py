@@ -1,4 +1,5 @@
-"""What more than one room needs: the encoders, put together once for all workers and opened once in each, and the sample's store."""
+"""What more than one room needs: a home of the session's own, the encoders, put together once for all workers and opened once in
+each, and the sample's store."""
 
 from __future__ import annotations
 
@@ -9,8 +10,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import platformdirs
 import pytest
 
 import core.app
@@ -21,6 +24,18 @@ from core.relevance.onnx_encoder import onnx_source
 from sample_catalog import VECTORS
 
 STALE_S = 120.0  # a lock of this age was left by a session that was killed
+OF_THE_USER = ("WAYFARE_", "OTEL_", "XDG_")  # variables that begin like this
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Tests and the programs that they start see nothing of the user's: no variable that changes what is tested, and an empty home,
+    so that no store, no saved network and no setting of the user's is read or written. Browsers that the user installed stay."""
+    os.environ.setdefault("PLAYWRIGHT_BROWSERS_PATH", str(Path(platformdirs.user_cache_dir()) / "ms-playwright"))
+    for name in [name for name in os.environ if name.startswith(OF_THE_USER)]:
+        del os.environ[name]
+    home = TemporaryDirectory(prefix="wayfare-home-", ignore_cleanup_errors=True)
+    config.add_cleanup(home.cleanup)
+    os.environ["HOME"] = os.environ["USERPROFILE"] = home.name
 
 
 @contextmanager

@@ -108,7 +108,7 @@ def _form(
     with st.container(horizontal=True, gap="small"):
         st.button(
             "Store", key=f"judging:{place}:store", type="primary", disabled=grade is None, on_click=_store,
-            args=(app, query, tool, own, place, catalog, decision_id),
+            args=(app, query, tool, own, place, catalog, decision_id), help="Choose a grade first." if grade is None else None,
         )  # fmt: skip
         if known is not None:
             st.button("Take back", key=f"judging:{place}:back", on_click=_take_back, args=(app, known, place))

@@ -119,7 +119,11 @@ def _reset_and_history(defaults: Parameters, prefix: str) -> None:
         st.rerun()
 
     with st.container(horizontal=True, gap="xxsmall", vertical_alignment="center", wrap=False):
-        st.button("Reset all knobs", on_click=reset, width="stretch")
+        changed = bool(read_knobs(defaults, prefix).changed())
+        st.button(
+            "Reset all knobs", on_click=reset, width="stretch", disabled=not changed,
+            help=None if changed else "Every knob is at its default.",
+        )  # fmt: skip
         history_buttons(defaults.knobs(), prefix)
 
 

@@ -10,7 +10,7 @@ import streamlit as st
 from core.app import App
 from core.importers.shipped_catalogs import starting_subtasks
 from dashboard.ui.text import escaped
-from dashboard.ui.url_state import UrlState
+from dashboard.ui.url_state import UrlState, url_may_be_behind
 
 DEFAULT_ROUTER = "ehrr"
 
@@ -43,24 +43,25 @@ def query_row(
         st.session_state.setdefault(state.key(name), linked.get(name, ""))
     subtask = grid.text_input(
         "What is needed?", key=state.key("q"), placeholder="Say it in a few words, such as: convert 300 miles to kilometres",
-        icon=":material/search:", max_chars=20_000,
+        icon=":material/search:", max_chars=20_000, on_change=url_may_be_behind,
     )  # fmt: skip
     row = grid.container(horizontal=True, vertical_alignment="bottom", gap="small")
     server_hint = row.text_input(
         "Server hint (optional)", key=state.key("hint"), placeholder="what kind of server",
-        help="What kind of server is wanted; it is compared with the servers' texts only.",
+        help="What kind of server is wanted; it is compared with the servers' texts only.", on_change=url_may_be_behind,
     )  # fmt: skip
     catalogs = [info.name for info in app.catalogs.infos()]
     _start(state.key("catalog"), catalogs, linked.get("catalog", first_catalog))
-    catalog = row.selectbox("Catalog", catalogs, key=state.key("catalog"), width=150)
+    catalog = row.selectbox("Catalog", catalogs, key=state.key("catalog"), width=150, on_change=url_may_be_behind)
     _warn_if_missing("catalog", catalog, catalogs, linked)
     router = DEFAULT_ROUTER
     if choose_router:
         routers = {router.id: router.title for router in app.routing.routers()}
         _start(state.key("router"), list(routers), linked.get("router", DEFAULT_ROUTER))
         router = row.selectbox(
-            "Router", list(routers), key=state.key("router"), format_func=routers.__getitem__, width=140
-        )
+            "Router", list(routers), key=state.key("router"), format_func=routers.__getitem__, width=140,
+            on_change=url_may_be_behind,
+        )  # fmt: skip
         _warn_if_missing("router", router, list(routers), linked)
     return QueryForm(subtask.strip(), server_hint.strip(), catalog, router)
 
@@ -81,6 +82,7 @@ def example_subtasks(state: UrlState, catalog: str, *, count: int = 6) -> None:
 def fill(values: Mapping[str, str]) -> None:
     """Set fields by their session keys; for `on_click`."""
     st.session_state.update(values)
+    url_may_be_behind()
 
 
 def _start(key: str, options: Sequence[str], value: str) -> None:

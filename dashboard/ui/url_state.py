@@ -1,19 +1,20 @@
 """Page state that survives a change of page and stands in the URL.
 
 Widgets forget their value when their page is left, so it is stored beside them; the URL is written after the run, and
-read when it was changed from outside (a shared link, the back button).
+read when it was changed from outside (a shared link, the back button). The question is one for all pages that have one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import streamlit as st
 
 LAST_WRITTEN = "url:last written"  # by which page, and what
 BEHIND = "url:behind"
+QUESTION = "url:question"  # sub-task, hint, catalog, router and knobs as texts
 
-KEPT = ":kept"
+KEPT, SEEN, EMPTY = ":kept", ":seen", ":empty"
 
 
 def url_may_be_behind() -> None:
@@ -31,6 +32,7 @@ def pages_state() -> dict[str, dict[str, str]]:
 
 def restore_pages(pages: Mapping[str, Mapping[str, str]]) -> None:
     """Have every page show what these links say; one without a link begins anew. For `on_click`."""
+    st.session_state.pop(QUESTION, None)
     for page in {*pages_state(), *pages}:
         st.session_state[f"{page}{KEPT}"] = dict(pages.get(page, {}))
         for key in [k for k in st.session_state if str(k).startswith(f"{page}.")]:
@@ -40,16 +42,24 @@ def restore_pages(pages: Mapping[str, Mapping[str, str]]) -> None:
 class UrlState:
     """Named texts of one page. Widget keys are `<page>.<name>`.
 
-    Read the texts with `begin`; a widget under `key(name)` starts from its text; `end` writes the URL.
+    Read the texts with `begin`; a widget under `key(name)` starts from its text; `end` writes the URL. A page that `asks` begins
+    with the question of the page that was left; its texts `of_answer` belong to one question and go with it.
     """
 
-    def __init__(self, page: str) -> None:
+    def __init__(self, page: str, *, asks: bool = False, of_answer: Collection[str] = ()) -> None:
         self._page = page
+        self._asks = asks
+        self._of_answer = of_answer
         self._texts: dict[str, str] = st.session_state.setdefault(f"{page}{KEPT}", {})
 
     def key(self, name: str) -> str:
         """The session key of a widget."""
         return f"{self._page}.{name}"
+
+    @property
+    def question(self) -> dict[str, str]:
+        """The question as the page that asked last left it."""
+        return dict(st.session_state.get(QUESTION, {}))
 
     def begin(self) -> dict[str, str]:
         """The current texts: from the URL where it was changed from outside, else those of the last run.
@@ -58,25 +68,52 @@ class UrlState:
         """
         arrived = dict(st.query_params.items())
         writer, written = st.session_state.get(LAST_WRITTEN, ("", {}))
-        ours = arrived == written and writer == self._page
-        left_over = arrived == written and writer != self._page
-        behind = st.session_state.pop(BEHIND, False) and writer == self._page
-        if arrived and not ours and not left_over and not behind:
-            self._texts.clear()
-            self._texts.update(arrived)
+        same = arrived == written
+        behind = st.session_state.pop(BEHIND, False)
+        if writer == self._page:
+            linked = not same and not behind and (arrived or f"{self._page}{EMPTY}" in st.session_state)
+        else:
+            linked = arrived and not same
+        if linked:
+            self._take(arrived)
             st.session_state[LAST_WRITTEN] = (self._page, arrived)
-            for key in [k for k in st.session_state if str(k).startswith(f"{self._page}.")]:
-                del st.session_state[key]
+        elif writer != self._page and self._asks:
+            self._follow()
         return dict(self._texts)
 
-    def end(self, values: Mapping[str, str]) -> None:
-        """Store these texts, and put those that are not empty into the URL."""
-        texts = {name: value for name, value in values.items() if value}
+    def end(self, values: Mapping[str, str], question: Mapping[str, str] | None = None) -> None:
+        """Store these texts, and put those that are not empty into the URL. `question` is what the page asks, for the others."""
+        texts = _without_empty(values)
         self._texts.clear()
         self._texts.update(texts)
+        if question is not None:
+            st.session_state[QUESTION] = _without_empty(question)
+        if self._asks:
+            st.session_state[f"{self._page}{SEEN}"] = self.question
+        if not texts:
+            st.session_state[f"{self._page}{EMPTY}"] = True
+        st.session_state.pop(BEHIND, None)  # it was said of this run
         written = st.session_state.get(LAST_WRITTEN, ("", texts))[1]
         if (
             dict(st.query_params.items()) != texts or written != texts
         ):  # what the browser said may be older than what it was told
             st.query_params.from_dict(texts)
         st.session_state[LAST_WRITTEN] = (self._page, texts)
+
+    def _follow(self) -> None:
+        """Take over a question that was asked elsewhere since this page was left."""
+        seen = st.session_state.get(f"{self._page}{SEEN}", {})
+        if self.question != seen and QUESTION in st.session_state:
+            gone = {*seen, *self._of_answer}
+            own = {name: text for name, text in self._texts.items() if name not in gone}
+            self._take({**own, **self.question})
+
+    def _take(self, texts: Mapping[str, str]) -> None:
+        self._texts.clear()
+        self._texts.update(texts)
+        for key in [key for key in st.session_state if str(key).startswith(f"{self._page}.")]:
+            del st.session_state[key]
+
+
+def _without_empty(texts: Mapping[str, str]) -> dict[str, str]:
+    return {name: text for name, text in texts.items() if text}

@@ -15,11 +15,13 @@ import streamlit as st
 from core.app import App
 from core.domain.params import Parameters, Value
 from core.shared.errors import WayfareError
+from dashboard.ui.query_form import DEFAULT_ROUTER
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 
 FIRST = ("ehrr", "expected_value", "rag_mcp", "tool_attention", "pa_rag")
 MOST = 6
+ASKED = "variants:asked"  # the router of the question with its knobs, as it was taken last
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +62,30 @@ def read_variant(app: App, text: str) -> Variant:
     return Variant(router, title, parameters)
 
 
-def choose_variants(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[Variant, ...]:
-    """The choice of what is compared: every router, and what a link or the Route page has pinned."""
+def linked_knobs(app: App, linked: Mapping[str, str]) -> dict[str, str]:
+    """The router of a question and its knobs, as texts; nothing where they are the defaults, or the router is not there."""
+    router = linked.get("router", DEFAULT_ROUTER)
+    if router not in {known.id for known in app.routing.routers()}:
+        return {}
+    names = ["router", *(info.name for info in app.routing.parameters(router).knobs())]
+    return {name: linked[name] for name in names if name in linked}
+
+
+def choose_variants(
+    app: App, state: UrlState, linked: Mapping[str, str], knobs: Mapping[str, str]
+) -> tuple[Variant, ...]:
+    """The choice of what is compared: every router, and what a link has pinned. The router of the question with its `knobs` comes
+    first when the page is entered with it, and what the question had before goes. Where nothing of a link can be used, the choice
+    is the usual one."""
     known = [router.id for router in app.routing.routers()]
-    wanted = linked["with"].split(",") if linked.get("with") else [name for name in FIRST if name in known]
+    usual = [name for name in FIRST if name in known]
+    wanted = linked["with"].split(",") if linked.get("with") else usual
+    values = {name: text for name, text in knobs.items() if name != "router"}
+    asked = variant_text(knobs.get("router", DEFAULT_ROUTER), values) if knobs else ""
+    before, st.session_state[ASKED] = st.session_state.get(ASKED, ""), asked
+    if asked != before or linked_knobs(app, linked):
+        others = [text for text in wanted if text not in {asked, before}]
+        wanted = [*([asked] if asked else []), *others][:MOST]
     variants: dict[str, Variant] = {name: read_variant(app, name) for name in known}
     for text in wanted:
         try:
@@ -72,7 +94,7 @@ def choose_variants(app: App, state: UrlState, linked: Mapping[str, str]) -> tup
             st.warning(f"The link was not taken whole: {escaped(str(error))}", icon=":material/link_off:")
     key = state.key("with")
     if key not in st.session_state:
-        st.session_state[key] = [text for text in wanted if text in variants][:MOST]
+        st.session_state[key] = [text for text in wanted if text in variants][:MOST] or usual
     chosen: Sequence[str] = st.multiselect(
         "Routers to compare", list(variants), key=key, format_func=lambda text: variants[text].name, max_selections=MOST,
         placeholder="Choose two or more", help="Pin a set of parameters with Compare on the Route page.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import urlsplit
 
 import pytest
@@ -84,29 +85,78 @@ def test_a_link_opens_in_exactly_its_state(console: ConsoleProgram, visitor: Vis
 def test_back_and_forward_are_steps_between_states(console: ConsoleProgram, visitor: Visitor) -> None:
     visit = visitor(console)
     route = Route(visit)
-    visit.open("", q=NEED)
-    route.decided()
+    visit.open()
+    route.ask(NEED)
     before, usual = route.headline(), route.default("αt")
     moved = f"{usual + 0.01:g}"
     route.slider("αt").focus()
     visit.page.keyboard.press("ArrowRight")
     visit.until_query(alpha_t=moved)
-    expect(route.slider("αt")).to_have_value(moved)
     route.decided()
+    visit.go("Map")
+    visit.until_query(q=NEED, alpha_t=moved, by="category")
     visit.go("Catalog")
-    visit.see("81 servers")
+    visit.until_query(catalog="sample")
 
-    step(visit, "back", "/", alpha_t=moved)
+    step(visit, "back", "/map", q=NEED, alpha_t=moved)
+    step(visit, "back", "/", q=NEED, alpha_t=moved)
     expect(route.slider("αt")).to_have_value(moved, timeout=LIMIT_MS)
-    route.decided()
-    step(visit, "back", "/", alpha_t=None)
+    step(visit, "back", "/", q=NEED, alpha_t=None)
     expect(route.slider("αt")).to_have_value(f"{usual:g}", timeout=LIMIT_MS)
     route.decided()
     assert route.headline() == before
-    step(visit, "forward", "/", alpha_t=moved)
+    step(visit, "back", "/", q=None)
+    visit.see("Which tool should a sub-task go to?")
+    expect(visit.field("What is needed?")).to_have_value("")
+    step(visit, "forward", "/", q=NEED)
+    step(visit, "forward", "/", q=NEED, alpha_t=moved)
     expect(route.slider("αt")).to_have_value(moved, timeout=LIMIT_MS)
-    step(visit, "forward", "/catalog")
+    step(visit, "forward", "/map", q=NEED, alpha_t=moved)
+    step(visit, "forward", "/catalog", catalog="sample")
     visit.see("81 servers")
+
+
+def test_the_question_goes_along_with_its_knobs_from_page_to_page(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console)
+    route = Route(visit)
+    visit.open("", q=NEED, hint="unit conversion", alpha_t="0.1")
+    route.decided()
+    winner, _ = route.headline()
+    asked = visit.field("What is needed?")
+
+    visit.go("What if")
+    visit.until_query(q=NEED, hint="unit conversion", alpha_t="0.1")
+    expect(route.slider("αt")).to_have_value("0.1", timeout=LIMIT_MS)
+    visit.go("Compare")
+    visit.until_query(q=NEED, hint="unit conversion")
+    assert visit.query["with"].startswith("ehrr~alpha_t=0.1,ehrr,")
+    visit.see("EHRR · alpha_t = 0.1")
+    visit.go("Map")
+    visit.see("Knobs as on the Route page: alpha_t = 0.1")
+    expect(asked).to_have_value(NEED)
+    visit.go("Call")
+    expect(visit.select("Tool")).to_have_value(re.compile(rf"^★ 1 +{winner}"), timeout=LIMIT_MS)
+    assert visit.query["tool"] == winner
+    visit.go("Agent")
+    expect(visit.field("What should be done?")).to_have_value(NEED, timeout=LIMIT_MS)
+
+    # and back, where another question was asked meanwhile
+    visit.go("Map")
+    asked.fill("draw a bar chart of votes per party")
+    asked.press("Enter")
+    visit.until_query(q="draw a bar chart of votes per party", alpha_t="0.1")
+    visit.settled()
+    visit.go("Call")
+    expect(visit.select("Tool")).to_have_value(re.compile("Plotwright::bar_chart"), timeout=LIMIT_MS)
+    visit.go("Route")
+    expect(asked).to_have_value("draw a bar chart of votes per party", timeout=LIMIT_MS)
+    expect(route.slider("αt")).to_have_value("0.1")
+    visit.press("Reset all knobs")
+    visit.until_query(alpha_t=None, hint="unit conversion")
+    visit.settled()
+    visit.go("Compare")
+    visit.see("of 5 choose")
+    assert "alpha_t" not in visit.query["with"]
 
 
 def test_a_link_that_makes_no_sense_says_so_and_works(console: ConsoleProgram, visitor: Visitor) -> None:
@@ -117,19 +167,18 @@ def test_a_link_that_makes_no_sense_says_so_and_works(console: ConsoleProgram, v
     for symbol in ("αt", "k"):
         expect(route.slider(symbol)).to_have_value(f"{route.default(symbol):g}", timeout=LIMIT_MS)
     expect(visit.select("Catalog")).to_have_value("sample")
+    visit.open("compare", q=NEED, **{"with": "nonsense,<b>x</b>"})
+    visit.see("There is no router 'nonsense'")
+    visit.see("of 5 choose")
 
 
 def step(visit: Visit, way: str, path: str, **query: str | None) -> None:
-    """Back or Forward until a page is reached: one that was left may stand in the history twice."""
-    for _ in range(3):
-        visit.settled()
-        visit.page.go_back() if way == "back" else visit.page.go_forward()
-        if urlsplit(visit.page.url).path == "/catalog":
-            visit.until_query(catalog="sample")  # it was drawn: the page has written its state
-        visit.settled()
-        if urlsplit(visit.page.url).path == path and all(visit.query.get(name) == text for name, text in query.items()):
-            return
-    raise AssertionError(f"{way} does not lead to {path} with {query}, but to {visit.page.url}")
+    """One press of Back or Forward, which leads to this page."""
+    visit.settled()
+    visit.page.go_back() if way == "back" else visit.page.go_forward()
+    visit.until_query(**query)
+    visit.settled()
+    assert urlsplit(visit.page.url).path == path
 
 
 def test_a_page_without_knobs_has_no_sidebar(console: ConsoleProgram, visitor: Visitor) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import urlencode
 
 import pytest
@@ -84,6 +85,32 @@ def test_live_calls_are_made_on_request_and_said_to_be_injected(console: Console
     visit.go("Activity")
     visit.show("Calls")
     assert any("delayed by" in cell for row in visit.table("network injected")[1:] for cell in row)
+
+
+def test_a_live_run_is_found_again_after_a_reload_and_cannot_begin_twice(
+    console: ConsoleProgram, visitor: Visitor
+) -> None:
+    visit, other = visitor(console), visitor(console)
+    link = {"mode": "live", "profile": "fluctuating", "routers": "rag_bm25,sonar", "calls": "300"}
+    visit.open("network", **link)
+    visit.press("Make the calls")
+    visit.see(re.compile(r"Calling: [1-9]\d* of 600 calls"))
+    visit.page.reload(wait_until="domcontentloaded")
+    visit.see(re.compile(r"Calling: [1-9]\d* of 600 calls"))
+    expect(visit.page.get_by_role("button", name="Make the calls")).to_have_count(0)
+
+    other.open("network", mode="live", profile="ideal", routers="rag_bm25,sonar", calls="10")
+    other.see("A live run is under way")
+    expect(other.page.get_by_role("button", name="Make the calls")).to_have_count(0)
+    other.press("Show it")
+    other.see(re.compile(r"Calling: [1-9]\d* of 600 calls"))
+    other.until_query(**link)
+    other.press("Stop")
+    other.see("The run was stopped.")
+    visit.see("The run was stopped.")
+    visit.page.reload(wait_until="domcontentloaded")
+    visit.see("The run was stopped.")
+    expect(visit.page.get_by_role("button", name="Make the calls")).to_have_count(1, timeout=LIMIT_MS)
 
 
 def test_the_page_fits_a_narrow_window(console: ConsoleProgram, visitor: Visitor) -> None:

@@ -91,7 +91,8 @@ class Visit:
     def go(self, name: str) -> None:
         """Turn to another page with a click on its name."""
         self.page.get_by_role("link", name=name).click()
-        self.page.wait_for_url(re.compile(r"/(\?.*)?$" if name == "Route" else f"/{name.lower()}"))
+        path = "" if name == "Route" else name.lower().replace(" ", "")
+        self.page.wait_for_url(re.compile(rf"/{path}(\?.*)?$"))
         self.settled()
 
     def settled(self) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
+from tests.benchmarks.measuring import free_port
 from tests.cases import each
 from tests.cli.conftest import Command, Run, server, tool
 
@@ -166,8 +167,8 @@ def test_the_store_is_a_directory(wayfare: Command, tmp_path: Path) -> None:
 
 
 def test_what_would_not_work_on_a_page_stops_the_console_from_starting(process: Command, tmp_path: Path) -> None:
-    refused(process("up", "--db", tmp_path), "directory", "--db")
-    refused(process("up", "--catalog", "nope"), "nope", "wayfare catalogs")
+    refused(process("up", "--port", free_port(), "--db", tmp_path), "directory", "--db")
+    refused(process("up", "--port", free_port(), "--catalog", "nope"), "nope", "wayfare catalogs")
 
 
 def test_the_store_is_below_a_file(wayfare: Command, write) -> None:

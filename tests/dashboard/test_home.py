@@ -17,10 +17,8 @@ from tests.cases import each
 def sample(warm_store: Path, encoder_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     """An app over a copy of the store in which the sample has been embedded."""
     db = Path(shutil.copy(warm_store, tmp_path_factory.mktemp("home") / "home.duckdb"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("WAYFARE_CACHE", str(encoder_cache))
-        with open_app(Settings(db=db)) as app:
-            yield app
+    with open_app(Settings(db=db, cache=encoder_cache)) as app:
+        yield app
 
 
 @each("example", EXAMPLES, ids=lambda example: example.title)

@@ -12,7 +12,7 @@ from core.domain.lab_runs import LIVE, SIMULATED
 from core.lab.scenarios.measures import ScenarioRun
 from dashboard.pages.network.cards import latency_text, outcome_text
 from dashboard.pages.network.charts.live_calls import LiveCall, calls_so_far
-from dashboard.pages.network.job import JOB
+from dashboard.pages.network.job import JOB, LIVE_RUN
 from tests.dashboard.harness import app_with, open_page, press, text_of
 
 LINK = {"routers": "prag,sonar", "profile": "ideal", "mode": "live", "calls": "10"}
@@ -70,3 +70,27 @@ def test_calls_so_far_are_marks_at_what_was_measured() -> None:
     assert "delayed by 160 ms" in other.hovertext[0]
     assert "<img" not in figure.to_json()
     assert calls_so_far([], ("PRAG", "SONAR"), 10).data[0].x == ()
+
+
+def test_a_live_run_is_found_after_a_reload_and_no_other_begins_beside_it(app: App) -> None:
+    page = open_page("network", **LINK)
+    press(page, "network:make")
+    made = page.session_state[JOB]
+    reloaded = open_page("network", **LINK)
+    assert reloaded.session_state[JOB] is made  # another visit, the same result
+    assert "20 calls were made" in text_of(reloaded)
+
+    going = app.background.begin(LIVE_RUN, replace(made.about, seed=7), lambda run: run.stop.wait(20))
+    for mode in ("live", "simulated"):
+        page = open_page("network", **{**LINK, "seed": "3", "mode": mode, "steps": "10"})
+        assert "A live run is under way" in text_of(page)
+        assert "network:make" not in [button.key for button in page.button]
+    press(page, "network:other:stop")
+    going.future.result(20)
+    page = open_page("network", **{**LINK, "seed": "3"})
+    assert "under way" not in text_of(page)
+    press(page, "network:make")
+    calls = app.background.of(LIVE_RUN, replace(made.about, seed=3))
+    assert calls is not None
+    press(page, "network:make")  # again
+    assert app.background.of(LIVE_RUN, calls.about) is not calls

@@ -13,6 +13,7 @@ import pytest
 
 from core.cli import main
 from core.endpoint.door import owner_of
+from tests.benchmarks.measuring import free_port
 from tests.cases import each
 from tests.cli.conftest import RAW
 from tests.endpoint.conftest import Console
@@ -66,7 +67,7 @@ def test_wrong_use_is_said_as_anywhere(wayfare: Command) -> None:
 
 
 def test_a_second_console_is_refused(wayfare: Command) -> None:
-    code, _, err = wayfare("up", "--port", "1024")
+    code, _, err = wayfare("up", "--port", str(free_port()))
     assert code == 2
     assert "in use by another process" in err
 

@@ -116,7 +116,7 @@ def test_elsewhere_only_with_tokens(tmp_path: Path, capsys: pytest.CaptureFixtur
     db = tmp_path / "empty.duckdb"
     open_test_app(db).close()
     with pytest.raises(SystemExit) as ended:
-        main(["up", "--host", "0.0.0.0", "--port", "65012", "--db", str(db)])
+        main(["up", "--host", "0.0.0.0", "--port", str(free_port()), "--db", str(db)])
     _, error = capsys.readouterr()
     assert (ended.value.code, error.count("\n")) == (2, 1)
     assert error.startswith("Bound to 0.0.0.0, /mcp is open to other machines and needs tokens")

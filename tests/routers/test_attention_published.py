@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from statistics import fmean
 
 import numpy as np
@@ -24,8 +25,8 @@ EVERY = 4  # poisoned cases are taken, so that embedding them stays quick; `make
 
 
 @pytest.fixture(scope="module")
-def app() -> Iterator[App]:
-    with open_app(Settings.from_environment(db=":memory:")) as app:
+def app(encoder_cache: Path) -> Iterator[App]:
+    with open_app(Settings(db=":memory:", cache=encoder_cache)) as app:
         yield app
 
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -41,10 +42,10 @@ def test_there_are_at_least_60_equal_sets_and_the_tasks_ask_for_most() -> None:
     assert sum(frozenset(one) in asked for one in EQUAL.sets) >= 0.8 * len(EQUAL.sets)
 
 
-def test_every_pair_that_looks_alike_was_judged() -> None:
+def test_every_pair_that_looks_alike_was_judged(encoder_cache: Path) -> None:
     """ETOM: pairs among each tool's ten nearest that are alike, here of different servers."""
     vectors = (
-        onnx_source(Settings.from_environment().models_folder)
+        onnx_source(Settings(cache=encoder_cache).models_folder)
         .open()
         .encode([f"{words(t.name)}: {t.description}" for t in CATALOG.tools])
     )

@@ -1,5 +1,6 @@
 """Settings: what each variable sets, and that nothing but these is looked at."""
 
+import os
 import re
 from pathlib import Path
 
@@ -84,3 +85,9 @@ def test_nothing_else_looks_at_the_environment() -> None:
         "core/planning/model_endpoint.py",
     }
     assert looks == {"core/shared/settings.py"} | for_a_library
+
+
+def test_in_tests_the_users_own_folders_and_variables_are_those_of_the_session() -> None:
+    assert all(Path(folder).is_relative_to(Path.home()) for folder in (Settings().db, Settings().cache))
+    assert "wayfare-home-" in Path.home().name
+    assert not [name for name in os.environ if name.startswith(("WAYFARE_", "OTEL_", "XDG_"))]

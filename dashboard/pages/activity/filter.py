@@ -118,6 +118,7 @@ def _choice(title: str, name: str, options: list[str], every: str, width: int, *
         format_func=lambda text: text or every,
         accept_new_options=True,
         disabled=disabled,
+        help="Tools are listed server by server: choose a server first." if disabled else None,
         width=width,
     )
     return st.session_state[key] or ""

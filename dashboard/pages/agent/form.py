@@ -22,6 +22,7 @@ SIMULATE, READ, WRITE = "simulate", "read", "write"
 CALLS = {READ: "only tools that read", WRITE: "all tools", SIMULATE: "none, simulate"}
 RULES = "rules"
 MOST_ROUNDS = 20
+OWN = ("planner", "calls", "rounds", "budget", "hand")  # of what it puts into the URL; the rest is the question
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from core.app import App
 from core.services.call.supervised_agent import SupervisedAgent
 from core.shared.errors import WayfareError
 from dashboard.pages.agent.by_hand import your_turn
-from dashboard.pages.agent.form import Filled, task_form
+from dashboard.pages.agent.form import OWN, Filled, task_form
 from dashboard.pages.agent.steps import steps
 from dashboard.pages.agent.totals import totals, turn_table
 from dashboard.session import current_app
@@ -28,11 +28,13 @@ EXAMPLES = (
 
 def page() -> None:
     """Draw the page from the URL's state, and write the state back."""
-    app, state = current_app(), UrlState("agent")
+    app, state = current_app(), UrlState("agent", asks=True)
     linked = state.begin()
-    texts = dict(linked)
+    texts, question = dict(linked), state.question
     try:
         filled, texts = task_form(app, state, linked)
+        hint = {name: text for name, text in question.items() if name == "hint"}
+        question = {**hint, **{name: text for name, text in texts.items() if name not in OWN}}
         run: SupervisedAgent | None = st.session_state.get(RUN)
         run = _controls(app, filled, run)
         if run is None:
@@ -42,7 +44,7 @@ def page() -> None:
     except WayfareError as error:
         st.error(escaped(str(error), 600), icon=":material/error:")
     planner_usage(app)
-    state.end(texts)
+    state.end(texts, question)
 
 
 def _controls(app: App, filled: Filled, run: SupervisedAgent | None) -> SupervisedAgent | None:
@@ -52,6 +54,7 @@ def _controls(app: App, filled: Filled, run: SupervisedAgent | None) -> Supervis
     go = row.button(
         "Run", key="agent:start", type="primary", icon=":material/play_arrow:",
         disabled=under_way or not filled.task.question,
+        help="It is running." if under_way else None if filled.task.question else "Say what should be done first.",
     )  # fmt: skip
     if run is not None and under_way:
         if run.paused:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import streamlit as st
@@ -10,9 +11,14 @@ from streamlit.delta_generator import DeltaGenerator
 from core.app import App
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.decision import Decision
+from core.shared.errors import WayfareError
+from dashboard.session import visitor
+from dashboard.ui.index_progress import show_preparing
 from dashboard.ui.navigation import open_page
+from dashboard.ui.query_form import DEFAULT_ROUTER
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
+from dashboard.ui.whatif_layer import supposed
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +38,10 @@ class Target:
 
 def choose_target(app: App, first_catalog: str) -> Target | None:
     """The selectors at the top of the page; None where no tool is chosen yet, and then the page says what to do."""
-    state = UrlState("call.url")
+    state = UrlState("call.url", asks=True, of_answer=("tool", "decision"))
     linked = state.begin()
+    if "q" in linked:
+        linked = {**linked, **_answer(app, linked, first_catalog)}
     where, which, back = st.columns([1.3, 4.2, 1.3], vertical_alignment="bottom")
     names = [info.name for info in app.catalogs.infos()]
     wanted = linked.get("catalog", first_catalog)
@@ -59,6 +67,29 @@ def choose_target(app: App, first_catalog: str) -> Target | None:
         return None
     tool = catalog.tools[catalog.tool_row[tool_id]]
     return Target(catalog, catalog.servers[catalog.server_row[tool.server]], tool, decision)
+
+
+def _answer(app: App, question: Mapping[str, str], first_catalog: str) -> dict[str, str]:
+    """The tool that wins a question asked on another page, with its decision; nothing where none can be made. Under a what-if layer
+    nothing is recorded, so there is no decision to name."""
+    catalog, router = question.get("catalog", first_catalog), question.get("router", DEFAULT_ROUTER)
+    knobs = {name: text for name, text in question.items() if name not in {"q", "hint", "catalog", "router"}}
+    text, hint = question["q"], question.get("hint", "")
+    try:
+        show_preparing(app, catalog, decides=True)
+        parameters = app.routing.parameters(router, knobs)
+        if layer := supposed(catalog):
+            decision = app.routing.preview(
+                text, catalog=catalog, router=router, parameters=parameters, server_hint=hint, supposed=layer
+            )
+        else:
+            decision = app.routing.route(
+                text, catalog=catalog, router=router, parameters=parameters, server_hint=hint, visitor=visitor()
+            )
+    except WayfareError:
+        return {}  # the page of the question says why
+    found = {"tool": decision.winner.tool if decision.winner is not None else ""}
+    return found if layer else {**found, "decision": decision.id}
 
 
 def _selected(place: DeltaGenerator, key: str, names: list[str], wanted: str, first: str) -> str:

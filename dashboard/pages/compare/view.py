@@ -17,20 +17,27 @@ from dashboard.ui.query_form import QueryForm, example_subtasks, query_row
 from dashboard.ui.text import escaped
 from dashboard.ui.token_meter import read_meter, start_meter, token_meter
 from dashboard.ui.url_state import UrlState
-from dashboard.ui.variants import Variant, choose_variants
+from dashboard.ui.variants import Variant, choose_variants, linked_knobs
 from dashboard.ui.whatif_layer import supposed
+
+ASKED_HERE = ("q", "hint", "catalog")  # the rest of the question is one of the variants
 
 
 def page() -> None:
     """Draw the page from the URL's state, and write the state back."""
-    app, state = current_app(), UrlState("compare")
+    app, state = current_app(), UrlState("compare", asks=True)
     linked = state.begin()
     query = query_row(app, state, linked, first_catalog(), choose_router=False)
-    variants = choose_variants(app, state, linked)
+    elsewhere = {name: text for name, text in state.question.items() if name not in ASKED_HERE}
+    knobs = linked_knobs(app, linked) or elsewhere
+    variants = choose_variants(app, state, linked, knobs)
     start_meter(state, linked)
     assumed = read_meter(state)
     texts = {name: text for name, text in query.texts(first_catalog()).items() if text}
-    state.end({**texts, "with": ",".join(variant.text for variant in variants), **assumed.texts()})
+    state.end(
+        {**texts, "with": ",".join(variant.text for variant in variants), **assumed.texts()},
+        question={**texts, **knobs},
+    )
     if not query.subtask:
         _empty_page(state, query)
         return

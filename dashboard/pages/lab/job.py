@@ -58,7 +58,9 @@ def start_button(
     place: DeltaGenerator, label: str, start: Callable[[], None], *, disabled: bool = False, **looks: Any
 ) -> None:
     """A button that starts work with what is chosen now. A callback would start it with what was chosen when the button was drawn
-    last: something else, where a choice and the press come close together. Disabled while other work is under way."""
+    last: something else, where a choice and the press come close together. Disabled while other work is under way, which it says."""
+    if busy():
+        looks["help"] = "Other work is under way: stop it, or wait for its end."
     if place.button(label, disabled=disabled or busy(), **looks):
         start()
         st.rerun()  # what stands above the button shows the progress

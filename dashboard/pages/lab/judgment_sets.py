@@ -110,6 +110,7 @@ def _import(app: App, chosen: Chosen, set_name: str, judge: str) -> None:
     )
     st.button(
         "Take in", key="lab:judgments-import", icon=":material/upload:", disabled=file is None, on_click=_taken,
+        help="Choose a file first." if file is None else None,
         args=(app, chosen, set_name, judge, b"" if file is None else file.getvalue(), "" if file is None else file.name),
     )  # fmt: skip
     said: tuple[bool, str] | None = st.session_state.pop(TAKEN, None)

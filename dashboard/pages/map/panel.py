@@ -37,7 +37,8 @@ def click(tool: str) -> None:
 def panel(app: App, state: UrlState, content: MapContent) -> None:
     """The chosen tool, or the nearest of the sub-task, or how to begin."""
     row = chosen_row(content.catalog, "")
-    state.end({**content.texts, "tool": "" if row is None else content.catalog.tools[row].id})
+    chosen = "" if row is None else content.catalog.tools[row].id
+    state.end({**content.texts, "tool": chosen}, question=content.question)
     if row is not None:
         _tool(app, content, row)
     elif content.decision is not None and content.place is not None:

@@ -21,12 +21,14 @@ from dashboard.ui.text import escaped
 
 @dataclass(frozen=True, slots=True)
 class MapContent:
-    """What the map shows; decision and place are None without a sub-task. `texts` are what the URL carries of it."""
+    """What the map shows; decision and place are None without a sub-task. `texts` are what the URL carries of it, with the
+    `question`."""
 
     catalog: Catalog
     statistics: Statistics
     decision: Decision | None
     place: Placement | None
+    question: Mapping[str, str]
     texts: Mapping[str, str]
 
 
@@ -52,11 +54,14 @@ def query_texts(query: QueryForm, parameters: Parameters) -> dict[str, str]:
     return {name: text for name, text in texts.items() if text}
 
 
-def map_content(app: App, query: QueryForm, parameters: Parameters, texts: Mapping[str, str]) -> MapContent:
+def map_content(
+    app: App, query: QueryForm, parameters: Parameters, question: Mapping[str, str], shown: Mapping[str, str]
+) -> MapContent:
     """The catalog with the decision on the sub-task; it is only looked at, so it is not recorded."""
+    texts = {**question, **shown}
     catalog, statistics = app.catalogs.catalog(query.catalog), app.catalogs.statistics(query.catalog, parameters)
     if not (query.subtask and catalog.tools):
-        return MapContent(catalog, statistics, None, None, texts)
+        return MapContent(catalog, statistics, None, None, question, texts)
     decision = app.routing.route(
         query.subtask,
         catalog=query.catalog,
@@ -65,4 +70,4 @@ def map_content(app: App, query: QueryForm, parameters: Parameters, texts: Mappi
         server_hint=query.hint,
         record=False,
     )
-    return MapContent(catalog, statistics, decision, app.maps.place(query.catalog, query.subtask), texts)
+    return MapContent(catalog, statistics, decision, app.maps.place(query.catalog, query.subtask), question, texts)

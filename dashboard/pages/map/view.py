@@ -22,7 +22,7 @@ from dashboard.ui.url_state import UrlState
 
 def page() -> None:
     """Draw the page from the URL's state; the panel writes the state back."""
-    app, state = current_app(), UrlState("map")
+    app, state = current_app(), UrlState("map", asks=True, of_answer=("tool",))
     linked = state.begin()
     query = query_row(app, state, linked, first_catalog())
     parameters = linked_parameters(app, query, linked)
@@ -34,13 +34,13 @@ def page() -> None:
             if st.button("Open in Route", icon=":material/alt_route:", key="map:route"):
                 open_page("route", **texts)
         drawn = ready_map(app, query.catalog)
-        content = map_content(app, query, parameters, {**texts, "by": display.by, "show": display.show})
+        content = map_content(app, query, parameters, texts, {"by": display.by, "show": display.show})
     except WayfareError as error:
-        state.end(texts)
+        state.end(texts, question=texts)
         st.error(escaped(str(error)), icon=":material/error:")
         return
     if not drawn.ids:
-        state.end(content.texts)
+        state.end(content.texts, question=content.question)
         _no_tools(query.catalog)
         return
     grid = st.grid(3, min_column_width=390, gap="small")

@@ -40,6 +40,11 @@ class Choice:
     steps: int
     live: bool = False
 
+    @property
+    def calls(self) -> int:
+        """Most calls of a live run."""
+        return self.steps * len(self.routers)
+
     def texts(self) -> dict[str, str]:
         """What the URL carries."""
         return {

@@ -1,105 +1,160 @@
-"""The run in the background: its progress, the button that stops it, and its result, stored for this visitor."""
+"""The run in the background: its progress, the button that stops it, and its result.
+
+A simulation is its visitor's alone. The calls of a live run cost something, so the console has one at a time: every page shows it,
+and it is found again after a reload.
+"""
 
 from __future__ import annotations
 
-import threading
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from concurrent.futures import wait
+from functools import partial
 
 import streamlit as st
 
 from core.app import App
+from core.services.background_runs import BackgroundRun
 from core.services.lab.scenarios import Cancelled
 from core.shared import units
 from dashboard.pages.network.charts.live_calls import LiveCall, calls_so_far
 from dashboard.pages.network.choice import Choice
-from dashboard.pages.network.mode import live_confirmed
+from dashboard.pages.network.mode import calls_button, calls_wanted
 from dashboard.pages.network.run_both import run_both
 from dashboard.pages.network.run_timeline import RunTimeline
 from dashboard.ui.chart import chart
 from dashboard.ui.index_progress import show_preparing
+from dashboard.ui.navigation import open_page
 from dashboard.ui.text import escaped
 
-JOB = "network:job"
+JOB, LIVE_RUN = "network:job", "live network run"
 POLL_S = 0.1
 PREPARING = "Laying out the network and reading the queries."
 
 
-@dataclass(eq=False)
-class Job:
-    """A run under way or done; `done` is (steps, of steps), `calls` those of a live run so far."""
-
-    choice: Choice
-    cancel: threading.Event = field(default_factory=threading.Event)
-    done: tuple[int, int] = (0, 0)
-    calls: list[LiveCall] = field(default_factory=list[LiveCall])
-    future: Future[RunTimeline] = field(default_factory=Future)
-
-    def start(self, app: App) -> None:
-        """Begin, in a thread of its own."""
-        pool = ThreadPoolExecutor(1, thread_name_prefix="wayfare-network")
-        self.future = pool.submit(run_both, app, self.choice, self._report, self.cancel, self.calls.append)
-        pool.shutdown(wait=False)
-
-    def _report(self, done: int, of: int) -> None:
-        self.done = (done, of)
-
-
 def finished_timeline(app: App, choice: Choice) -> RunTimeline | None:
-    """The result for a choice: at once where it was run last, else after its progress; None where it was stopped.
+    """The result for a choice: at once where there is one, else after its progress; None where it was stopped, or where its calls
+    are not wanted yet.
 
     Raises WayfareError as the catalog and the planner do.
     """
-    job: Job | None = st.session_state.get(JOB)
-    if job is None or job.choice != choice:
-        if job is not None:
-            job.cancel.set()  # its result is not wanted any more
-        if choice.live and not live_confirmed(choice, choice.steps * len(choice.routers)):
-            return None
-        show_preparing(app, choice.catalog, decides=True)
-        job = st.session_state[JOB] = Job(choice)
-        job.start(app)
-    try:
-        if not job.future.done():
-            _show_progress(job)
-        return job.future.result()
-    except Cancelled:
-        calls = f" {len(job.calls):,} calls were made; they are on the Activity page." if choice.live else ""
-        st.info(f"The {'run' if choice.live else 'simulation'} was stopped.{calls}", icon=":material/stop_circle:")
-        st.button("Run it again", key="network:again", icon=":material/replay:", on_click=forget)
+    run = _begun(app, choice) if choice.live and calls_wanted(choice) else _found(app, choice)
+    if run is None and choice.live:
+        _offer_calls(app, choice)
         return None
+    run = _begun(app, choice) if run is None else run
+    st.session_state[JOB] = run
+    try:
+        if run.under_way:
+            _show_progress(run)
+        timeline: RunTimeline = run.future.result()
+    except Cancelled:
+        _stopped(app, run)
+        return None
+    if choice.live:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(f"{len(run.reported):,} calls were made.", width="content")
+            _offer_calls(app, choice, again=True)
+    return timeline
 
 
-def forget() -> None:
-    """Have the simulation run anew."""
-    st.session_state.pop(JOB, None)
+def forget(app: App) -> None:
+    """Have what the page showed last run anew; for `on_click`."""
+    run: BackgroundRun | None = st.session_state.pop(JOB, None)
+    if run is not None:
+        app.background.forget(run)
 
 
-def _show_progress(job: Job) -> None:
+def other_live_run(app: App, choice: Choice) -> None:
+    """A line about a live run under way that is not the one of this page, with the way to it; nothing where there is none."""
+    run = app.background.under_way(LIVE_RUN)
+    if run is None or run.about == choice:
+        return
+    other: Choice = run.about
+    with st.container(border=True, horizontal=True, vertical_alignment="center"):
+        st.container(width="stretch").markdown(
+            f":material/network_ping: **A live run is under way**: {escaped(' and '.join(other.titles), 80)} over "
+            f"{escaped(other.catalog, 60)}. The next one can begin when it has ended."
+        )
+        if st.button("Show it", key="network:other", icon=":material/visibility:"):
+            open_page("network", **{name: text for name, text in other.texts().items() if text})
+        st.button(
+            "Stop it",
+            key="network:other:stop",
+            icon=":material/stop:",
+            on_click=lambda: (print("STOPIT", id(run), id(run.stop), flush=True), run.stop.set()),
+        )
+
+
+def _found(app: App, choice: Choice) -> BackgroundRun | None:
+    """The run of this choice. A simulation of another one is stopped: its result is not wanted any more."""
+    if choice.live:
+        return app.background.of(LIVE_RUN, choice)
+    run: BackgroundRun | None = st.session_state.get(JOB)
+    if run is None or run.about == choice:
+        return run
+    if not run.about.live:
+        run.stop.set()
+    return None
+
+
+def _begun(app: App, choice: Choice) -> BackgroundRun:
+    show_preparing(app, choice.catalog, decides=True)
+    work = partial(run_both, app, choice)
+    if not choice.live:
+        run = BackgroundRun(choice)
+        run.begin(work)
+        return run
+    run = app.background.begin(LIVE_RUN, choice, work)
+    if run.about != choice:
+        st.rerun()  # somebody else's began meanwhile: the page says so
+    return run
+
+
+def _offer_calls(app: App, choice: Choice, *, again: bool = False) -> None:
+    """The way to the calls, where none are being made."""
+    if app.background.under_way(LIVE_RUN) is None:
+        calls_button(choice, choice.calls, again=again)
+
+
+def _stopped(app: App, run: BackgroundRun) -> None:
+    choice: Choice = run.about
+    calls = f" {len(run.reported):,} calls were made; they are on the Activity page." if choice.live else ""
+    st.info(f"The {'run' if choice.live else 'simulation'} was stopped.{calls}", icon=":material/stop_circle:")
+    if choice.live:
+        _offer_calls(app, choice)
+    else:
+        st.button("Run it again", key="network:again", icon=":material/replay:", on_click=forget, args=(app,))
+
+
+def _show_progress(run: BackgroundRun) -> None:
     """A bar, a button that stops it, and the calls of a live run as they are made; until the job is done."""
     place = st.empty()
     with place.container(horizontal=True, vertical_alignment="center"):
         bar = st.progress(0.0, PREPARING)
-        st.button("Stop", key="network:stop", icon=":material/stop:", on_click=job.cancel.set)
+        st.button(
+            "Stop",
+            key="network:stop",
+            icon=":material/stop:",
+            on_click=lambda: (print("STOP", id(run), id(run.stop), flush=True), run.stop.set()),
+        )
     calls = st.empty()
     drawn = 0
-    while not wait([job.future], POLL_S).done:
-        done, of = job.done
-        bar.progress(done / max(1, of), _progress_text(job) if of else PREPARING)
-        if len(job.calls) > drawn:
-            drawn = len(job.calls)
-            figure = calls_so_far(job.calls[:drawn], job.choice.titles, job.choice.steps)
+    while not wait([run.future], POLL_S).done:
+        done, of = run.done
+        bar.progress(done / max(1, of), _progress_text(run) if of else PREPARING)
+        if len(run.reported) > drawn:
+            drawn = len(run.reported)
+            figure = calls_so_far(run.reported[:drawn], run.about.titles, run.about.steps)
             with calls.container():  # a key is good for one element of a run
                 chart(figure, key=f"network:live:{drawn}")
     calls.empty()
     place.empty()
 
 
-def _progress_text(job: Job) -> str:
-    done, of = job.done
-    if not job.choice.live:
+def _progress_text(run: BackgroundRun) -> str:
+    done, of = run.done
+    if not run.about.live:
         return f"Simulating: {done:,} of {of:,} decisions. It goes on when you leave this page."
-    last = f" The last one: {escaped(_call_text(job.calls[-1]), 120)}." if job.calls else ""
+    last = f" The last one: {escaped(_call_text(run.reported[-1]), 120)}." if run.reported else ""
     return f"Calling: {done:,} of {of:,} calls.{last} It goes on when you leave this page."
 
 

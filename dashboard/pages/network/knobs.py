@@ -36,7 +36,7 @@ def router_knobs(app: App, place: int, router: str, title: str, setting: Setting
     with st.popover(label, icon=":material/tune:", key=f"network:knobs:{place}"):
         st.button(
             "Reset", icon=":material/restart_alt:", key=f"network:knobs:reset:{place}", disabled=not changed,
-            on_click=reset_knobs, args=(defaults, prefix),
+            on_click=reset_knobs, args=(defaults, prefix), help=None if changed else "Every knob is at its default.",
         )  # fmt: skip
         knob_panel(defaults, prefix, (), elsewhere=shared)
     return tuple(changed.items())

@@ -1,4 +1,4 @@
-"""Simulated or live: the control, what it means, and the confirmation before calls are made. Owns the key `network:go`."""
+"""Simulated or live: the control, what it means, and the button before calls are made. Owns the key `network:go`."""
 
 from __future__ import annotations
 
@@ -36,13 +36,16 @@ def mode_badge(live: bool) -> None:
         st.badge("simulated", icon=MODES[CallMode.DRAWN].icon, color="violet", help=SIMULATED_HELP)
 
 
-def live_confirmed(choice: object, calls: int) -> bool:
-    """Whether the visitor has confirmed these calls; else a button that does: opening a link calls nothing."""
-    if st.session_state.get(GO) == choice:
-        return True
-    st.info(f"Up to {calls:,} calls, a second each at most. {LIVE_HELP}", icon=":material/network_ping:")
+def calls_wanted(choice: object) -> bool:
+    """Whether the visitor has just asked for these calls: opening a link calls nothing."""
+    return st.session_state.get(GO) == choice and st.session_state.pop(GO) is not None
+
+
+def calls_button(choice: object, calls: int, *, again: bool = False) -> None:
+    """The button that makes so many calls of a choice, with what they are; `again` beside their result, where that is known."""
+    if not again:
+        st.info(f"Up to {calls:,} calls, a second each at most. {LIVE_HELP}", icon=":material/network_ping:")
     st.button(
-        "Make the calls", key="network:make", icon=":material/play_arrow:", type="primary",
-        on_click=st.session_state.__setitem__, args=(GO, choice),
+        "Make the calls again" if again else "Make the calls", key="network:make", icon=":material/play_arrow:",
+        type="tertiary" if again else "primary", on_click=st.session_state.__setitem__, args=(GO, choice),
     )  # fmt: skip
-    return False

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
-from collections.abc import Callable
 
 from core.app import App
 from core.domain.outcome import OutcomeKind
 from core.lab.scenarios.measures import RankingCollector, ScenarioRun
 from core.lab.scenarios.records import changes, curves
 from core.lab.scenarios.simulation import Step, World
+from core.services.background_runs import BackgroundRun
 from core.services.lab.scenarios import planned
 from core.shared.errors import StoreError
 from dashboard.pages.network.charts.live_calls import LiveCall
@@ -20,14 +19,8 @@ from dashboard.pages.network.run_timeline import RunTimeline
 MOST_CURVES = 8
 
 
-def run_both(
-    app: App,
-    choice: Choice,
-    progress: Callable[[int, int], None],
-    cancel: threading.Event,
-    report_call: Callable[[LiveCall], None],
-) -> RunTimeline:
-    """Run both routers; each call of a live run is given to `report_call`. Raises WayfareError, Cancelled."""
+def run_both(app: App, choice: Choice, run: BackgroundRun) -> RunTimeline:
+    """Run both routers; each call of a live run is reported to the run as a `LiveCall`. Raises WayfareError, Cancelled."""
     world = app.scenarios.world(choice.profile, catalog=choice.catalog, steps=choice.steps, seed=choice.seed)
     plan = [
         entry
@@ -40,9 +33,9 @@ def run_both(
         collectors[router].add(step)
         if choice.live and step.server >= 0:
             name, ok = world.context.server_names[step.server], step.kind is OutcomeKind.OK
-            report_call(LiveCall(router, step.at - world.lead_in, name, step.network_s, ok, step.injected))
+            run.reported.append(LiveCall(router, step.at - world.lead_in, name, step.network_s, ok, step.injected))
 
-    runs = app.scenarios.run(world, plan, live=choice.live, progress=progress, cancel=cancel, watch=watch)
+    runs = app.scenarios.run(world, plan, live=choice.live, progress=run.report, cancel=run.stop, watch=watch)
     catalog = world.context.catalog
     states = choice.network.assign(catalog.servers, choice.seed)
     experts, names = _experts(world), tuple(world.context.server_names)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.shared.errors import WayfareError
 from dashboard.pages.network.choice import choose_run
-from dashboard.pages.network.job import finished_timeline, forget
+from dashboard.pages.network.job import finished_timeline, forget, other_live_run
 from dashboard.pages.network.player import player
 from dashboard.pages.network.runs.selection import chosen_runs
 from dashboard.pages.network.runs.view import earlier_runs
@@ -22,10 +22,11 @@ def page() -> None:
     try:
         choice = choose_run(app, state, linked)
         texts = {**choice.texts(), "runs": chosen_runs(linked)}
+        other_live_run(app, choice)
         timeline = finished_timeline(app, choice)
     except WayfareError as error:
         st.error(escaped(str(error)), icon=":material/error:")
-        st.button("Try again", key="network:retry", icon=":material/replay:", on_click=forget)
+        st.button("Try again", key="network:retry", icon=":material/replay:", on_click=forget, args=(app,))
         return
     if timeline is None:
         state.end({**texts, "step": linked.get("step", "")})

@@ -14,7 +14,6 @@ from dashboard.ui.live import live
 from dashboard.ui.moved import LABELS_HELP, moved_words
 from dashboard.ui.navigation import open_page
 from dashboard.ui.text import as_html
-from dashboard.ui.variants import FIRST, MOST, variant_text
 from dashboard.ui.whatif_layer import MARK
 
 HELP = "Calibrated probability of fit, price a call, expected seconds until success, chance that one attempt succeeds, tokens of the definition."
@@ -79,24 +78,11 @@ def _links(texts: dict[str, str]) -> None:
         if st.button(
             "", icon=":material/compare_arrows:", key="route:compare", type="tertiary", help="Compare routers"
         ):
-            open_page("compare", **compare_link(texts))
+            open_page("compare", **texts)
         if st.button("", icon=":material/tune:", key="route:whatif", type="tertiary", help="What would be otherwise"):
             open_page("whatif", **texts)
         if st.button("", icon=":material/scatter_plot:", key="route:map", type="tertiary", help="Show on the map"):
             open_page("map", **texts)
-
-
-def compare_link(texts: Mapping[str, str]) -> dict[str, str]:
-    """The Route page's link as the Compare page's: this router with its knobs as they are set, beside the others.
-
-    >>> compare_link({"q": "x", "k": "3"})["with"].split(",")[0]
-    'ehrr~k=3'
-    """
-    query = {name: text for name, text in texts.items() if name in {"q", "hint", "catalog"}}
-    router = texts.get("router", "ehrr")
-    knobs = {name: text for name, text in texts.items() if name not in {*query, "router"}}
-    others = [name for name in FIRST if name != router or knobs]
-    return {**query, "with": ",".join([variant_text(router, knobs), *others[: MOST - 1]])}
 
 
 def _call(known: Labelling, tool: ToolRow) -> None:

@@ -32,7 +32,7 @@ RESULT, PRESET, TOKEN = "route:result", "route:preset", "route:token"
 
 def page() -> None:
     """Draw the page from the URL's state; the result writes the state back."""
-    app, state = current_app(), UrlState("route")
+    app, state = current_app(), UrlState("route", asks=True)
     linked = state.begin()
     start_meter(state, linked)
     start_plan(state, linked)
@@ -55,7 +55,7 @@ def _result(app: App, state: UrlState, query: QueryForm) -> None:
     parameters = read_knobs(app.routing.parameters(query.router), knob_prefix(query))
     linked = {**query.texts(first_catalog()), **{name: str(value) for name, value in parameters.changed().items()}}
     planner = plan_choice(app, state, query.subtask) if query.subtask else ""
-    state.end({**linked, **read_meter(state).texts(), "plan": planner})
+    state.end({**linked, **read_meter(state).texts(), "plan": planner}, question=linked)
     if not query.subtask:
         home(app, state, query.catalog)
         return

@@ -40,7 +40,7 @@ KEPT = ("x", "y", "tool", "server", "tasks", "bar")  # what views keep in the UR
 
 def page() -> None:
     """Draw the page from the URL's state, and write the state back."""
-    app, state = current_app(), UrlState("whatif")
+    app, state = current_app(), UrlState("whatif", asks=True, of_answer=("tool", "server"))
     linked = state.begin()
     query = query_row(app, state, linked, first_catalog())
     defaults, prefix = app.routing.parameters(query.router), f"whatif.knob.{query.router}"
@@ -60,7 +60,8 @@ def page() -> None:
             **link,
             "view": "" if view == "Winners" else view,
             **{name: st.session_state[state.key(name)] for name in KEPT},
-        }
+        },
+        question=link,
     )
     if not query.subtask:
         _empty_page(state, query)

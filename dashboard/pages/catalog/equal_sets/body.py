@@ -157,6 +157,7 @@ def _file(app: App, catalog: str, known: EqualSets) -> None:
         "Export", app.equal_sets.export(catalog), file_name=file_name(f"{catalog}-equal-sets.json", "equal-sets.json"),
         mime="application/json", key="catalog.equal.export", icon=":material/download:", on_click="ignore",
         disabled=not (known.sets or known.judged or known.others),
+        help="Sets and judged pairs, as JSON; there is none without a judgment.",
     )  # fmt: skip
     with row.popover("Import…", icon=":material/upload_file:"):
         st.file_uploader(

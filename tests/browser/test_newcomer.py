@@ -1,0 +1,261 @@
+"""Everything that a first visit offers is pressed, page by page: it changes the page or the address, or it says why it cannot."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import pytest
+from playwright.sync_api import Error, Locator, TimeoutError, expect
+
+from tests.browser.conftest import Visitor
+from tests.browser.serving import ConsoleProgram
+from tests.browser.visit import Visit
+
+pytestmark = pytest.mark.browser
+
+NEED = "convert 300 miles to kilometres"
+PAGES: dict[str, dict[str, str]] = {
+    "": {},
+    "?decided": {"q": NEED},
+    "whatif": {},
+    "compare": {},
+    "call": {},
+    "call?chosen": {"tool": "unit-exchange::convert_units"},
+    "agent": {},
+    "map": {},
+    "network": {"steps": "20"},
+    "lab": {},
+    "papers": {},
+    "catalog": {},
+    "govern": {},
+    "activity": {},
+}
+DEAD_MS, STILL_MS = 10_000, 5_000
+TIPS = "[role=tooltip], [data-testid=stTooltipContent]"
+OPENED = "[role=dialog], [role=listbox], [data-testid=stPopoverBody]"
+STOPS = re.compile(r"^(Stop|End|Cancel|Pause)$")
+
+# What can be pressed, each with what it is, what it is called, and the how manyth of that name. Charts have tests of their own.
+OFFERED = """() => {
+  const HELP = '[data-testid=stTooltipHoverTarget], [data-testid=stTooltipIcon]';
+  const seen = {};
+  const shown = (e) => e.checkVisibility({ visibilityProperty: true }) && e.getBoundingClientRect().width > 0;
+  const name = (e) => (e.ariaLabel || e.innerText || e.title || e.labels?.[0]?.innerText || e.closest('label')?.innerText || '').trim();
+  return [...document.querySelectorAll(
+    'button, a[href], summary, [role=button], [role=tab], [role=radio], [role=switch], [role=combobox], input[type=checkbox]')]
+    .filter((e) => shown(e) && !e.closest('.js-plotly-plot, [data-testid=stDataFrame], [data-testid=stElementToolbar]')).map((e) => {
+      const kind = e.getAttribute('role') ?? e.tagName.toLowerCase(), text = name(e), key = kind + text;
+      const number = seen[key] = (seen[key] ?? -1) + 1;
+      e.dataset.offered = `${kind}|${text}|${number}`;
+      return {
+        kind, text, number, nav: !!e.closest('[data-testid=stTopNavLink], [data-testid=stLogoLink], header'),
+        why: (e.disabled || e.ariaDisabled === 'true')
+          ? e.title || e.dataset.help || (e.closest(HELP) || e.closest('[data-testid=stElementContainer]')?.querySelector(HELP) ? 'help' : '-') : '',
+        chosen: e.ariaChecked === 'true' || e.href === location.href.split('?')[0],
+        href: e.getAttribute('href') ?? '',
+      };
+    });
+}"""
+
+# All that can be read, what is unfolded, and what is chosen in fields; without tips, which come with the mouse.
+SEEN = """() => {
+  let text = document.body.innerText;
+  for (const tip of document.querySelectorAll('[role=tooltip], [data-testid=stTooltipContent], [data-testid=stStatusWidget]'))
+    text = text.replace(tip.innerText, '');
+  const states = [...document.querySelectorAll('[aria-expanded], details, input')].map((e) =>
+    e.getAttribute('aria-expanded') ?? e.open ?? (['checkbox', 'radio'].includes(e.type) ? e.checked : e.value));
+  const tables = [...document.querySelectorAll('[data-testid=stDataFrame] table')].map((e) => e.textContent);
+  const charts = [...document.querySelectorAll('.js-plotly-plot')].map((e) => e.textContent);
+  return [location.href, !!document.fullscreenElement, text, ...states, ...tables, ...charts].join('\\n').replace(/[\\d.,]+ m?s\\b/g, '');
+}"""
+
+
+class Offer(NamedTuple):
+    """What can be pressed: its role, its name, the how manyth of these it is; `why` it cannot be, "-" where that is not said."""
+
+    kind: str
+    text: str
+    number: int
+    nav: bool
+    chosen: bool
+    why: str
+    href: str
+
+    @property
+    def place(self) -> str:
+        """How it is found on the page."""
+        return f"{self.kind}|{self.text}|{self.number}"
+
+    @property
+    def name(self) -> str:
+        """The same of all that are the same thing."""
+        return f"{self.kind}|{self.text}" if self.everywhere else self.place
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether it is the same thing on many pages: it is pressed once."""
+        once = self.text in {"Fullscreen", "Link to heading"} or self.text.startswith("Skip to ")
+        return self.nav or self.explains or once or self.kind == "summary"
+
+    @property
+    def explains(self) -> bool:
+        """Whether it shows a tip."""
+        return self.text.startswith(("Help", "What is "))
+
+    @property
+    def teaches(self) -> bool:
+        """Whether it changes what is decided from then on."""
+        return self.text.split("\n")[0] in {"thumb_up", "thumb_down"} or self.text.startswith("should be")
+
+    @property
+    def mute(self) -> bool:
+        """Whether it cannot be pressed and does not say why; a number at its bound speaks for itself."""
+        return self.why == "-" and self.text not in {"Increment", "Decrement"}
+
+    @property
+    def own(self) -> bool:
+        """Whether it is pressed for itself: not the arrow of a select box, nor the next link of a list of them."""
+        return self.text != "Open" and not (self.kind == "a" and self.number)
+
+
+class Walk:
+    """One page and everything on it."""
+
+    def __init__(self, visit: Visit, path: str, query: dict[str, str]) -> None:
+        self.visit = visit
+        self.page = visit.page
+        self._path, self._query = path, query
+        self.pressed = 0
+        self._events: list[str] = []
+        for event in ("download", "filechooser"):
+            self.page.on(event, lambda _, event=event: self._events.append(event))
+        self.page.on("popup", self._popup)
+
+    def open(self) -> list[Offer]:
+        """Open the page anew; what it offers once nothing more is drawn."""
+        self.visit.open(self._path, **self._query)
+        self.visit.until(lambda: self._quiet(ms=1000))
+        self._at = self.page.url
+        return self.offered()
+
+    def offered(self) -> list[Offer]:
+        """What can be pressed now."""
+        return [Offer(**one) for one in self.page.evaluate(OFFERED)]
+
+    def find(self, offer: Offer) -> Locator | None:
+        """Where it stands; one step back, or the page opened anew, where it does not stand here any more. None: what was learnt by
+        another press has taken it away."""
+        found = self.page.locator(f"[data-offered={_quoted(offer.place)}]").first
+        if self._stands(offer):
+            return found
+        if self.page.url != self._at:
+            self.page.go_back()
+            self.visit.settled()
+        if not self._stands(offer):
+            self.open()
+        return found if self._stands(offer) else None
+
+    def press(self, offer: Offer) -> bool:
+        """Press it; whether something came of it, or it is gone, or how the page is already."""
+        found = self.find(offer)
+        if found is None or any(one.chosen for one in self.offered() if one.place == offer.place):
+            return True
+        self.pressed += 1
+        before, events = self._press(found, offer), len(self._events)
+        if offer.kind == "combobox":
+            self._choose_another()
+        return self._comes(lambda: len(self._events) > events or self._changed(before, offer))
+
+    def _press(self, found: Locator, offer: Offer, tries: int = 3) -> str:
+        """Press it, again where the page was drawn anew meanwhile; what was seen before. Tips that come with the mouse do not count."""
+        try:
+            if offer.text.startswith("Skip to "):
+                found.focus(timeout=STILL_MS)
+                before = self._seen()
+                self.page.keyboard.press("Enter")
+            else:
+                found.hover(force=True, timeout=STILL_MS)
+                before = self._seen()
+                found.click(force=offer.kind in {"switch", "checkbox"}, timeout=STILL_MS)
+        except TimeoutError:
+            if tries == 1:
+                raise
+            return self._press(self.find(offer) or found, offer, tries - 1)
+        return before
+
+    def tidy(self, offer: Offer) -> None:
+        """Close what was opened, stop what was started."""
+        if offer.kind == "summary" and (fold := self.find(offer)) is not None:
+            fold.click()
+        for other in self.offered():
+            if STOPS.match(other.text.split("\n")[-1]) and not (other.why or offer.nav):
+                with suppress(Error):  # it may have ended by itself
+                    self.page.locator(f"[data-offered={_quoted(other.place)}]").first.click(timeout=1000)
+        self.page.evaluate("document.fullscreenElement && document.exitFullscreen()")
+        for _ in range(self.page.locator(OPENED).count()):
+            self.page.keyboard.press("Escape")
+        expect(self.page.locator(OPENED)).to_have_count(0)
+        self.visit.settled()
+
+    def _stands(self, offer: Offer) -> bool:
+        path = self.page.evaluate("location.pathname")
+        return (offer.nav or path == f"/{self._path}") and offer.place in {one.place for one in self.offered()}
+
+    def _choose_another(self) -> None:
+        options = self.page.get_by_role("option")
+        options.first.wait_for()
+        others = self.page.locator("[role=option][aria-selected=false]")
+        (others if others.count() else options).first.click()
+
+    def _changed(self, before: str, offer: Offer) -> bool:
+        if offer.explains and self._seen() == before:  # in the label of a switch it turns the switch
+            self.page.mouse.wheel(0, 0)  # a page that moved below the mouse has put the tip away
+            return self.page.locator(TIPS).locator("visible=true").count() > 0
+        if offer.text.startswith("Skip to "):
+            return self.page.evaluate("document.activeElement.id") == offer.href.removeprefix("#")
+        return self._seen() != before and self._quiet(before)
+
+    def _quiet(self, before: str = "", ms: int = 100) -> bool:
+        """Whether what is seen stays as it is, and is not what was seen before."""
+        now = self._seen()
+        self.page.wait_for_timeout(ms)
+        return now != before and self._seen() == now
+
+    def _comes(self, happened: Any) -> bool:
+        for _ in range(DEAD_MS // 50):
+            if happened():
+                return True
+            self.page.wait_for_timeout(50)
+        return False
+
+    def _seen(self) -> str:
+        return self.page.evaluate(SEEN)
+
+    def _popup(self, page: Any) -> None:
+        self._events.append(page.url)
+        page.close()
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\a ") + '"'
+
+
+MET: set[str] = set()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_whatever_can_be_pressed_does_something(page: str, console: ConsoleProgram, visitor: Visitor) -> None:
+    walk = Walk(visitor(console), page.partition("?")[0], PAGES[page])
+    todo = [one for one in walk.open() if one.own and not (one.everywhere and one.name in MET)]
+    dead: list[str] = []
+    todo.sort(key=lambda one: (one.teaches, one.chosen))  # what is chosen already: once another was chosen
+    for offer in todo:
+        MET.add(offer.name)
+        if not offer.why and not walk.press(offer):
+            dead.append(f"{offer.place}: nothing came of it")
+        dead += [f"{one.place} does not say why it cannot be pressed" for one in walk.offered() if one.mute]
+        walk.tidy(offer)
+    assert sorted(set(dead)) == []
+    assert walk.pressed >= 0.8 * len([one for one in todo if not (one.why or one.chosen)])
