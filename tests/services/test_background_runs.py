@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from core.services.background_runs import KEPT, BackgroundRun, BackgroundRuns
+from core.services.lab.background_runs import KEPT, BackgroundRun, BackgroundRuns
 
 LIMIT_S = 20
 

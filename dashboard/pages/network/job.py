@@ -12,7 +12,7 @@ from functools import partial
 import streamlit as st
 
 from core.app import App
-from core.services.background_runs import BackgroundRun
+from core.services.lab.background_runs import BackgroundRun
 from core.services.lab.scenarios import Cancelled
 from core.shared import units
 from dashboard.pages.network.charts.live_calls import LiveCall, calls_so_far

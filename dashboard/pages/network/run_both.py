@@ -9,7 +9,7 @@ from core.domain.outcome import OutcomeKind
 from core.lab.scenarios.measures import RankingCollector, ScenarioRun
 from core.lab.scenarios.records import changes, curves
 from core.lab.scenarios.simulation import Step, World
-from core.services.background_runs import BackgroundRun
+from core.services.lab.background_runs import BackgroundRun
 from core.services.lab.scenarios import planned
 from core.shared.errors import StoreError
 from dashboard.pages.network.charts.live_calls import LiveCall
