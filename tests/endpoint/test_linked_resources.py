@@ -68,6 +68,8 @@ def test_a_linked_text_is_read_on_and_counts(linking: App) -> None:
 
 
 def test_what_is_read_on_is_of_the_budgets_of_its_server(linking: App) -> None:
+    policy(linking, budgets=(Budget(server="other", tokens=0),))  # with the first budget a client's name is another
+
     async def script(client: Client) -> None:
         known = await handles(client)
         policy(linking, budgets=(Budget(server="linker", tokens=249), Budget(server="other", tokens=0)))

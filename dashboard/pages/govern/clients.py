@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.app import App
 from core.governance.scope import Scope
-from core.services.govern.clients import Client
+from core.services.govern.clients import ANONYMOUS, Client
 from core.services.govern.status import clients_today
 from core.shared.errors import WayfareError
 from dashboard.pages.govern.said import SAID, do
@@ -34,7 +34,8 @@ def clients_view(app: App) -> None:
             icon=":material/key:",
         )
     _form(app)
-    strangers = sorted(clients_today(app.governance, app.settings.now) - {client.name for client in found})
+    named = {ANONYMOUS, *(client.name for client in found)}
+    strangers = sorted(clients_today(app.governance, app.settings.now) - named)
     if strangers:
         st.caption(
             f"Here today without a token, under the names that they give themselves: {escaped(', '.join(strangers), 600)}."
