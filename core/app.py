@@ -17,7 +17,7 @@ from core.domain.execution import ToolCaller
 from core.mcp_bridge.lazy_pool import LazyPool
 from core.mcp_bridge.secrets import SecretVault
 from core.network.profiles import NetworkProfiles
-from core.planning.model import planners
+from core.planning.rules import planners
 from core.relevance.encoder import CachedEncoder
 from core.relevance.onnx_encoder import onnx_source
 from core.relevance.packaged_vectors import PackagedVectors

@@ -1,4 +1,4 @@
-"""The planner that asks a language model, its prompts, and the planners of this process. Replies are checked before use.
+"""The planner that asks a language model, and its prompts. Replies are checked before use.
 
 A named tool that was not offered is refused and counted, texts are cut, and parts need earlier parts only. The same question is
 sent once: replies are cached by everything that was sent.
@@ -15,10 +15,9 @@ from typing import Any, TypeVar, cast
 from cachetools import LRUCache
 
 from core.planning import model_replies as replies
-from core.planning.base import Action, Card, Complexity, Meter, Planner, Selection, SubQuery, ToolRequest, Turn, Usage
+from core.planning.base import Action, Card, Complexity, Meter, Selection, SubQuery, ToolRequest, Turn, Usage
 from core.planning.model_endpoint import Endpoint, Message
 from core.planning.model_replies import ModelReply, one_line
-from core.planning.rules import RulesPlanner
 from core.shared.errors import PlannerError
 
 # Prompts: texts of people and catalogs go in as JSON between <data> tags ----------------------------------------------
@@ -293,34 +292,3 @@ def _arguments(text: str) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return cast("dict[str, Any]", values) if isinstance(values, dict) else None
-
-
-# The planners of this process: rules always, a model if the environment names one -------------------------------------
-
-MODEL, BASE_URL, KEY = "WAYFARE_LLM_MODEL", "WAYFARE_LLM_BASE_URL", "WAYFARE_LLM_API_KEY"
-NO_MODEL = (
-    f"No model is set; set {MODEL}, with {BASE_URL} and {KEY} where the endpoint needs them, or choose planner=rules."
-)
-
-
-def planners(environment: Mapping[str, str]) -> dict[str, Planner]:
-    """The planners by the values of the parameter `planner`.
-
-    >>> list(planners({})), list(planners({"WAYFARE_LLM_MODEL": "local-7b", "WAYFARE_LLM_BASE_URL": "http://127.0.0.1:1/v1"}))
-    (['rules'], ['rules', 'model'])
-    """
-    found: dict[str, Planner] = {"rules": RulesPlanner()}
-    model = environment.get(MODEL, "").strip()
-    if model:
-        from core.planning.model_endpoint import LiteLlmEndpoint
-
-        url, key = environment.get(BASE_URL, "").strip(), environment.get(KEY, "").strip()
-        found["model"] = ModelPlanner(LiteLlmEndpoint(model, url, key))
-    return found
-
-
-def chosen_planner(known: Mapping[str, Planner], name: str) -> Planner:
-    """The planner of that name. Raises PlannerError for an unknown name."""
-    if name not in known:
-        raise PlannerError(NO_MODEL)
-    return known[name]

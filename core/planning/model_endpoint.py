@@ -115,8 +115,8 @@ def passes(problem: Exception) -> bool:
 def failure(problem: Exception, model: str, base_url: str, *, secret: str, attempts: int) -> str:
     """The sentence. litellm gives every problem the nearest HTTP status.
 
-    >>> print(failure(TimeoutError("no answer"), "small", "http://ann:pw@127.0.0.1:9/v1", secret="k-1", attempts=3))
-    The model 'small' at 127.0.0.1:9/v1 cannot be reached or failed after 3 attempts (no answer); check WAYFARE_LLM_BASE_URL, or choose planner=rules.
+    >>> failure(TimeoutError("no answer"), "small", "http://ann:pw@127.0.0.1:9/v1", secret="k-1", attempts=3).partition("; ")[0]
+    "The model 'small' at 127.0.0.1:9/v1 cannot be reached or failed after 3 attempts (no answer)"
     """
     who = f"The model {model!r}" + (f" at {_address(base_url)}" if base_url else "")
     what, advice = _ENDLESS if _too_large(problem) else _KINDS.get(_status(problem), _UNREACHABLE)

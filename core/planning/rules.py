@@ -1,15 +1,29 @@
-"""The planner that needs no model: deterministic rules over words. English; other languages stay whole."""
+"""The planner that needs no model, deterministic rules over words, and the planners of this process. Other languages than English
+stay whole.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from core.governance.refusals import APPROVAL_DENIED, APPROVAL_NEEDED
 from core.planning import decomposition
 from core.planning.arguments import filled
-from core.planning.base import MAY_WRITE, Action, Card, Complexity, Selection, SubQuery, ToolRequest, Turn, Usage
+from core.planning.base import (
+    MAY_WRITE,
+    Action,
+    Card,
+    Complexity,
+    Planner,
+    Selection,
+    SubQuery,
+    ToolRequest,
+    Turn,
+    Usage,
+)
 from core.planning.words import MASK, content, kind_of, masked, plain
+from core.shared.errors import PlannerError
 
 # The agent loop: candidates in order, until one call ends well or none is left ----------------------------------------
 
@@ -206,3 +220,35 @@ class RulesPlanner:
     def act(self, turn: Turn) -> Action:
         """See `Planner.act`."""
         return act(turn)
+
+
+# The planners of this process: rules always, a model if the environment names one -------------------------------------
+
+MODEL, BASE_URL, KEY = "WAYFARE_LLM_MODEL", "WAYFARE_LLM_BASE_URL", "WAYFARE_LLM_API_KEY"
+NO_MODEL = (
+    f"No model is set; set {MODEL}, with {BASE_URL} and {KEY} where the endpoint needs them, or choose planner=rules."
+)
+
+
+def planners(environment: Mapping[str, str]) -> dict[str, Planner]:
+    """The planners by the values of the parameter `planner`.
+
+    >>> list(planners({})), list(planners({"WAYFARE_LLM_MODEL": "local-7b", "WAYFARE_LLM_BASE_URL": "http://127.0.0.1:1/v1"}))
+    (['rules'], ['rules', 'model'])
+    """
+    found: dict[str, Planner] = {"rules": RulesPlanner()}
+    model = environment.get(MODEL, "").strip()
+    if model:
+        from core.planning.model import ModelPlanner  # pydantic and httpx take a third of a second
+        from core.planning.model_endpoint import LiteLlmEndpoint
+
+        url, key = environment.get(BASE_URL, "").strip(), environment.get(KEY, "").strip()
+        found["model"] = ModelPlanner(LiteLlmEndpoint(model, url, key))
+    return found
+
+
+def chosen_planner(known: Mapping[str, Planner], name: str) -> Planner:
+    """The planner of that name. Raises PlannerError for an unknown name."""
+    if name not in known:
+        raise PlannerError(NO_MODEL)
+    return known[name]

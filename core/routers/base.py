@@ -17,8 +17,7 @@ from core.domain.decision import Decision, Explored, Exposure, Stage, SubDecisio
 from core.domain.params import Parameters, Range, knob
 from core.domain.trace import DROPS, KEPT, Drop, ServerTrace, ToolTrace
 from core.planning.base import Planner
-from core.planning.model import chosen_planner
-from core.planning.rules import RulesPlanner
+from core.planning.rules import RulesPlanner, chosen_planner
 from core.relevance.refusal import limit_of
 from core.routers.context import Query, RoutingContext
 from core.routers.parameters import SIMILARITY, PlanningParameters

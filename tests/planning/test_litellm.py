@@ -16,7 +16,7 @@ def watch(event, arguments):
     if event in ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname"):
         seen.append(repr(arguments[1:] if event == "socket.connect" else arguments))
 sys.addaudithook(watch)
-from core.planning.model import planners
+from core.planning.rules import planners
 planner = planners(os.environ)["model"]
 before = "litellm" in sys.modules
 said = planner.rewrite("q")

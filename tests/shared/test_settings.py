@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.app import Settings
-from core.planning.model import planners
+from core.planning.rules import planners
 from core.shared.errors import WayfareError
 
 

@@ -13,7 +13,7 @@ from core.domain.params import Parameters
 from core.domain.plans import AgentEvent, Executed, Routed, Stopped
 from core.governance.calls import NotAllowedError, Wanted
 from core.planning.base import MAY_WRITE, Action, Attempt, Meter, Planner, SubQuery, Turn, also_counted
-from core.planning.model import chosen_planner
+from core.planning.rules import chosen_planner
 from core.services.call.attention import AttentionService
 from core.services.call.calls import CallHandle
 from core.services.decide.catalogs import CatalogService

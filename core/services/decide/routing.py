@@ -17,7 +17,7 @@ from core.domain.params import Parameters
 from core.domain.plans import Plan
 from core.importers.shipped_catalogs import SAMPLE
 from core.planning.base import Planner, SubQuery, Usage
-from core.planning.model import chosen_planner
+from core.planning.rules import chosen_planner
 from core.relevance.calibration import LEAST_LABELS
 from core.relevance.refusal import limit_of, measured_curve, shipped_curve
 from core.relevance.scoring import SAME_HIGH, IndexScorer, nothing_fits

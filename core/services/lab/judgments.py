@@ -17,7 +17,7 @@ from core.importers.judgments import csv_text, json_lines_text, qrels_text, read
 from core.importers.reading import clean_text, line_fault
 from core.lab.agreement import JUDGE, Agreement, Pooled, Settled, agreement, judged_tasks, pooled, settled
 from core.planning.base import Card, Planner
-from core.planning.model import NO_MODEL
+from core.planning.rules import NO_MODEL
 from core.routers.base import checked_subtask
 from core.services.decide.catalogs import CatalogService
 from core.services.lab.lab_runs import LISTED, LabRunService
@@ -292,7 +292,7 @@ class ModelJudgeService:
         """Grade pairs one by one and keep each at once. `progress` gets the number of graded pairs; its exceptions end the loop.
         Raises PlannerError if no model is set or it gives no answer.
         """
-        from core.planning.model import ModelPlanner  # its packages take a third of a second of every start
+        from core.planning.model import ModelPlanner  # pydantic and httpx take a third of a second
 
         if not isinstance(self._planner, ModelPlanner):
             raise PlannerError(NO_MODEL)
