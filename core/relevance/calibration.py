@@ -1,9 +1,9 @@
-"""Fitting the relevance model to a catalog's own labels, judged on folds that the fit has not seen.
+"""Fitting the relevance model to a catalog's own labels, judged on held-back folds.
 
-Three parts rank: weights of the signals, a query map, and how far the memory reaches. Which of them to fit is chosen by inner
-folds of the training folds, anew for each held-back fold: what is measured there is the whole procedure. A fourth part is a
-line through p_fit's logits, fitted to the sub-tasks of the other folds, each as it was ranked by a fit that had not seen it.
-What gains nothing beyond its 95 % interval is left as it was.
+Three parts change the ranking: weights of the signals, a query map, and the reach of the memory. Inner folds of the training folds
+choose which to fit, anew for each held-back fold, so that the whole procedure is measured. A fourth part is a line through p_fit's
+logits, fitted to the sub-tasks of the other folds as fits without them ranked them. A part without a gain beyond its 95 % interval
+is left out.
 """
 
 from __future__ import annotations
@@ -27,11 +27,9 @@ from core.shared.errors import WayfareError
 # scipy carries no types
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Folds that keep what belongs together in one piece, and the change of a measure on them with its paired interval.
-#
-# change   = mean(after) - mean(before)                     over the same sub-tasks
-# interval = 2.5 % and 97.5 % quantile of the change over 2,000 draws of whole groups, with replacement
+# Folds of whole groups, and the change of a measure with its paired interval ------------------------------------------
+#     change   = mean(after) - mean(before)                     over the same sub-tasks
+#     interval = 2.5 % and 97.5 % quantile of the change over 2,000 draws of whole groups, with replacement
 
 DRAWS = 2000
 LEAST_LABELS = 20
@@ -54,7 +52,7 @@ class Change:
         return self.after - self.before
 
     def to_json(self) -> dict[str, float]:
-        """Four decimals are more than an interval bears."""
+        """With four decimals, more than an interval supports."""
         numbers = {"before": self.before, "after": self.after, "gain": self.gain, "low": self.low, "high": self.high}
         return {name: round(value, 4) for name, value in numbers.items()}
 
@@ -145,21 +143,23 @@ def _bootstrap(
     return float(interval.low), float(interval.high), float(drawn.standard_error)
 
 
+# The fit ---------------------------------------------------------------------------------------------------------------
+
 FOLDS, INNER_FOLDS = 5, 4
 STRENGTHS, RIDGES = (None, 4.0), (None, 10.0, 3.0)
 MEMORIES = ((6.0, 0.6), (9.0, 0.5), (6.0, 0.7))  # bound in logits and floor
-JUDGED = 30  # the likeliest tools of each sub-task, on which probabilities are judged
+JUDGED = 30  # the likeliest tools of each sub-task, for judging probabilities
 RANKING, PROBABILITY = "ranking", "probability"
 Progress = Callable[[int, int], None]  # folds done, of how many
 
 
 @dataclass(frozen=True, slots=True)
 class CalibrationFit:
-    """A fit over `labels` sub-tasks; `passed_over` had no right tool in the catalog.
+    """A fit over `labels` sub-tasks. `passed_over` had no right tool in the catalog.
 
-    `measures` are before and after on held-back folds with everything fitted, `accepted` the parts that gained and are among
-    the `values`. Where the ranking is not among them, `remark` says why in one sentence, and `more` is how many more labels
-    would show a gain of the size that was seen, None where there was none.
+    `measures` are before and after on held-back folds with everything fitted. `accepted` names the parts with a gain, which are among the
+    `values`. Without the ranking `remark` says why in one sentence, and `more` is the number of further labels that would show a gain of
+    that size, None without a gain.
     """
 
     labels: int
@@ -190,8 +190,9 @@ class CalibrationFit:
 
 @dataclass(frozen=True, slots=True)
 class _HeldBack:
-    """What fits said of sub-tasks that they had not seen: the reciprocal rank of the first right tool (Q,), and of the JUDGED
-    likeliest tools the logits and whether they fit (Q, K)."""
+    """Results of fits on sub-tasks outside their training: the reciprocal rank of the first right tool (Q,), and for the JUDGED likeliest
+    tools the logits and whether they fit (Q, K).
+    """
 
     ranks: Floats
     logits: Floats
@@ -206,9 +207,9 @@ def fit(
     known: bool = False,
     progress: Progress | None = None,
 ) -> CalibrationFit:
-    """Fit and judge. `known`: the labels are in the memory already, so what they do by themselves is no gain of the fit.
+    """Fit and judge. `known` labels are in the memory already, so their own effect is no gain of the fit.
 
-    Raises WayfareError where fewer than LEAST_LABELS sub-tasks have a right tool in the catalog.
+    Raises WayfareError if fewer than LEAST_LABELS sub-tasks have a right tool in the catalog.
     """
     tasks = LabelledSet(scorer, queries, tool_row)
     if len(tasks) < LEAST_LABELS:
@@ -240,8 +241,9 @@ def fit(
 
 
 def chosen(tasks: LabelledSet, among: Rows, today: Recipe) -> Recipe:
-    """The recipe of the best MRR on inner folds of some of the sub-tasks: weights and map together, then the memory. Today's
-    wins a draw; what is only noise fails on the folds outside."""
+    """The recipe with the best MRR on inner folds of some of the sub-tasks: weights and map together, then the memory. Today's recipe wins
+    a draw. A gain from noise fails on the outer folds.
+    """
     numbers: list[int] = among.tolist()
     fold = folds_of([tasks.groups[number] for number in numbers], INNER_FOLDS, seed=1)
 
@@ -286,7 +288,7 @@ def _held_back(
 
 
 def _lined(found: _HeldBack, fold: Rows) -> Floats:
-    """The logits of each fold on the line that the other folds give."""
+    """The logits of each fold on the line fitted to the other folds."""
     lined = found.logits.copy()
     for number in range(FOLDS):
         here = fold == number
@@ -333,7 +335,7 @@ def _values(tasks: LabelledSet, recipe: Recipe, line: tuple[float, float], *, to
         values,
         weights=parts.weights if recipe.strength is not None else {},
         ridge=recipe.ridge,
-        bound=recipe.bound or BOUND,  # labels to come move their tools in any case
+        bound=recipe.bound or BOUND,  # later labels move their tools in any case
         floor=recipe.floor,
         solved=tuple(Solved(query.subtask, query.server_hint, query.right) for query in tasks.queries),
         teaches=today.bound == 0 and recipe.bound > 0,

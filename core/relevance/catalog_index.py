@@ -1,4 +1,4 @@
-"""FAISS' flat inner-product index, with its rows in reach and its threads in check."""
+"""The index of a catalog: exact search with FAISS, layers of views, and similarities of a query to every tool and server."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Mask = NDArray[np.bool_]
 
 
 class FlatIndex:
-    """N rows of D float32 numbers, searched completely: no approximation.
+    """N rows of D float32 numbers with exact search.
 
-    `rows` (N, D) is a view of FAISS' own memory: what is written there is what is searched.
+    `rows` (N, D) is a view of FAISS' own memory: changes there change the search.
 
     >>> index = FlatIndex(np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]))
     >>> index.rows[0] = [0.0, 2.0]
@@ -42,10 +42,10 @@ class FlatIndex:
     def search(
         self, queries: NDArray[np.floating], k: int, allowed: Mask | None = None
     ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """Products and rows, best first: (Q, k) each, for queries (Q, D); `allowed` (N,) excludes rows.
+        """Products and rows, best first: (Q, k) each, for queries (Q, D). `allowed` (N,) excludes rows.
 
-        Where fewer than k rows are allowed the rest is row -1. Runs on the calling thread alone: a search takes less
-        than a millisecond, and waiting for a second core that is busy takes twenty.
+        Missing rows are -1 if fewer than k are allowed. Runs on the calling thread alone: a search takes less than a millisecond, and
+        waiting for a busy second core takes twenty.
         """
         threads = faiss.omp_get_max_threads()
         faiss.omp_set_num_threads(1)
@@ -63,25 +63,21 @@ def _only(allowed: Mask | None) -> faiss.SearchParameters | None:
     return faiss.SearchParameters(sel=selector)  # pyright: ignore[reportCallIssue]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# One layer of the index, tools or servers: N rows under several views, scored by a declared mixture of them.
-#
+# Layers: N tools or servers under several views, scored by a weighted mixture -----------------------------------------
 #     sim_n = max(0, sum over dense views v of w_v * <e_v,n , q>) + w_lex * coverage_n           the weights sum to 1
-#
-# The dense part is one pass over one matrix: the views' matrices are mixed once per set of weights and kept. Rows of the
-# mixture are not unit vectors, and must not be: the result is the weighted mean of cosines. `np.vecdot` takes a row at a
-# time on one thread, so equal rows get equal scores and no query waits for a second core (gemv does both otherwise).
-#
-# Where a row's names cannot be trusted (`Trust`), the share of the views that hold them goes to the view that stands in.
+# The dense part is one pass over one matrix: the views are mixed once per set of weights and kept. Rows of the mixture are no unit
+# vectors, because the result is the weighted mean of cosines. `np.vecdot` takes a row at a time on one thread, so equal rows get equal
+# scores and no query waits for a second core (gemv does neither).
+# If the names of a row cannot be trusted (`Trust`), the share of the views with names goes to the view that stands in.
 
 LEXICAL = "lexical"
 MIXTURES = 4  # mixed matrices kept: 15 MB each for 10,000 rows of 384
 
 
 def shares(weights: Mapping[str, float], names: Sequence[str]) -> dict[str, float]:
-    """Weights divided by their sum, one for each name; a name that is not given weighs 0.
+    """Weights divided by their sum, one for each name. A missing name weighs 0.
 
-    Raises ParameterError for a name that is not there, a weight below 0 or not finite, or weights that are all 0.
+    Raises ParameterError for an unknown name, a weight below 0 or not finite, or weights that are all 0.
 
     >>> shares({"names": 3, "full": 1}, ["names", "full", "lexical"])
     {'names': 0.75, 'full': 0.25, 'lexical': 0.0}
@@ -99,7 +95,7 @@ def shares(weights: Mapping[str, float], names: Sequence[str]) -> dict[str, floa
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """How far each row's names are trusted: `share` (N,) in [0, 1]; `views` hold names, `stand_in` does not."""
+    """The trust in each row's names: `share` (N,) in [0, 1]. `views` contain names, `stand_in` does not."""
 
     share: Vectors
     views: frozenset[str]
@@ -109,8 +105,8 @@ class Trust:
 def name_trust(names: Vectors, descriptions: Vectors) -> Vectors:
     """How much a name says: the cosine of names and own description, 0 up to 0.1, 1 from 0.4; 1 without a description.
 
-    A brand says nothing of what a tool does, and its cosine with the description is that of unrelated texts (0 to 0.2);
-    of telling names nine in ten lie above 0.2 (docs/decisions/0002-similarity.md). Shapes: (N, D) each -> (N,).
+    The cosine of a brand with its description is that of unrelated texts (0 to 0.2). Nine in ten informative names are above 0.2
+    (docs/decisions/0002-similarity.md). Shapes: (N, D) each -> (N,).
 
     >>> row = np.eye(2, dtype=np.float32)
     >>> name_trust(np.stack([row[0], row[0], row[0]]), np.stack([row[0], row[1], 0 * row[0]])).tolist()
@@ -135,7 +131,7 @@ class ViewLayer:
     ) -> Vectors:
         """(N,) of at least 0. `query` (D,); `texts`: lexical queries with shares; `mixture` comes from `shares`.
 
-        `doubt_names`: the views that hold names count only as far as the names are trusted.
+        `doubt_names` lets views with names count only as far as the names are trusted.
         """
         weights = tuple(mixture[view] for view in self.views)
         found = np.maximum(np.vecdot(self._mixture(weights, doubt_names), query), np.float32(0))
@@ -160,13 +156,10 @@ class ViewLayer:
         return mixed
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A catalog ready to be searched: similarity of a query to every tool and to every server, in [0, 1].
-#
+# The catalog: similarity of a query to every tool and server, in [0, 1] -----------------------------------------------
 #     sim_tool   = min(1, max(0, sum_v w_v cos(q, e_v)) + w_lex coverage)                       v: names, full, description, parameters
 #     sim_server = min(1, max(0, sum_v w_v cos(q, e_v)) + w_lex coverage + w_best max sim_tool) v: profile, summary
-#
-# Weights are divided by their sum; weight on one dense view alone is EHRR (1).
+# Weights are divided by their sum. Weight on one dense view alone is EHRR (1).
 
 BEST_TOOL = "best_tool"
 OWN_TEXTS = 4  # sets of texts of routers' own: 1.5 MB each for 1,000 tools
@@ -175,7 +168,7 @@ SERVER_WEIGHTS = (*SERVER_VIEWS, BEST_TOOL, LEXICAL)
 
 
 class CatalogIndex:
-    """T tools and S servers under their views. Immutable: a changed catalog gets a new one, built from kept vectors."""
+    """T tools and S servers under their views. Immutable: a changed catalog gets a new index from kept vectors."""
 
     def __init__(self, catalog: Catalog, tools: ViewLayer, servers: ViewLayer, report: EmbeddingReport) -> None:
         self.catalog = catalog
@@ -190,7 +183,7 @@ class CatalogIndex:
 
     @classmethod
     def build(cls, catalog: Catalog, encoder: CachedEncoder, progress: Progress | None = None) -> CatalogIndex:
-        """Embed every view of every tool and server (what the encoder's store knows is not embedded again)."""
+        """Embed every view of every tool and server. Stored vectors are used again."""
         texts = [view(tool) for view in TOOL_VIEWS.values() for tool in catalog.tools]
         texts += [view(server) for view in SERVER_VIEWS.values() for server in catalog.servers]
         report = encoder.embed(texts, progress)
@@ -213,9 +206,9 @@ class CatalogIndex:
     ) -> Vectors:
         """(T,) in [0, 1]. `query` (D,) is the vector of `text`; weights over names, full, description, parameters, lexical.
 
-        Weight on one dense view alone is the paper's form, EHRR (1). With `doubt_names` names and full count as far as
-        a tool's name agrees with its description, and the description has the rest.
-        Raises ParameterError for bad weights or a query with numbers that are none.
+        Weight on one dense view alone is the paper's form, EHRR (1). With `doubt_names` the views names and full count as far as a tool's
+        name agrees with its description, and the description has the rest. Raises ParameterError for bad weights or a query that is not
+        finite.
         """
         mixture = shares(weights, TOOL_WEIGHTS)
         found = self.tools.similarity(_finite(query), {text: 1.0}, mixture, doubt_names=doubt_names)
@@ -234,9 +227,9 @@ class CatalogIndex:
     ) -> Vectors:
         """(S,) in [0, 1]; weights over profile, summary, best_tool, lexical.
 
-        `hint` (D,) describes the server that is looked for: with h = `hint_weight` in [0, 1], the cosines of profile
-        and summary and the coverage are (1 - h) of the query's plus h of the hint's; best_tool stays the query's.
-        Raises ParameterError for bad weights or a query with numbers that are none.
+        `hint` (D,) describes the wanted server. With h = `hint_weight` in [0, 1] the cosines of profile and summary and the coverage are
+        (1 - h) of the query's plus h of the hint's; best_tool stays the query's. Raises ParameterError for bad weights or a query that is
+        not finite.
         """
         mixture = shares(weights, SERVER_WEIGHTS)
         if not 0 <= hint_weight <= 1:
@@ -260,13 +253,14 @@ class CatalogIndex:
         return best
 
     def rows_of(self, texts: tuple[str, ...], encoder: CachedEncoder) -> Vectors:
-        """(N, D) unit rows of a router's own texts about this catalog, such as summaries. They are embedded when a router
-        first asks (what the encoder's store knows is not embedded again), and the last few sets stay in memory."""
+        """(N, D) unit rows of a router's own texts about this catalog, such as summaries. They are embedded on first use, and the last few
+        sets stay in memory.
+        """
         return self._rows_of(texts, encoder)
 
     @cached_property
     def meanings(self) -> Vectors:
-        """(T, D) unit rows: the mean of the views that say what a tool does rather than whose it is."""
+        """(T, D) unit rows: the mean of the views that say what a tool does, without those of its server."""
         return unit_rows(np.mean([self.tools.views[view] for view in MEANING_VIEWS], axis=0))
 
     def neighbours(self, row: int, k: int, view: str = MEANING) -> tuple[NDArray[np.int64], Vectors]:

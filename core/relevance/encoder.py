@@ -1,7 +1,7 @@
-"""The interfaces of embedding: an encoder, a store of vectors, and the hash that names a text.
+"""Encoders: the interfaces of embedding, the hash that names a text, and the cache in front of a model.
 
-An `Encoder` turns N texts into an (N, D) matrix of unit rows. A `VectorStore` keeps rows by model and text hash, so
-that a changed catalog costs only its changed texts.
+An `Encoder` turns N texts into an (N, D) matrix of unit rows. A `VectorStore` keeps rows by model and text hash, so that a changed
+catalog embeds only its changed texts.
 
 >>> store = MemoryVectorStore()
 >>> store.save_vectors("toy", {text_hash("a"): np.ones(2, dtype=np.float32)})
@@ -27,18 +27,18 @@ from core.shared.errors import WayfareError
 from core.shared.progress import Report, Step, silent
 
 Vectors = NDArray[np.float32]
-MAX_CHARACTERS = 20_000  # far beyond any model's window: bounds the work that a stranger's text can cause
+MAX_CHARACTERS = 20_000  # far beyond any model's window; bounds the work for a stranger's text
 
 
 class EncoderError(WayfareError):
-    """A model that is not there or cannot be used."""
+    """A model that is missing or unusable."""
 
 
 class Encoder(Protocol):
     """Texts to unit vectors.
 
-    `model` names model, pooling and weights, never the runtime: equal names mean interchangeable vectors.
-    `note` is one sentence where the encoder is not the one that was asked for, else empty.
+    `model` names model, pooling and weights, never the runtime: equal names mean interchangeable vectors. `note` is one sentence if
+    another encoder than the requested one is used, else empty.
     """
 
     @property
@@ -55,7 +55,7 @@ class Encoder(Protocol):
         ...
 
     def tokens(self, texts: Sequence[str]) -> list[Vectors]:
-        """For each text one unit row for each of its tokens, (tokens, D) float32; none for a blank text."""
+        """For each text one unit row per token, (tokens, D) float32; none for a blank text."""
         ...
 
 
@@ -63,11 +63,11 @@ class VectorStore(Protocol):
     """Vectors by model and text hash."""
 
     def load_vectors(self, model: str, hashes: Sequence[str], /) -> dict[str, Vectors]:
-        """Those of the vectors that are in the store, (D,) each."""
+        """The stored ones of these vectors, (D,) each."""
         ...
 
     def save_vectors(self, model: str, vectors: Mapping[str, Vectors], /) -> None:
-        """Keep vectors; an entry that is already there may be overwritten."""
+        """Keep vectors. An existing entry may be overwritten."""
         ...
 
 
@@ -89,7 +89,7 @@ class MemoryVectorStore:
 
 
 def text_hash(text: str) -> str:
-    """The name of a text: the first 32 hex digits of its SHA-256. Any Python string has one, even with lone surrogates.
+    """The name of a text: the first 32 hex digits of its SHA-256. Lone surrogates are allowed.
 
     >>> text_hash("read a file")
     '983f92956ac1a23e6e5b5c58af68db1e'
@@ -116,10 +116,7 @@ def unit_rows(matrix: NDArray[np.floating]) -> Vectors:
     return np.ascontiguousarray(matrix / np.where(norms > 0, norms, 1.0), dtype=np.float32)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Every text is embedded once: documents are kept in a `VectorStore`, queries in a cache.
-#
-# The model itself stays closed until a text has to be embedded that has no vector yet.
+# The cache: documents in a `VectorStore`, queries in memory; the model opens for the first text without a vector ------
 
 Progress = Callable[[int, int], None]  # texts embedded so far, texts to embed
 TokenVectors = NDArray[np.float16]
@@ -129,7 +126,7 @@ TOKEN_CACHE = 2048  # texts whose token vectors stay in memory: about 40 kB each
 
 @dataclass(frozen=True, slots=True)
 class EncoderSource:
-    """An encoder that is not open yet: its key and width are known, `open` makes it."""
+    """An encoder that is not open yet: its key and width, and `open`, which makes it."""
 
     model: str
     dimension: int
@@ -137,13 +134,13 @@ class EncoderSource:
 
     @classmethod
     def of(cls, encoder: Encoder) -> EncoderSource:
-        """A source of an encoder that is open already."""
+        """A source of an open encoder."""
         return cls(encoder.model, encoder.dimension, lambda: encoder)
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingReport:
-    """What embedding N texts took: `vectors` (N, D), of `distinct` texts `embedded` were new; `elapsed_s` in s."""
+    """The result of embedding N texts: `vectors` (N, D); of `distinct` texts `embedded` were new; `elapsed_s` in s."""
 
     vectors: Vectors
     distinct: int
@@ -152,9 +149,9 @@ class EmbeddingReport:
 
 
 class CachedEncoder:
-    """An encoder with a cache. Safe for several threads; a query never waits for a catalog that is being embedded.
+    """An encoder with a cache. Safe for several threads. A query never waits for a catalog that is being embedded.
 
-    `report` is told how far a catalog's texts are.
+    `report` gets the progress of a catalog's texts.
     """
 
     def __init__(
@@ -182,16 +179,16 @@ class CachedEncoder:
 
     @property
     def note(self) -> str:
-        """The open encoder's note; empty while nothing had to be embedded."""
+        """The open encoder's note, empty before it opens."""
         return self._encoder.note if self._encoder is not None else ""
 
     @property
     def is_open(self) -> bool:
-        """Whether a query is embedded at once, without the model being opened first."""
+        """Whether the model is open, so that a query is embedded at once."""
         return self._encoder is not None
 
     def encoder(self) -> Encoder:
-        """The encoder itself, opened on first use. Raises EncoderError where it cannot be."""
+        """The encoder itself, opened on first use. Raises EncoderError if it cannot be opened."""
         with self._opening:
             if self._encoder is None:
                 self._encoder = self._source.open()
@@ -202,11 +199,11 @@ class CachedEncoder:
         return self._query(text)
 
     def encode_documents(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
-        """(N, D) unit rows; only texts that the store does not know are embedded."""
+        """(N, D) unit rows. Only texts without a stored vector are embedded."""
         return self.embed(texts, progress).vectors
 
     def tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
-        """For each text one unit row for each of its tokens, (tokens, D) in half precision; the latest are cached."""
+        """For each text one unit row per token, (tokens, D) in half precision. The latest are cached."""
         with self._tokens_lock:
             known = {text: self._tokens[text] for text in texts if text in self._tokens}
         missing = [text for text in dict.fromkeys(texts) if text not in known]
@@ -218,13 +215,13 @@ class CachedEncoder:
         return [known[text] for text in texts]
 
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> EmbeddingReport:
-        """`encode_documents` with an account of it. Each batch is saved as soon as it is done."""
+        """`encode_documents` with a report. Each batch is saved at once."""
         started = time.perf_counter()
         hashes = [text_hash(text) for text in texts]
         distinct = dict(zip(hashes, texts, strict=True))
         with self._building:
             known = self._stored(list(distinct))
-            # texts of like length together: a batch is as wide as its longest
+            # similar lengths together: a batch is as wide as its longest text
             missing = sorted((key for key in distinct if key not in known), key=lambda key: -len(distinct[key]))
             for start in range(0, len(missing), self._batch):
                 self._report(Step(EMBEDDING, start, len(missing), after="building the index"))
@@ -241,7 +238,7 @@ class CachedEncoder:
         return EmbeddingReport(vectors, len(distinct), len(missing), time.perf_counter() - started)
 
     def _stored(self, hashes: Sequence[str]) -> dict[str, Vectors]:
-        """What the store has, without vectors of the wrong width or with numbers that are not finite."""
+        """The stored vectors of the right width with finite numbers."""
         kept = self._store.load_vectors(self.model, hashes)
         return {key: v for key, v in kept.items() if v.shape == (self.dimension,) and bool(np.isfinite(v).all())}
 

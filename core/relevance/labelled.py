@@ -1,6 +1,6 @@
-"""Labelled sub-tasks of one catalog, made ready for fitting: signals, right tools, and how like each other they are.
+"""Labelled sub-tasks of one catalog, ready for fitting: signals, right tools, similarities, and the fit of weights.
 
-`Scorer` is all that a fit has to know of the relevance model; `core.relevance.scoring` has the one over the index.
+A fit reads the relevance model through `Scorer`; `core.relevance.scoring` has the one over an index.
 """
 
 from __future__ import annotations
@@ -19,14 +19,11 @@ from core.relevance.feedback import BOUND, FLOOR, HALF, QueryMap, Vectors, close
 # scipy carries no types
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Weights of the signals fitted to labelled sub-tasks: non-negative, shrunk towards those that Wayfare comes with.
-#
+# Weights of the signals, fitted to labelled sub-tasks: non-negative, shrunk towards the shipped ones ------------------
 #     minimise over u >= 0   sum over sub-tasks of -ln( sum over right j of softmax_j(slope * sum_n w_n u_n f_n) )
 #                            + strength * sum_n (u_n - 1)^2
-#
-# w are the shipped weights, u their factors. One label weighs as much as a shrinkage of 1 at strength 1: few labels change
-# little. Projected gradient with a step that is halved until the loss falls. NumPy only.
+# w are the shipped weights, u their factors. One label weighs as much as the shrinkage of 1 at strength 1, so few labels change
+# little. scipy minimises with L-BFGS-B.
 
 Floats = NDArray[np.float64]
 
@@ -34,8 +31,8 @@ Floats = NDArray[np.float64]
 def fit_weights(
     features: NDArray[np.float32], right: NDArray[np.bool_], shipped: Floats, *, strength: float, slope: float
 ) -> Floats:
-    """(N,) weights. `features` (Q, C, N) are the normalised signals of C tools for each of Q sub-tasks, `right` (Q, C) says
-    which of them can do it; each sub-task needs one. `slope` turns scores into logits.
+    """(N,) weights. `features` (Q, C, N) are the normalised signals of C tools for each of Q sub-tasks, `right` (Q, C) says which of
+    them can do it; each sub-task needs one. `slope` turns scores into logits.
 
     >>> useful, noise = np.array([[[3.0], [0.0]]] * 9), np.array([[[0.0], [2.0]]] * 9)
     >>> right = np.array([[True, False]] * 9)
@@ -70,17 +67,20 @@ def _loss(
     return loss, gradient
 
 
+# The labelled set ------------------------------------------------------------------------------------------------------
+
 Rows = NDArray[np.int64]
 DENSE = "dense"
-LIKELIEST = 200  # tools that a right one is ranked among while settings are tried, beside all labelled ones
+LIKELIEST = 200  # tools that a right one is ranked among, beside all labelled ones
 KEPT = 12  # fitted weights, maps and moved signals: neighbouring recipes share them
-FITTED_ON = 64  # of them, the weights are fitted on so many
+FITTED_ON = 64  # of the likeliest, for fitting weights
 
 
 @dataclass(frozen=True, slots=True)
 class QuerySignals:
-    """One query: `vector` (D,) is that of its text with the hint, `subtask` (D,) that of the sub-task alone, which the memory goes
-    by; `raw` (T,) each are its signals before normalising."""
+    """One query: `vector` (D,) of its text with the hint; `subtask` (D,) of the sub-task alone, which the memory compares; `raw` signals
+    (T,) each before normalising.
+    """
 
     vector: Vectors
     subtask: Vectors
@@ -97,7 +97,7 @@ class Scorer(Protocol):
 
     @property
     def rows(self) -> Vectors:
-        """(T, D): what the dense signal compares a query with."""
+        """(T, D): the rows that the dense signal compares with a query."""
         ...
 
     def dense(self, vector: Vectors, moved: Vectors) -> Vectors:
@@ -106,7 +106,7 @@ class Scorer(Protocol):
 
     @property
     def slope(self) -> float:
-        """Logits of p_fit for one unit of score, near enough."""
+        """Logits of p_fit for one unit of score, approximately."""
         ...
 
     def found(self, query: LabelledQuery) -> QuerySignals:
@@ -120,15 +120,17 @@ class Scorer(Protocol):
     def logits(
         self, found: QuerySignals, weights: Mapping[str, float], vector: Vectors, shift: Floats | None
     ) -> Floats:
-        """(T,) logits of p_fit under these weights, with `vector` in place of the query's own for the dense signal, and with
-        the memory's shift (T,), in logits."""
+        """(T,) logits of p_fit under these weights. `vector` replaces the query's own in the dense signal; `shift` (T,) is the memory's, in
+        logits.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Which parts a calibration has: the strength that holds the weights to the shipped ones and the ridge of the query map,
-    None for parts that it has not, and the memory's bound in logits, 0 for no memory, and its floor."""
+    """The parts of a calibration: the strength that holds the weights to the shipped ones, the ridge of the query map (None for a missing
+    part), the memory's bound in logits (0 for no memory), and its floor.
+    """
 
     strength: float | None = None
     ridge: float | None = None
@@ -138,7 +140,7 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a recipe makes of the sub-tasks that it learns from."""
+    """The parts of a recipe, fitted to the sub-tasks `learnt_from`."""
 
     recipe: Recipe
     weights: Mapping[str, float]
@@ -147,8 +149,9 @@ class Parts:
 
 
 class LabelledSet:
-    """Q sub-tasks with at least one right tool in the catalog. Signals of all tools are normalised at once and then kept for
-    the C likeliest and every labelled one."""
+    """Q sub-tasks with at least one right tool in the catalog. Signals are normalised over all tools, then kept for the C likeliest and
+    every labelled one.
+    """
 
     def __init__(self, scorer: Scorer, queries: Sequence[LabelledQuery], tool_row: Mapping[str, int]) -> None:
         self.scorer = scorer
@@ -195,7 +198,7 @@ class LabelledSet:
         return self._votes[number] > 0
 
     def parts(self, recipe: Recipe, learnt_from: Rows) -> Parts:
-        """Fit what a recipe has to some of the sub-tasks."""
+        """Fit the parts of a recipe to some of the sub-tasks."""
         train = tuple(learnt_from.tolist())
         weights = self._shipped if recipe.strength is None else self._fitted_weights(recipe.strength, train)
         query_map = None if recipe.ridge is None else self._map(recipe.ridge, train)
@@ -217,7 +220,7 @@ class LabelledSet:
         return reciprocal_ranks(scores, self.fits[asked])
 
     def logits(self, parts: Parts, number: int) -> Floats:
-        """(T,) what the scorer itself says of one sub-task under a recipe."""
+        """(T,) the scorer's own logits for one sub-task under a recipe."""
         shift = None
         if parts.recipe.bound > 0 and len(parts.learnt_from):
             shift = self._shifts(parts, np.array([number]))[0]
@@ -246,8 +249,9 @@ class LabelledSet:
         return features
 
     def _fit_weights(self, strength: float, train: tuple[int, ...]) -> Floats:
-        """On the right tools and the likeliest of the others, so many for each sub-task. Their sum stays that of the shipped
-        ones: a score keeps its scale, which the probability that nothing fits goes by."""
+        """On the right tools and the likeliest of the others of each sub-task. The weights keep the sum of the shipped ones, so that scores
+        keep the scale that the probability that nothing fits depends on.
+        """
         learnt_from = np.array(train, dtype=np.int64)
         fits = self.fits[learnt_from]
         score = self._features[learnt_from] @ self._shipped.astype(np.float32) + np.float32(1e6) * fits
@@ -259,7 +263,7 @@ class LabelledSet:
 
 
 def reciprocal_ranks(scores: NDArray[np.floating], fits: NDArray[np.bool_]) -> Floats:
-    """(Q,) 1 / rank of the best tool that fits; among equals those that do not fit come first.
+    """(Q,) 1 / rank of the best tool that fits. Among equal scores, tools that do not fit come first.
 
     >>> reciprocal_ranks(np.array([[3.0, 2.0, 1.0]]), np.array([[False, True, True]])).tolist()
     [0.5]

@@ -1,11 +1,11 @@
-"""BM25 over texts, with a score that is absolute: the share of what the query could reach at most.
+"""BM25 over texts with an absolute score, stems, and the table of everyday words.
 
     score(q, d)    = sum over t in q of idf(t) * tf * (k1 + 1) / (tf + k1 * (1 - b + b * |d| / avg|d|))
     idf(t)         = ln(1 + (N - df + 0.5) / (df + 0.5))
     coverage(q, d) = score(q, d) / sum over t in q of idf(t) * (k1 + 1)
 
-A term counts once, however often the query says it. A term that no text has gets the largest idf there is (df = 0): it
-cannot be matched, and so lowers the coverage of every text.
+A term counts once, however often the query repeats it. A term of no text has the largest idf (df = 0): it cannot be matched, and
+so lowers the coverage of every text.
 
 >>> index = LexicalIndex(["send an email", "read a file", "list files"])
 >>> index.coverage("read the file").argmax(), float(index.coverage("quantum")[1])
@@ -70,7 +70,7 @@ def _split(run: str) -> Iterator[str]:
 
 
 class LexicalIndex:
-    """BM25 scores of N texts, immutable. Without texts or without terms every score is zero."""
+    """BM25 scores of N texts, immutable. All scores are 0 without texts or terms."""
 
     def __init__(self, texts: Sequence[str], *, words_of: Callable[[str], list[str]] = terms, b: float = B) -> None:
         self._size = len(texts)
@@ -91,7 +91,7 @@ class LexicalIndex:
         return self._scores(list(dict.fromkeys(self._words_of(query))))
 
     def coverage(self, query: str) -> NDArray[np.float32]:
-        """(N,) in [0, 1]: the raw score divided by the largest that any text could get for this query."""
+        """(N,) in [0, 1]: the raw score divided by the largest possible one for this query."""
         wanted = list(dict.fromkeys(self._words_of(query)))
         found = self._scores(wanted)
         if not wanted or self._bm25 is None:
@@ -102,7 +102,7 @@ class LexicalIndex:
         return np.minimum(found / np.float32(bound), np.float32(1))
 
     def weighted(self, weights: Mapping[str, float]) -> NDArray[np.float32]:
-        """(N,) sum over words of weight times the word's BM25 score; a word that no text has adds nothing."""
+        """(N,) sum over words of weight times the word's BM25 score. Unknown words add nothing."""
         found = np.zeros(self._size, dtype=np.float32)
         if self._bm25 is None:
             return found
@@ -115,7 +115,7 @@ class LexicalIndex:
         return found
 
     def scores_of(self, words: Sequence[str]) -> NDArray[np.float32]:
-        """(N,) raw BM25 scores of a query that is given as words; each counts once."""
+        """(N,) raw BM25 scores of a query given as words. Each counts once."""
         return self._scores(list(dict.fromkeys(words)))
 
     def _scores(self, wanted: Sequence[str]) -> NDArray[np.float32]:
@@ -125,11 +125,7 @@ class LexicalIndex:
         return self._bm25.get_scores_from_ids(known)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The words of a text for BM25: each as it stands and as its stem, so that a word that is met exactly counts twice.
-#
-# >>> words_and_stems("booking flights")
-# ['booking', '~book', 'flights', '~flight']
+# Words with their stems: a word that is met exactly counts twice ------------------------------------------------------
 
 STEM_MARK = "~"
 _PORTER: Any = Stemmer.Stemmer("porter")  # pyright: ignore
@@ -137,22 +133,21 @@ _PORTER: Any = Stemmer.Stemmer("porter")  # pyright: ignore
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """The stem of an English word by Porter's algorithm; a word of another language stays nearly as it is."""
+    """The stem of an English word by Porter's algorithm. Words of other languages hardly change."""
     return _PORTER.stemWord(word)
 
 
 def words_and_stems(text: str) -> list[str]:
-    """Every term of a text, followed by its stem with a mark."""
+    """Every term of a text, followed by its stem with a mark.
+
+    >>> words_and_stems("booking flights")
+    ['booking', '~book', 'flights', '~flight']
+    """
     return [token for term in terms(text) for token in (term, STEM_MARK + stem(term))]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Everyday words and what tools call it: "somewhere to sleep" asks for a hotel. One general table, of no catalog.
-#
-# A line of `everyday.txt` is `everyday words : words of tools`; `,` separates alternatives, `+` joins what must all be there.
-#
-# >>> sorted(Everyday.shipped().expanded("chuck the old draft"))[:2]
-# ['delete', 'remove']
+# Everyday words and the words of tools: "somewhere to sleep" asks for a hotel. One general table, independent of catalogs ---
+# A line of `everyday.txt` is `everyday words : words of tools`. `,` separates alternatives, `+` joins words that must all be there.
 
 _WORD = re.compile(r"[a-z&]+(?:'[a-z]+)?|[a-z]")
 BONUS_OF_LENGTH = 0.5  # a phrase of two words says more than one word alone
@@ -161,7 +156,7 @@ Phrase = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Alternatives, each a set of phrases that must all occur (as stems), and the words that tools use instead."""
+    """Alternatives, each a set of phrases (stems) that must all occur, and the words that tools use instead."""
 
     alternatives: tuple[tuple[Phrase, ...], ...]
     words: tuple[str, ...]
@@ -169,7 +164,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Everyday:
-    """The table, looked up for one text after the other. Immutable."""
+    """The table, ready for look-ups. Immutable."""
 
     entries: tuple[Entry, ...]
     by_stem: Mapping[str, tuple[tuple[int, tuple[Phrase, ...]], ...]]
@@ -178,12 +173,16 @@ class Everyday:
     @classmethod
     @cache
     def shipped(cls) -> Everyday:
-        """The table that comes with Wayfare."""
+        """The shipped table.
+
+        >>> sorted(Everyday.shipped().expanded("chuck the old draft"))[:2]
+        ['delete', 'remove']
+        """
         return cls.read(files("core.relevance").joinpath("everyday.txt").read_text(encoding="utf-8"))
 
     @classmethod
     def read(cls, text: str) -> Everyday:
-        """A table from its lines; blank ones and those that begin with # are passed over."""
+        """A table from its lines. Blank lines and lines with # are skipped."""
         entries = tuple(_entry(line) for line in text.splitlines() if line.strip() and not line.startswith("#"))
         by_stem: dict[str, list[tuple[int, tuple[Phrase, ...]]]] = {}
         for number, entry in enumerate(entries):
@@ -193,7 +192,7 @@ class Everyday:
         return cls(entries, {word: tuple(places) for word, places in by_stem.items()})
 
     def met(self, text: str) -> dict[int, float]:
-        """The entries that a text meets, each with its weight: 1, and 0.5 more for each further word of the phrase."""
+        """The entries that a text meets with their weights: 1, and 0.5 for each further word of the phrase."""
         sequence = stems(text)
         there = set(sequence)
         longest: dict[int, int] = {}
@@ -203,7 +202,7 @@ class Everyday:
         return {number: 1.0 + BONUS_OF_LENGTH * (length - 1) for number, length in longest.items()}
 
     def expanded(self, text: str) -> dict[str, float]:
-        """The words that tools use for what a text says, with the largest weight of any entry."""
+        """The words of tools for a text, each with the largest weight of its entries."""
         found: dict[str, float] = {}
         for number, weight in self.met(text).items():
             for word in self.entries[number].words:

@@ -1,8 +1,8 @@
-"""All tools in two dimensions: t-SNE of what their texts mean, so that what lies together does similar things.
+"""The map of all tools in two dimensions: t-SNE of their meanings, so that neighbours do similar things.
 
-Two dimensions cannot hold the distances of 384. Measured on three catalogs of 527 to 950 tools, 60 to 66 % of a tool's
-ten nearest are among its ten nearest on the map (PCA 6 to 18 %, spectral 26 to 37 %); `kept_share` says it of each map.
-Every step is seeded: the same vectors give the same map.
+Two dimensions cannot hold the distances of 384. On three catalogs of 527 to 950 tools, 60 to 66 % of a tool's ten nearest are among
+its ten nearest on the map (PCA 6 to 18 %, spectral 26 to 37 %); `kept_share` measures it for each map. Every step is seeded: the
+same vectors give the same map.
 
 >>> (100 * coordinates(np.eye(2, dtype=np.float32))).round().tolist()
 [[10.0, 50.0], [90.0, 50.0]]
@@ -23,8 +23,8 @@ from core.relevance.encoder import Vectors
 NEIGHBOURS = 10
 PERPLEXITY = 30.0
 ITERATIONS = 500  # twice as many take twice as long and keep no more neighbours
-LANDMARKS = 4000  # t-SNE takes 7 s on one core for as many; of a larger catalog the others are placed among these
-SHARPNESS = 16  # of the weights: a text lies near its most similar tool, and beside it where others come close
+LANDMARKS = 4000  # 7 s of t-SNE on one core; further tools are placed among these
+SHARPNESS = 16  # of the weights: high enough to keep a text near its most similar tools
 MARGIN = 0.02
 TWIN_STEP = 0.006  # between tools with the same vector
 SAMPLED = 1000  # rows that `kept_share` looks at
@@ -37,9 +37,9 @@ def coordinates(vectors: Vectors, *, seed: int = 0, landmarks: int = LANDMARKS) 
 
 
 def placed(similarity: Vectors, xy: Vectors) -> Vectors:
-    """Where texts lie among tools that have a place: the mean of the ten most similar, weighted by cosine^16.
+    """The positions of texts among placed tools: the mean of the ten most similar, weighted by cosine^16.
 
-    Shapes: similarity (Q, T), xy (T, 2), result (Q, 2); the middle where there are no tools.
+    Shapes: similarity (Q, T), xy (T, 2), result (Q, 2); the middle without tools.
 
     >>> placed(np.array([[0.9, 0.9, 0.1]]), np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]])).round(3).tolist()
     [[0.0, 0.5]]
@@ -54,7 +54,7 @@ def placed(similarity: Vectors, xy: Vectors) -> Vectors:
 
 
 def kept_share(vectors: Vectors, xy: Vectors, *, seed: int = 0) -> float:
-    """Of the ten nearest tools of each, the share that is among its ten nearest on the map; from at most 1,000 tools."""
+    """The share of each tool's ten nearest that is among its ten nearest on the map, from at most 1,000 tools."""
     k = min(NEIGHBOURS, len(xy) - 1)
     if k < 1:
         return 1.0
@@ -67,7 +67,7 @@ def kept_share(vectors: Vectors, xy: Vectors, *, seed: int = 0) -> float:
 
 
 def _arranged(vectors: Vectors, seed: int, landmarks: int) -> Vectors:
-    """Places of distinct rows."""
+    """Positions of distinct rows."""
     count = len(vectors)
     if count <= 3:  # too few for a neighbourhood: a point, a line, a triangle
         turn = 2 * np.pi * np.arange(count) / max(count, 1)
@@ -94,7 +94,7 @@ def _tsne(vectors: Vectors, seed: int) -> Vectors:
         max_iter=ITERATIONS,
         random_state=seed,
     )
-    with threadpool_limits(1, user_api="openmp"):  # waiting for a second core that is busy takes longer than it saves
+    with threadpool_limits(1, user_api="openmp"):  # waiting for a busy second core takes longer than it saves
         return method.fit_transform(vectors)
 
 
@@ -106,7 +106,7 @@ def _framed(xy: NDArray[np.floating]) -> Vectors:
 
 
 def _apart(xy: Vectors, place: NDArray[np.int64]) -> Vectors:
-    """Every tool at its place; those that share one as the seeds of a sunflower around it."""
+    """Every tool at its position. Tools that share one lie around it like the seeds of a sunflower."""
     order = np.argsort(place, kind="stable")
     sizes = np.bincount(place, minlength=len(xy))
     among = np.empty(len(place), dtype=np.int64)
@@ -120,6 +120,6 @@ def _apart(xy: Vectors, place: NDArray[np.int64]) -> Vectors:
 def _others(
     rows: NDArray[np.floating], queries: NDArray[np.floating], own: NDArray[np.int64], k: int
 ) -> list[list[int]]:
-    """The k best rows of each query without its own."""
+    """The k best rows of each query, without its own."""
     found = FlatIndex(rows).search(queries, k + 1)[1]
     return [[row for row in line if row != mine][:k] for line, mine in zip(found.tolist(), own.tolist(), strict=True)]

@@ -1,9 +1,8 @@
-"""The export without torch: the graph comes with Wayfare, the weights are those of the installed model.
+"""The exported encoder: put together without torch, exported by torch, and in daily use.
 
-An ONNX file is a small graph and large weights. Torch takes seconds to load and to trace, and always makes the same graph of the
-same model; so the graph is kept (12 kB, `data/<model>.zip`), and at the first start the weights are put into it from
-`model.safetensors`. The file has to have the digest that was noted when torch made it: equal to the last bit, or it is not used.
-A tuned model's difference is added after that check.
+An ONNX file is a small graph and large weights. Torch takes seconds to load and to trace, and makes the same graph of the same model
+every time. So the graph ships (12 kB, `data/<model>.zip`), and the first start fills in the weights from `model.safetensors`. The
+result must have the digest noted when torch made it, else it is not used. A tuned model's difference is added after that check.
 
 `make catalog` makes the graphs again (docs/decisions/0013-shipped-vectors.md).
 """
@@ -35,22 +34,22 @@ from core.shared.progress import Report, Step, reported, silent
 
 PREPARED = Path(__file__).with_name("data")
 GRAPH, RECIPE = "graph.onnx", "recipe.json"
-EPOCH = (1980, 1, 1, 0, 0, 0)  # the same graph is the same file, whenever it is made
+EPOCH = (1980, 1, 1, 0, 0, 0)  # equal graphs give equal files
 
 
 Tensors = dict[str, NDArray[Any]]
 
 
 class NotPreparedError(EncoderError):
-    """The graph that comes with Wayfare is not there or is not this model's."""
+    """The shipped graph is missing or belongs to another model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """How the export of one model is put together.
 
-    `model` is the model's key, `sha256` the digest of the file with the frozen weights, `tokenizer` that of the tokenizer.
-    `weights` names for each initializer of the graph the tensor that goes into it, and whether it is transposed.
+    `model` is the model's key, `sha256` the digest of the file with the frozen weights, `tokenizer` that of the tokenizer. `weights`
+    has for each initializer of the graph its tensor, and whether that is transposed.
     """
 
     model: str
@@ -62,7 +61,7 @@ class Recipe:
 
 
 def assemble(folder: ModelFolder, target: Path, prepared: Path = PREPARED) -> None:
-    """Put the export of a model together in `target`. Raises NotPreparedError where no graph fits the model."""
+    """Put the export of a model together in `target`. Raises NotPreparedError if no graph fits the model."""
     recipe, graph = _read(prepared / f"{folder.key}.zip", folder)
     tokenizer, tensors = _tokenizer_of(folder), _frozen_tensors(folder)
     weights = _filled(graph, recipe, tensors)
@@ -79,9 +78,9 @@ def assemble(folder: ModelFolder, target: Path, prepared: Path = PREPARED) -> No
 
 
 def prepare(folder: ModelFolder, export: Path, prepared: Path = PREPARED) -> Path:
-    """Keep the graph of an export that torch made, without its weights; the file.
+    """Keep the graph of torch's export without its weights. Returns the file.
 
-    Raises EncoderError where the export cannot be put together again, to the last bit, from the model's own files.
+    Raises EncoderError if the model's own files do not give the export again, to the last bit.
     """
     import onnx
     from onnx import numpy_helper
@@ -165,7 +164,7 @@ def _tokenizer_of(folder: ModelFolder) -> str:
 
 
 def _plain(tokenizer: Tokenizer) -> str:
-    """Without what the runtime sets itself."""
+    """The tokenizer without settings that the runtime makes itself."""
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer.to_str()
@@ -175,11 +174,7 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Torch to ONNX, once per model: export the whole pipeline (transformer, pooling), prove it equal, put it in place.
-
-# pyright: reportUnknownMemberType=false
-
+# Torch to ONNX, once per model: export transformer and pooling, verify, put in place ----------------------------------
 
 OPSET = 17
 TOLERANCE = 1e-5  # of a cosine
@@ -199,10 +194,10 @@ PROBES = (
 
 
 def export_model(folder: ModelFolder, target: Path) -> None:
-    """Export a model into `target`, verified against torch before it is put in place.
+    """Export a model into `target`. It is verified against torch before it is put in place.
 
-    Several processes may do so at once: each writes its own files and the last manifest wins.
-    Raises EncoderError where the model cannot be exported or the result differs from torch.
+    Several processes may export at once: each writes its own files, and the last manifest wins. Raises EncoderError if the model cannot
+    be exported or the result differs from torch.
     """
     reference = SentenceEncoder(folder)
     target.mkdir(parents=True, exist_ok=True)
@@ -241,7 +236,7 @@ def _write(encoder: SentenceEncoder, file: Path) -> None:
     import torch
 
     class Pipeline(torch.nn.Module):
-        """The model from token ids to one vector per text, whatever its pooling is, and to one per token."""
+        """The model with its pooling: token ids to one vector per text, and to one per token."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -251,7 +246,7 @@ def _write(encoder: SentenceEncoder, file: Path) -> None:
             found = self.inner(dict(zip(names, tensors, strict=True)))
             return found["sentence_embedding"], found["token_embeddings"]
 
-    # two lengths in one batch: the trace has to keep the attention mask
+    # two lengths in one batch, so that the trace keeps the attention mask
     batch: dict[str, Any] = dict(encoder.transformer.tokenizer(["a b", "a b c d e"], padding=True, return_tensors="pt"))
     names = [name for name in INPUTS if name in batch]
     axes = {name: {0: "texts", 1: "tokens"} for name in names} | {
@@ -259,7 +254,7 @@ def _write(encoder: SentenceEncoder, file: Path) -> None:
         TOKENS: {0: "texts", 1: "tokens"},
     }
     with torch.no_grad(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the exporter warns that it is the stable, older one, and about its tracing
+        warnings.simplefilter("ignore")  # the exporter warns about its age and its tracing
         torch.onnx.export(
             Pipeline().eval(),
             tuple(batch[name] for name in names),
@@ -272,14 +267,12 @@ def _write(encoder: SentenceEncoder, file: Path) -> None:
         )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The encoder in daily use: the exported model from the cache.
-#
-# On first use the export is put together from the graph that comes with Wayfare, or made by torch where that graph is another
-# model's; where neither works, torch embeds. What could not be used is in the encoder's note.
+# Daily use: the exported model from the cache -------------------------------------------------------------------------
+# On first use the shipped graph gives the export, or torch makes it for any other model. If both fail, torch embeds. The encoder's note
+# says what failed.
 
 Exporter = Callable[[ModelFolder, Path], str]
-"""Puts a usable export of a model into a folder, or raises; returns a sentence on what it could not use, or nothing."""
+"""Puts a usable export of a model into a folder, or raises. Returns a sentence on what it could not use, or ""."""
 ASSEMBLING = Step("Putting the encoder together, once", after="embedding what has no vector yet")
 EXPORTING = Step(
     "Exporting the encoder with torch, once, in about ten seconds", after="embedding what has no vector yet"
@@ -290,10 +283,10 @@ _log = logging.getLogger(__name__)
 def onnx_source(
     root: Path, name_or_path: str = "", *, tuned: bool = False, difference: str | Path = "", report: Report = silent
 ) -> EncoderSource:
-    """An `OnnxEncoder` that is opened when the first text has to be embedded; `root` is where exports are kept.
+    """An `OnnxEncoder` that opens for the first text; exports are kept under `root`.
 
-    `tuned`: the model with a `difference` added ("": the shipped one, a file, or "none"), under a key of its own; the frozen
-    model, with a note, where the difference cannot be read or belongs to another model.
+    `tuned` adds a `difference` ("": the shipped one, a file, or "none"), under a key of its own. If the difference cannot be read or
+    belongs to another model, it is the frozen model with a note.
 
     >>> onnx_source(Path("models")).dimension
     384
@@ -303,8 +296,8 @@ def onnx_source(
     return EncoderSource(folder.key, folder.dimension, lambda: OnnxEncoder(root, folder, export=exporter(report)))
 
 
-def exporter(report: Report = silent, *, by_torch: Exporter | None = None) -> Exporter:
-    """The prepared graph with the model's weights (about a second), or torch for any other model (about ten)."""
+def exporter(report: Report = silent, *, by_torch: Callable[[ModelFolder, Path], object] | None = None) -> Exporter:
+    """An export from the shipped graph (about a second), or by torch for any other model (about ten)."""
 
     def export(folder: ModelFolder, target: Path) -> str:
         try:
@@ -313,24 +306,17 @@ def exporter(report: Report = silent, *, by_torch: Exporter | None = None) -> Ex
             return ""
         except (NotPreparedError, OSError, ValueError, KeyError) as problem:
             with reported(report, EXPORTING):
-                (by_torch or _with_torch)(folder, target)
+                (by_torch or export_model)(folder, target)
             return f"Torch has exported the encoder: {problem}"
 
     return export
 
 
-def _with_torch(folder: ModelFolder, target: Path) -> None:
-    from core.relevance.onnx_encoder import export_model
-
-    export_model(folder, target)
-
-
 class OnnxEncoder:
-    """The model run by onnxruntime: equal to torch within 1e-5 in cosine, without torch once it has been exported.
+    """The model run by onnxruntime: within 1e-5 of torch in cosine, and without torch once exported.
 
-    Exports are kept under `root`, a folder for each model; `export` makes one (None: `exporter`). `note` is empty, or says why
-    torch did the work instead or why the model is not the one that was asked for; the log has it too.
-    Raises EncoderError where the model is not on this machine.
+    Exports are kept under `root`, a folder for each model; `export` makes one (None: `exporter`). `note` is empty, or says why torch did
+    the work or why another model is used; it is logged too. Raises EncoderError if the model is not on this machine.
     """
 
     def __init__(
@@ -360,7 +346,7 @@ class OnnxEncoder:
             try:
                 self.note = self._export(folder, target) or self.note
                 return Runtime.open(target, threads=threads)
-            except Exception as problem:  # noqa: BLE001  whatever stops the export: torch itself can still do the work
+            except Exception as problem:  # noqa: BLE001  torch can embed after any failed export
                 reason = (str(problem).splitlines() or [""])[0][:200] or type(problem).__name__
                 self.note = f"Embedding runs on torch, not on onnxruntime: {reason}"
                 return SentenceEncoder(folder, note=self.note)

@@ -1,7 +1,7 @@
-"""Vectors that come with Wayfare: those of the catalogs that ship, so that a first start embeds nothing but the query.
+"""Shipped vectors: those of the shipped catalogs, so that a first start embeds only the query.
 
-One Parquet file for each model: a text's hash and its vector a row, exact float32, with the model's key beside them. A text that
-was changed has another hash and is embedded; vectors of another model are not used. `make catalog` makes the files again.
+One Parquet file for each model: a text's hash and its vector a row, exact float32, with the model's key. A changed text has another
+hash and is embedded. Vectors of another model are not used. `make catalog` makes the files again.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _log = logging.getLogger(__name__)
 
 
 class VectorFileError(EncoderError):
-    """Vectors that come with Wayfare and cannot be used."""
+    """Shipped vectors that cannot be used."""
 
 
 class PackagedVectors:
-    """A `VectorStore` over another one: what that one lacks is looked up in the model's file; saving goes to that one.
+    """A `VectorStore` over another one: missing vectors are looked up in the model's file; new ones are saved in the other store.
 
     A file that is missing, damaged or of another model counts as empty; `notes`, the log and `report` say so once.
     """
@@ -73,7 +73,7 @@ def vector_file(folder: Path, model: str) -> Path:
 
 
 def read_vectors(folder: Path, model: str) -> dict[str, Vectors]:
-    """Each text's vector by its hash, (D,) read-only rows of one matrix. Raises VectorFileError where the file cannot be used."""
+    """Each text's vector by its hash, (D,) read-only rows of one matrix. Raises VectorFileError if the file is unusable."""
     file = vector_file(folder, model)
     try:
         table = pa_parquet.read_table(file, page_checksum_verification=True)
@@ -92,10 +92,9 @@ def read_vectors(folder: Path, model: str) -> dict[str, Vectors]:
 
 
 def write_vectors(folder: Path, model: str, vectors: Mapping[str, Vectors]) -> Path:
-    """Keep a model's vectors, in the order of their hashes, so that equal vectors are an equal file.
+    """Write a model's vectors in the order of their hashes, so that equal vectors give an equal file.
 
-    The bytes of a number are kept apart by their place (BYTE_STREAM_SPLIT): signs and exponents are alike and compress, most
-    of a mantissa does not.
+    BYTE_STREAM_SPLIT stores the bytes of numbers by their place: signs and exponents are alike and compress, mantissas hardly do.
     """
     hashes = sorted(vectors)
     matrix = np.stack([vectors[key] for key in hashes]).astype("<f4", copy=False)

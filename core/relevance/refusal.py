@@ -1,8 +1,8 @@
-"""Refusing what nothing fits: the limit on P(nothing fits) for a share of wrong refusals, and what it turns down.
+"""Refusing sub-tasks that nothing fits: the limit on P(nothing fits) for a share of wrong refusals, and its effect.
 
-    refused        where P(nothing fits) >= limit(w)        w: wrong refusals at most, in percent of what something can do
-    limit(w)       the (1 - w / 100) quantile over answerable questions of labelled catalogs, each with the same weight
-    impossible     a labelled question once its right tools, and those that do the same, are taken away
+    refused        where P(nothing fits) >= limit(w)        w: wrong refusals at most, in percent of possible sub-tasks
+    limit(w)       the (1 - w / 100) quantile over answerable questions of labelled catalogs, each catalog with the same weight
+    impossible     a labelled question without its right tools and their equals
 
 >>> limit_of(0.0), limit_of(5.0) > limit_of(20.0)
 (1.0, True)
@@ -23,7 +23,7 @@ import numpy as np
 from core.domain.feedback import RefusalCurve, RefusalPoint
 
 NEVER = 1.0
-"""The limit of no refusal: no probability reaches it."""
+"""The limit that refuses nothing: no probability reaches it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,12 @@ def _shipped() -> _Shipped:
 
 
 def shipped_curve() -> RefusalCurve:
-    """The curve that comes with Wayfare."""
+    """The shipped curve."""
     return _shipped().curve
 
 
 def limit_of(percent: float) -> float:
-    """P(nothing fits) from which a sub-task is refused; NEVER for 0. Falls as `percent` rises."""
+    """P(nothing fits) from which a sub-task is refused, NEVER for 0. Falls as `percent` rises."""
     if percent <= 0:
         return NEVER
     known = _shipped()
@@ -59,8 +59,8 @@ def limit_of(percent: float) -> float:
 
 
 def percent_refusing(chance: float) -> float | None:
-    """The inverse: from how many wrong refusals admitted on, in percent, a sub-task with this P(nothing fits) is refused; None where
-    no percentage refuses it.
+    """The inverse: the percentage of wrong refusals from which a sub-task with this P(nothing fits) is refused. None if no percentage
+    refuses it.
 
     >>> percent_refusing(0.1), round(percent_refusing(limit_of(7.0)), 9), percent_refusing(0.99)
     (None, 7.0, 0.0)
@@ -74,7 +74,7 @@ def percent_refusing(chance: float) -> float | None:
 
 
 def measured_curve(answerable: Sequence[float], impossible: Sequence[float]) -> RefusalCurve:
-    """The curve over questions of one's own, by their P(nothing fits) as they are and without their right tools."""
+    """The curve over given questions, by their P(nothing fits) with and without their right tools."""
     yes, no = np.asarray(answerable), np.asarray(impossible)
     points = [RefusalPoint(0.0, 0.0, 0.0)]
     for percent in _shipped().percent:

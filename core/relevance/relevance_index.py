@@ -1,4 +1,4 @@
-"""The fitted model: weights of the signals, how a score becomes a probability, and the evidence that nothing fits.
+"""The relevance model's constants, the example questions, and the index that gives a query's signals for every tool.
 
     s       = sum over signals of w_n f_n(x_n)              f = z, damped for the signals of words
     z(x)    = (x - m) / sd                                  over the catalog's tools, shrunk towards PRIOR as if N0 more were there
@@ -7,7 +7,7 @@
     doubt   = NOTHING . (spread, cosine, 1)                 spread: entropy of softmax(s / 0.4) over the thirty best; cosine: the best
     p_fit_j = sigmoid(FIT . (min(lead_j, 0), max(lead_j, 0), 1))                P(nothing fits) = sigmoid(doubt)
 
-Every number comes from `model.toml`; docs/decisions/0015-relevance.md says how it was fitted and on what.
+`scoring.py` computes these. Every number comes from `model.toml`; docs/decisions/0015-relevance.md says how it was fitted.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ DAMPED = frozenset({"words", "everyday"})
 
 @dataclass(frozen=True, slots=True)
 class RelevanceModel:
-    """Constants by name; `prior` holds (mean, deviation) of each signal over the tools of large catalogs."""
+    """Constants by name. `prior` holds (mean, deviation) of each signal over the tools of large catalogs."""
 
     weights: Mapping[str, float]
     prior: Mapping[str, tuple[float, float]]
@@ -48,7 +48,7 @@ class RelevanceModel:
     @classmethod
     @cache
     def shipped(cls) -> RelevanceModel:
-        """The model that comes with Wayfare.
+        """The shipped model.
 
         >>> sorted(RelevanceModel.shipped().weights) == sorted(SIGNALS)
         True
@@ -57,38 +57,35 @@ class RelevanceModel:
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> RelevanceModel:
-        """A model from its tables. Raises KeyError where one is missing."""
+        """A model from its tables. Raises KeyError for a missing one."""
         prior = {name: (float(mean), float(deviation)) for name, (mean, deviation) in document["prior"].items()}
         return cls(dict(document["weights"]), prior, dict(document["fit"]), dict(document["nothing"]))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What people say when they need a tool: example questions of general kinds of tools, which move a query towards tools.
-#
-# Few people ask in the words of a tool: "chuck out old docker leftovers" is after `prune`. Sixteen questions of each of 2,382 kinds
-# of tools say what such a question is after (relevance feedback; Rocchio 1971, after which d is the mean of what is relevant):
-#
+# Example questions of general kinds of tools, which move a query towards tools ----------------------------------------
+# Few people ask in the words of a tool: "chuck out old docker leftovers" means `prune`. 2,382 kinds of tools have sixteen questions
+# each (relevance feedback; Rocchio 1971, where d is the mean of what is relevant):
 #     near = cos(q, e), of a kind: that of its nearest example e
 #     d    = sum over the five nearest kinds of softmax(near / 0.03) v_kind, of length 1       v: the kind's mixed views
 #     sure = clip((greatest near - 0.30) / 0.35, 0, 1)
 #     q'   = q + 0.7 sure d, of length 1
-#
-# The kinds and their questions stand in `data/examples.jsonl`. They were written without sight of any catalog or question that
-# anything is judged by. Their vectors come for the shipped encoder; a query of another encoder stays where it is.
+# The kinds and questions are in `data/examples.jsonl`. They were written without sight of any catalog or question that is used for
+# judging. Their vectors ship for the shipped encoder; another encoder's queries are not moved.
 
 DATA = Path(__file__).parent / "data"
 TEXTS = DATA / "examples.jsonl"
 QUESTIONS = 16  # of each kind
 KINDS, TEMPERATURE = 5, 0.03
-LOOKED_AT = 32  # kinds whose examples are compared one by one: those whose mean question is nearest
+LOOKED_AT = 32  # kinds, nearest by their mean question, whose examples are compared
 FAR, NEAR = 0.30, 0.65
 SHARE = 0.7
 
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """K kinds of Q questions: `questions` (K, Q, D) of any length, with the lengths (K, Q); the normalised means of the unit
-    vectors, `centres` (K, D); and `tools` (K, D)."""
+    """K kinds of Q questions: `questions` (K, Q, D) of any length, with `lengths` (K, Q); `centres` (K, D), the normalised means of the
+    unit vectors; and `tools` (K, D).
+    """
 
     questions: NDArray[Any]
     lengths: NDArray[np.float32]
@@ -97,11 +94,11 @@ class Examples:
 
     @classmethod
     def of(cls, questions: Vectors, tools: Vectors) -> Examples:
-        """With the means of the questions, (K, Q, D) unit vectors."""
+        """From unit vectors of the questions, (K, Q, D)."""
         return cls(questions, np.ones(questions.shape[:2], dtype=np.float32), _unit(questions.mean(axis=1)), tools)
 
     def shift(self, vector: Vectors) -> Vectors:
-        """(D,) -> (D,): 0.7 sure d, what is added to a query; zeros where no example is near.
+        """(D,) -> (D,): 0.7 sure d, which is added to a query. Zeros if no example is near.
 
         >>> one = Examples.of(np.eye(3, dtype=np.float32)[[[0]] * 6], np.eye(3, dtype=np.float32)[[2] * 6])
         >>> one.shift(np.array([1, 0, 0], dtype=np.float32)), one.shift(np.array([0, 1, 0], dtype=np.float32))
@@ -123,9 +120,9 @@ class Examples:
 
 @lru_cache(maxsize=4)
 def shipped_examples(model: str) -> Examples | None:
-    """The examples as a model's vectors; None for a model whose vectors do not come with Wayfare or are of other texts.
+    """The examples as a model's vectors. None if no vectors ship for the model, or they are of other texts.
 
-    The questions stay on disk, mapped into memory: a query looks at a fiftieth of them.
+    The questions stay on disk, mapped into memory: a query reads a fiftieth of them.
     """
     questions, kinds = vector_files(model)
     if not (questions.is_file() and kinds.is_file()):
@@ -138,7 +135,7 @@ def shipped_examples(model: str) -> Examples | None:
 
 
 def write_examples(encoder: CachedEncoder) -> tuple[Path, Path]:
-    """Embed the texts and keep their vectors: questions in 8 bits, what is of a kind in 16."""
+    """Embed the texts and write their vectors: questions in 8 bits, vectors of kinds in 16."""
     kinds = [json.loads(line) for line in TEXTS.read_text("utf-8").splitlines()]
     tools = [Tool(kind["server"], kind["tool"], kind["description"]) for kind in kinds]
     asked: Vectors = encoder.encode_documents([text for kind in kinds for text in kind["questions"]])
@@ -161,12 +158,12 @@ def write_examples(encoder: CachedEncoder) -> tuple[Path, Path]:
 
 
 def vector_files(model: str) -> tuple[Path, Path]:
-    """Where a model's vectors are: of the questions, and what is of a kind."""
+    """The files of a model's vectors: of the questions, and of the kinds."""
     return DATA / f"{model}.npy", DATA / f"{model}.npz"
 
 
 def digest() -> str:
-    """Of the texts: vectors belong to them alone."""
+    """The digest of the texts, which ties vectors to them."""
     return hashlib.sha256(TEXTS.read_bytes()).hexdigest()[:16]
 
 
@@ -174,10 +171,9 @@ def _unit(rows: NDArray[np.float32]) -> Vectors:
     return (rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-9)).astype(np.float32)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A catalog ready to be asked how well its tools fit: vectors and words of the tools, and the signals of one query.
+# The index: vectors and words of the tools, and the signals of one query ----------------------------------------------
 
-WORD_LENGTH_SHARE = 0.3  # BM25's b: schemas are long for reasons that say nothing of what a tool is for
+WORD_LENGTH_SHARE = 0.3  # BM25's b: the length of a schema says little about a tool
 SMALL = 1e-6
 
 
@@ -208,7 +204,7 @@ class RelevanceIndex:
     def build(
         cls, catalog: Catalog, encoder: CachedEncoder, *, progress: Callable[[int, int], None] | None = None
     ) -> RelevanceIndex:
-        """Embed what has not been yet and index the words. `progress` is told how many texts are done, of how many."""
+        """Embed new texts and index the words. `progress` gets the embedded texts and their total."""
         texts = [*relevance_texts(catalog)]
         vectors = encoder.encode_documents(texts, progress=progress)
         count, servers = len(catalog.tools), len(catalog.servers)
@@ -239,7 +235,7 @@ class RelevanceIndex:
         return self._mixed
 
     def dense(self, vector: Vectors, moved: Vectors | None = None) -> Vectors:
-        """(T,) cosines with a query that examples move towards tools; `moved` (D,) takes the place of its `vector`."""
+        """(T,) cosines with a query that examples move towards tools. `moved` (D,) replaces its `vector`."""
         base = vector if moved is None else moved
         if self._examples is None:
             return self._mixed @ base
@@ -248,8 +244,10 @@ class RelevanceIndex:
         return self._mixed @ ((base + shift) / length).astype(np.float32)
 
     def signals(self, text: str, vector: Vectors, moved: Vectors | None = None) -> dict[str, Vectors]:
-        """What a query says of every tool, not yet normalised, (T,) each; `vector` (D,) is the text's, `moved` the one that takes
-        its place in the dense signal."""
+        """A query's signals for every tool before normalising, (T,) each.
+
+        `vector` (D,) is the text's; `moved` replaces it in the dense signal.
+        """
         everyday = self._everyday.met(text)
         return {
             "dense": self.dense(vector, moved),
@@ -275,7 +273,7 @@ class RelevanceIndex:
 
 
 def asked_text(subtask: str, hint: str) -> str:
-    """What is embedded and looked up for a sub-task: a hint joins the text.
+    """The text that is embedded and looked up for a sub-task: with its hint.
 
     >>> asked_text("read a file", "file access"), asked_text("read a file", "")
     ('file access: read a file', 'read a file')
@@ -284,7 +282,7 @@ def asked_text(subtask: str, hint: str) -> str:
 
 
 def relevance_texts(catalog: Catalog) -> Sequence[str]:
-    """Every text that a relevance index embeds, view by view, then the servers' profiles and the everyday concepts."""
+    """Every text that a relevance index embeds: view by view, then the servers' profiles and the everyday concepts."""
     return [
         *(VIEWS[name](tool) for name in VIEW_MIX for tool in catalog.tools),
         *(profile(server) for server in catalog.servers),

@@ -1,4 +1,4 @@
-"""The texts of a tool and of a server that are embedded apart: no single text wins on every catalog. Pure functions."""
+"""The texts of tools and servers that are embedded, view by view, and ToolShed's enriched documents. Pure functions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def description(tool: Tool) -> str:
 
 
 def parameters(tool: Tool) -> str:
-    """The parameters' names and descriptions, at most 1,000 characters; empty where the schema declares none.
+    """The parameters' names and descriptions, at most 1,000 characters; empty without declared parameters.
 
     >>> parameters(Tool("a", "b", input_schema={"properties": {"filePath": {"description": "What to read"}, "odd": 7}}))
     'file Path: What to read; odd'
@@ -82,14 +82,13 @@ def _parameters(schema: object) -> Iterator[str]:
 TOOL_VIEWS: Mapping[str, Callable[[Tool], str]] = MappingProxyType(
     {"names": names, "full": full, "description": description, "parameters": parameters}
 )
-# the mean of these says which tools do the same, whoever offers them: docs/decisions/0007-map.md
+# their mean shows which tools do the same, on any server: docs/decisions/0007-map.md
 MEANING = "meaning"
 MEANING_VIEWS = ("full", "description", "parameters")
 SERVER_VIEWS: Mapping[str, Callable[[Server], str]] = MappingProxyType({"profile": profile, "summary": summary})
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The texts under which relevance sees a tool.
+# Views of relevance ---------------------------------------------------------------------------------------------------
 
 
 def own_text(tool: Tool) -> str:
@@ -109,16 +108,10 @@ def tool_name(tool: Tool) -> str:
 VIEWS: dict[str, Callable[[Tool], str]] = {"full": full, "own": own_text, "tool": tool_name}
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# ToolShed's enriched document of a tool, made by rules: its texts, the questions that it answers, its topics.
-#
+# ToolShed's enriched document, made by rules --------------------------------------------------------------------------
 #     name, description, parameters, hypothetical questions, key topics                 ToolShed, as ETOM (C.2) takes it
-#
-# A model writes the questions in the paper. Here they are the description's first sentence turned into a request: people ask
-# "how do I list the open issues", and descriptions say "Lists the open issues". Pure functions.
-#
-# >>> enriched(Tool("code-hub", "list_issues", "Lists open issues. Sorted by age.", input_schema={"properties": {"repo": {}}}))
-# 'code hub list issues: Lists open issues. Sorted by age. repo. How do I list open issues? Please list issues by repo. code, list, issues, lists, open, sorted'
+# In the paper a model writes the questions. Here the description's first sentence becomes a request: people ask "how do I list the
+# open issues", and descriptions say "Lists the open issues".
 
 DESCRIPTION_CHARACTERS = 500
 PART_CHARACTERS = 150
@@ -127,7 +120,11 @@ TOPICS = 8
 
 
 def enriched(tool: Tool) -> str:
-    """The document as one text, at most about 1,000 characters; parts that a tool does not have are left out."""
+    """The document as one text, at most about 1,000 characters. Missing parts are left out.
+
+    >>> enriched(Tool("hub", "list_issues", "Lists open issues.", input_schema={"properties": {"repo": {}}}))
+    'hub list issues: Lists open issues. repo. How do I list open issues? Please list issues by repo. list, issues, lists, open'
+    """
     parts = (
         f"{words(tool.server)} {words(tool.name)}: {tool.description.strip()[:DESCRIPTION_CHARACTERS]}",
         _sentence(", ".join(_arguments(tool))[:PART_CHARACTERS]),
@@ -138,7 +135,7 @@ def enriched(tool: Tool) -> str:
 
 
 def questions(tool: Tool) -> str:
-    """What somebody would ask who needs the tool: by what it does, and by its name with its first arguments."""
+    """Questions that the tool answers: by its description, and by its name with its first arguments."""
     does = imperative(first_sentence(tool.description, QUESTION_CHARACTERS)) or words(tool.name).lower()
     arguments = [name.lower() for name in _arguments(tool)[:2]]
     by = f" by {' and '.join(arguments)}" if arguments else ""
@@ -146,13 +143,13 @@ def questions(tool: Tool) -> str:
 
 
 def topics(tool: Tool) -> list[str]:
-    """Its first content words, at most eight."""
+    """The first content words, at most eight."""
     found = terms(f"{words(tool.server)} {words(tool.name)} {tool.description[:DESCRIPTION_CHARACTERS]}")
     return list(dict.fromkeys(term for term in found if len(term) > 3))[:TOPICS]
 
 
 def imperative(sentence: str) -> str:
-    """A sentence that says what a tool does, as the request to do it.
+    """The sentence of a description as a request.
 
     >>> [imperative(text) for text in ("Searches the web.", "Get a file", "Tries it", "")]
     ['search the web', 'get a file', 'try it', '']
