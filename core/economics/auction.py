@@ -21,8 +21,7 @@ def posted_price(
 
         tau_i = p_bs * Sim_i + p_ofs * ln(1 + C_i / L0),      tau'_i = min(tau_i, B)
 
-    Shapes: (S,) each; whatever broadcasts is computed element by element. Units: similarity in [0, 1], cost in s, result in
-    USD per call.
+    Shapes: (S,) each, or any that broadcast. Units: similarity in [0, 1], cost in s, result in USD per call.
     Raises ValueError where a cost is negative.
 
     >>> similarity, cost_s = np.array([0.75, 0.85]), np.array([1.78, 3.33])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from core.economics.utility import Array
 
-NEAR = 1e-9  # utilities as near as this are equal here: the caller decides what to make of a crossing too many
+NEAR = 1e-9  # utilities this near count as equal; the caller drops a crossing too many
 MANY = 200
 
 
@@ -51,10 +51,10 @@ def crossings(
     ordered: bool = True,
     values: Callable[[Array], Array] | None = None,
 ) -> Array:
-    """Every y in (low, high) at which one of the `keep` highest lines meets another line; a few more may be among them.
+    """Every y in (low, high) at which one of the `keep` highest lines meets another line, and perhaps a few more.
 
-    Not `ordered`: only where it is another set that is the highest. `values` (E,) -> (E, N) are the lines as they count, minus
-    infinity where one is out of the race.
+    Not `ordered`: only where the set of the highest lines changes. `values` (E,) -> (E, N) replaces the lines' own values, with
+    minus infinity for a line that is out of the race.
 
     >>> crossings(straight(np.array([1.0, 0.75, 0.0]), np.array([1.0, 0.5, 0.0])), 0.0, 2.0, keep=1).tolist()
     [0.5, 1.5]
@@ -81,7 +81,7 @@ def crossings(
 def _meeting(
     lines: Lines, first: NDArray[np.int64], second: NDArray[np.int64], first_capped: int, second_capped: int
 ) -> Array:
-    """Where pairs of lines meet, if each is on its slope or, `capped`, on its level end."""
+    """Where pairs of lines meet, with each line on its slope or, `capped`, on its level end."""
 
     def part(rows: NDArray[np.int64], capped: int) -> tuple[Array, Array]:
         if not capped:
@@ -107,7 +107,7 @@ def relevant(
 ) -> NDArray[np.int64]:
     """Rows that may be among the `keep` highest somewhere in [low, high]: fewer than `keep` lines are higher throughout.
 
-    Where prices decide who is in the race, only lines of the same group (server) that are not dearer count as higher.
+    Where prices decide which tools are in the race, only lines of the same group (server) that are not dearer count as higher.
     """
     rows = np.arange(len(lines.a))
     if len(rows) > MANY:  # those that a few high lines exceed go first

@@ -44,8 +44,8 @@ EQUAL = 1e-12  # values that differ by less differ by rounding: then the cost de
 
 @dataclass(frozen=True, slots=True)
 class Tries:
-    """What is known of N tools that may be tried. Shapes: (N,) each. `money_usd` is price and time of one try in USD,
-    `wrong_usd` (w) what one costs on top where it does not solve the sub-task; `rivals` numbers each tool's equal set."""
+    """Figures of N tools that may be tried, (N,) each. `money_usd` is price and time of one try in USD. `wrong_usd` (w) is the extra
+    cost of a try that does not solve the sub-task. `rivals` numbers each tool's equal set."""
 
     p_fit: Array
     delivery: Array
@@ -61,8 +61,8 @@ class Tries:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Tools in the order of their tries. Per try: `chance` that it solves the sub-task once it comes to it, its
-    `cost_usd`, and the chance that it is `reached`. `value_usd` is the expected value of the whole order."""
+    """Tools in the order of their tries. Per try: the `chance` that it solves the sub-task once reached, its `cost_usd`, and the
+    chance that it is `reached`. `value_usd` is the expected value of the whole order."""
 
     rows: tuple[int, ...]
     chance: tuple[float, ...]
@@ -79,8 +79,7 @@ class Order:
 def best_order(tries: Tries, *, worth_usd: float, most: int) -> Order:
     """The order of at most `most` tries with the largest expected value, empty where no try is worth its cost.
 
-    `worth_usd` (V) is what a solved sub-task is worth, infinity for at any price: then the largest chance of success
-    counts, and among those the least cost.
+    `worth_usd` (V) is the worth of a solved sub-task. If it is infinite, the largest chance of success counts, then the least cost.
     Raises ValueError where a number is negative or `most` is not from 1 to 6.
     """
     _check(tries, worth_usd, most)
@@ -90,7 +89,7 @@ def best_order(tries: Tries, *, worth_usd: float, most: int) -> Order:
 
 
 def evaluated(tries: Tries, rows: Sequence[int], *, worth_usd: float) -> Order:
-    """An order as it is expected to go, whoever chose it. With an infinite worth its value is minus its cost."""
+    """The expected course of any order. With an infinite worth its value is minus its cost."""
     fits = _set_fit(tries, rows)
     chance, cost, reached = list[float](), list[float](), list[float]()
     survival, failed, value = 1.0, dict[int, float](), 0.0
@@ -108,7 +107,7 @@ def evaluated(tries: Tries, rows: Sequence[int], *, worth_usd: float) -> Order:
 
 
 def worth_of_next(tries: Tries, order: Order) -> tuple[int, float] | None:
-    """The tool that becomes worth a further try first, and from which V on in USD; None where no other may succeed."""
+    """The tool that becomes worth a further try first, and the V in USD from which it does. Returns None if no other can succeed."""
     alone = tries.p_fit * tries.delivery
     price = np.divide(
         tries.money_usd + (1 - alone) * tries.wrong_usd, alone, out=np.full_like(alone, np.inf), where=alone > 0
@@ -132,7 +131,7 @@ def worth_of_next(tries: Tries, order: Order) -> tuple[int, float] | None:
 
 
 class _Search:
-    """Depth first over orders, cut by a bound: after failures no try has a better chance, or costs less, than alone."""
+    """Depth first over orders, cut by a bound: after failures no try has a better chance or a lower cost than alone."""
 
     def __init__(self, tries: Tries, worth_usd: float, most: int) -> None:
         self._tries = tries
@@ -174,9 +173,9 @@ class _Search:
 
 
 def _try(tries: Tries, fits: dict[int, float], failed: dict[int, float], row: int) -> tuple[float, dict[int, float]]:
-    """The chance that this try succeeds after those that failed; and what is known once it failed, too.
+    """The chance that this try succeeds after the failed ones, and `failed` with this try added.
 
-    `failed` holds of each set the product of (1 - q_j s_j) over its failed tries.
+    `failed` holds the product of (1 - q_j s_j) over the failed tries of each set.
     """
     group = int(tries.rivals[row])
     fit = fits[group]
@@ -204,19 +203,17 @@ def _check(tries: Tries, worth_usd: float, most: int) -> None:
         raise ValueError(f"between 1 and {LARGEST_SEARCH} tries can be planned, not {most}")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Every order of a few tries with what it is expected to take: its value is a straight line in each price of the sub-task.
+# All orders of a few tries: the value of each is a straight line in each price of the sub-task ------------------------
 #
-# value = V solved - price - time / kappa - w wrong - w_write unsafe          `core.economics.order_of_tries`
+# value = V solved - price - time / kappa - w wrong - w_write unsafe
 
 Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class OrderLines:
-    """O orders, the one without a try among them: `orders` (O, most) are tools, -1 where there are no more. (O,) each: the chance
-    that the sub-task is solved, and what is expected to be paid and waited (USD, s) and to go wrong (tries; of tools that write).
-    """
+    """O orders, with the empty one: `orders` (O, most) are tools, -1 beyond the last. (O,) each: the chance that the sub-task is
+    solved, and the expected payment (USD), wait (s), wrong tries, and wrong tries of tools that write."""
 
     orders: Rows
     solved: Array
@@ -229,8 +226,8 @@ class OrderLines:
 def order_lines(
     *, fits: Array, share: Array, price_usd: Array, time_s: Array, writes: Array, rivals: Rows, most: int
 ) -> OrderLines:
-    """Of all orders of at most `most` of K tools: `fits` (K,) is the chance that a tool's set of rivals fits, `share` the chance that
-    one call of it succeeds where the set fits, p_fit / fits times its delivery.
+    """All orders of at most `most` of K tools. `fits` (K,) is the chance that a tool's set of rivals fits, `share` the chance that one
+    call succeeds if the set fits: p_fit / fits times its delivery.
 
     >>> one, two = np.array([0.8, 0.5]), np.array([0.9, 1.0])
     >>> found = order_lines(fits=one, share=two, price_usd=one, time_s=one, writes=one, rivals=np.array([0, 1]), most=2)
@@ -267,7 +264,7 @@ def _orders(count: int, size: int) -> Rows:
 
 
 def upper_envelope(a: Array, s: Array, low: float, high: float) -> list[tuple[float, int]]:
-    """Which of N lines a + s z is the highest in [low, high], from which z on.
+    """The highest of N lines a + s z in [low, high]: pairs of the z where each begins to be highest, and its row.
 
     >>> upper_envelope(np.array([0.0, -1.0, -0.2]), np.array([0.0, 1.0, 0.4]), 0.0, 9.0)
     [(0.0, 0), (0.5, 2), (1.3333333333333335, 1)]

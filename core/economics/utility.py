@@ -200,8 +200,8 @@ def at_rows(values: NDArray[Any], rows: Rows) -> Any:
 class Headroom:
     """The highest price (USD), the longest latency (s) and the lowest success at which the tool keeps its lead.
 
-    None means without limit. For a tool that trails, the figures say what it would have to reach; a figure that cannot
-    be reached (a negative price or time, a success above 1) is NaN.
+    None means without limit. For a tool that trails, the figures are those it would have to reach; an unreachable figure (a negative
+    price or time, a success above 1) is NaN.
     """
 
     price_usd: float | None
@@ -264,12 +264,12 @@ def _within(value: float, low: float, high: float) -> float | None:
 
 # Exploration: the success that a decision uses while it is uncertain. Ours; the paper has none ---------------------------
 
-LEAST_CALLS = 2.0  # what a figure that nobody has tried lately is worth: as vague as two calls leave it
-SURE = 1e-3  # a probability is never taken to be nearer to 0 or 1 than this
+LEAST_CALLS = 2.0  # a figure without recent calls is as vague as after two calls
+SURE = 1e-3  # no probability counts as nearer to 0 or 1 than this
 
 
 def effective_calls(calls: NDArray[np.int64], idle: NDArray[np.int64], *, rate: float, memory: float) -> Array:
-    """How many calls a running probability of EHRR (8) still speaks for.
+    """The number of calls that a running probability of EHRR (8) is worth.
 
         n = 2 + min(calls, (2 - lambda) / lambda) * 2^(-idle / memory)
 
@@ -284,7 +284,7 @@ def effective_calls(calls: NDArray[np.int64], idle: NDArray[np.int64], *, rate: 
 
 
 def thompson(probability: Array, calls: Array, rng: np.random.Generator) -> Array:
-    """One draw of each probability from what is believed of it: Beta(p n, (1 - p) n). Shapes: (N,) each.
+    """One draw of each probability from Beta(p n, (1 - p) n). Shapes: (N,) each.
 
     >>> drawn = thompson(np.full(9999, 0.4), np.full(9999, 14.0), np.random.default_rng(1))
     >>> round(float(drawn.mean()), 2), round(float(drawn.std()), 2)      # sqrt(p (1 - p) / (n + 1))
@@ -295,7 +295,7 @@ def thompson(probability: Array, calls: Array, rng: np.random.Generator) -> Arra
 
 
 def optimistic(probability: Array, calls: Array, *, total: int, weight: float) -> Array:
-    """Each probability with a bonus for not being known well: min(1, p + c sqrt(ln(1 + N) / n)), N outcomes in all.
+    """Each probability with a bonus where little is known: min(1, p + c sqrt(ln(1 + N) / n)), N outcomes in all.
 
     Shapes: (N,) each.
 

@@ -1,5 +1,4 @@
-"""Sets of parameters beside each other over labelled tasks: success, money and time of their winners, and how far each differs from
-the first, task by task.
+"""Sets of parameters compared over labelled tasks: success, money and time of their winners, against the first set task by task.
 
 Success is whether the winner can do the task by its label, money the winner's price, time the expected seconds until it succeeds.
 """
@@ -49,7 +48,7 @@ class Compared:
 
 
 def compared(context: RoutingContext, tasks: Sequence[Task], winners: Mapping[str, Rows]) -> tuple[Compared, ...]:
-    """All sets in their order, each against the first; `winners` are the rows of each task's winner, -1 for none, by set."""
+    """All sets in their order, each against the first. `winners` (Q,) by set are rows of tools, -1 without a winner."""
     known = context.statistics.tools
     time_s = estimate_tools(context, estimate_servers(context)).time_cost_s
     price, time = np.append(np.nan_to_num(known.price_usd), 0.0), np.append(time_s, 0.0)

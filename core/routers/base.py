@@ -23,8 +23,7 @@ from core.routers.context import Query, RoutingContext
 from core.routers.parameters import SIMILARITY, PlanningParameters
 from core.shared.errors import WayfareError
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The papers that routers are made after, by title, as the router's `paper` names them.
+# The titles of the papers, as a router's `paper` names them -----------------------------------------------------------
 
 EHRR = "Clearing MCP Navigation Fog with Economics-Aware Hierarchical Tool Routing"
 ETOM = "ETOM: A Five-Level Benchmark for Evaluating Tool Orchestration within the MCP Ecosystem"
@@ -33,22 +32,21 @@ PA_RAG = "PA-RAG: Protocol-Aware Retrieval-Augmented Generation for Tool Discove
 TOOL_ATTENTION = "Tool Attention Is All You Need"
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Refusal (ours): a sub-task that nothing seems to fit gets no candidate. For every router whose parameters have the knob.
+# Refusal (ours): a sub-task that no tool seems to fit gets no candidate -----------------------------------------------
 #
 # refused where P(nothing fits) >= limit(wrong refusals at most)                          `core.relevance.refusal`
 
 
 @dataclass(frozen=True)
 class RefusingParameters(Parameters):
-    """Whether a sub-task that nothing seems to fit is turned down."""
+    """Whether a sub-task is refused that no tool seems to fit."""
 
     wrong_refusals: float = knob(0.0, Range(0.0, 50.0, 1.0, "%"), group=SIMILARITY, symbol="wrong refusals", label="Wrong refusals at most",
         help="Share of answerable sub-tasks that may be refused. A higher share also refuses more of the impossible ones. 0 refuses none.")  # fmt: skip
 
 
 def refusal(query: Query, parameters: Parameters) -> str:
-    """Why the sub-task is turned down, in one sentence; empty where it is not."""
+    """The reason of a refusal in one sentence; empty without one."""
     if not isinstance(parameters, RefusingParameters) or parameters.wrong_refusals <= 0:
         return ""
     chance, limit = query.fit().nothing, limit_of(parameters.wrong_refusals)
@@ -85,7 +83,7 @@ class RoutingResult:
     tries: TryPlan | None = None
 
     def refused(self, reason: str) -> RoutingResult:
-        """The same without a candidate: what was in the race is dropped by the refusal."""
+        """The same result without a candidate: the refusal drops the tools in the race."""
         codes, count = self.tools.dropped, len(self.candidates)
         dropped = np.where((codes == KEPT) | (self.tools.rank > 0), DROPS.index(Drop.REFUSED), codes).astype(np.int8)
         return replace(
@@ -140,7 +138,7 @@ class Router(ABC, Generic[P]):
     def route(
         self, subtask: str, context: RoutingContext, parameters: Parameters | None = None, *, server_hint: str = ""
     ) -> Decision:
-        """Decide where a sub-task goes. Raises WayfareError where there is no sub-task, TypeError for foreign parameters."""
+        """Decide on a sub-task. Raises WayfareError for an empty sub-task, TypeError for parameters of another router."""
         text = checked_subtask(subtask)
         chosen = self.checked(parameters)
         started = self._clock()
@@ -179,18 +177,18 @@ class Router(ABC, Generic[P]):
         )
 
     def checked(self, parameters: Parameters | None) -> P:
-        """The parameters to decide with, the defaults for None. Raises TypeError where they belong to another router."""
+        """The parameters to decide with, the defaults for None. Raises TypeError for parameters of another router."""
         chosen = self.parameters() if parameters is None else parameters
         if not isinstance(chosen, self.parameters):
             raise TypeError(f"{self.title} takes {self.parameters.__name__}, not {type(chosen).__name__}.")
         return cast(P, chosen)
 
     def having_seen(self, parameters: P, tools: Sequence[str]) -> P:  # noqa: ARG002
-        """The parameters of a step that comes after calls of these tools; the same where outputs seen do not matter."""
+        """The parameters of a step after calls of these tools; the same if outputs do not matter."""
         return parameters
 
     def event(self, decision: Decision) -> dict[str, Any]:  # noqa: ARG002 - most routers have nothing to add
-        """What the algorithm reports of a decision beside its trace, as JSON; it is stored with it. Nothing by default."""
+        """What is stored of a decision beside its trace, as JSON. Empty by default."""
         return {}
 
     @abstractmethod
@@ -202,7 +200,7 @@ AnyRouter = Router[Any]
 
 
 def checked_subtask(subtask: str) -> str:
-    """The sub-task without surrounding space. Raises WayfareError where it is empty or too long."""
+    """The sub-task without surrounding space. Raises WayfareError if it is empty or too long."""
     text = subtask.strip()
     if not text:
         raise WayfareError("The sub-task is empty; say in a few words what is needed.")

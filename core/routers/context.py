@@ -1,4 +1,4 @@
-"""What a router is given: the routing context of a catalog, and the query with the ways to look it up."""
+"""The input of a router: the routing context of a catalog, and the query with the ways to look it up."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Matcher(Protocol):
         ...
 
     def fit(self, text: str, hint: str) -> tuple[Fit, float]:
-        """How likely each tool can do the sub-task, and the ms that embedding took."""
+        """The probability of fit of each tool and server, and the ms that embedding took."""
         ...
 
     def likeness(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -73,7 +73,7 @@ class RoutingContext:
     """A catalog, a snapshot of its statistics, and its index: all that a router reads.
 
     `tool_tokens` (T,) are the tokens of each tool's definition, `tool_server` (T,) the row of each tool's server, `*_order`
-    the alphabetical place of each name, which decides ties. `network` knows recent latencies; None where nothing is known.
+    the alphabetical place of each name, which decides ties. `network` holds recent latencies, or None.
     `cross_encoder` is the model of the reranker of that name, "" for none.
     """
 
@@ -100,7 +100,7 @@ class RoutingContext:
         *,
         cross_encoder: str = "",
     ) -> RoutingContext:
-        """The routing context of a catalog. What every decision needs of it is computed here, once."""
+        """The routing context of a catalog, with all that is computed once for it."""
         server_names = tuple(server.name for server in catalog.servers)
         tool_ids = tuple(tool.id for tool in catalog.tools)
         return cls(
@@ -151,12 +151,8 @@ class Query:
 
     @property
     def known_fit(self) -> Fit | None:
-        """The fit, where the router has asked for it."""
+        """The fit, or None if the router has not used it."""
         return self._fit
-
-    def likeness(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """(K, K) cosines between tools, by what they say they do."""
-        return self._matcher.likeness(rows)
 
     def match(self, parameters: MatchingParameters, text: str | None = None) -> Match:
         """Similarities of the sub-task, or of another text: its probability of fit, or the views under their weights."""
@@ -203,8 +199,7 @@ def _order(names: tuple[str, ...]) -> NDArray[np.int64]:
     return order
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What a router computes once for each catalog: catalogs are immutable, and every outcome makes a new routing context.
+# Results that are kept per catalog: every outcome makes a new routing context, the catalog stays ----------------------
 
 T = TypeVar("T")
 Rest = ParamSpec("Rest")

@@ -10,16 +10,13 @@ from core.domain.params import SHARE, Parameters, Range, knob
 from core.domain.statistics import Statistics
 from core.domain.trace import Array, ServerEstimates, ToolEstimates
 from core.economics import utility
-from core.economics import utility as time_to_success
 from core.economics.utility import effective_calls, optimistic, thompson
 from core.routers.context import RoutingContext
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Exploration in EHRR, off by default: a server that failed once is tried again, because one failure says little.
+# Exploration in EHRR, off by default: a server that failed once is tried again ----------------------------------------
 #
 # A draw (Thompson) or a bonus (optimism) replaces the success and post-accept failure of servers and the success of tools;
-# (2), (3), (4), (6) and (7) are computed with these values. It also replaces the standard deviation that the paper's r~ is
-# lowered by. Draws depend on the seed and on the version of the statistics alone.
+# (2), (3), (4), (6) and (7) use these values; r~ is not lowered by a standard deviation then. Draws depend on the seed and on the version of the statistics alone.
 
 EXPLORATION = "exploration"
 
@@ -40,8 +37,7 @@ class ExplorationParameters(Parameters):
 
 @dataclass(frozen=True, slots=True)
 class Beliefs:
-    """Probabilities that a decision uses instead of the estimates: success and post-accept failure of servers (S,), success of
-    tools (T,)."""
+    """Probabilities that replace the estimates: success and post-accept failure of servers (S,), success of tools (T,)."""
 
     server_success: Array
     post_accept_failure: Array
@@ -49,7 +45,7 @@ class Beliefs:
 
 
 def beliefs(statistics: Statistics, p: ExplorationParameters, *, rate: float) -> Beliefs | None:
-    """Drawn or optimistic probabilities; None where nothing is explored. `rate` is the coefficient of success in (8)."""
+    """Drawn or optimistic probabilities. Returns None without exploration. `rate` is the coefficient of success in (8)."""
     if p.exploration == "none":
         return None
     servers, tools = statistics.servers, statistics.tools
@@ -70,7 +66,7 @@ def beliefs(statistics: Statistics, p: ExplorationParameters, *, rate: float) ->
 
 
 def exploration_note(p: ExplorationParameters) -> str:
-    """A sentence that says how the decision explored; empty where nothing is explored.
+    """A sentence on how the decision explored; empty without exploration.
 
     >>> exploration_note(ExplorationParameters(exploration="thompson", explore_seed=3))
     ' Success was drawn (Thompson, seed 3).'
@@ -86,18 +82,18 @@ EPS = 1e-3  # EHRR, Table V
 def estimate_servers(
     context: RoutingContext, *, l_route_s: float | Array = 0.0, eps: float | Array = EPS, beliefs: Beliefs | None = None
 ) -> ServerEstimates[Array]:
-    """What a call to each server (S,) is expected to take, EHRR (2): by its statistics, or by `beliefs` where one explores.
+    """The expected time of a call to each server (S,), EHRR (2), from its statistics or from `beliefs`.
 
-    Parameters of shape (P, 1) give figures of shape (P, S), and below (P, T).
+    Parameters of shape (P, 1) give figures of shape (P, S), and (P, T) for tools.
     """
     known = context.statistics.servers
     fixed_s = l_route_s + known.conn_s
     if beliefs is None:
-        success = time_to_success.conservative_success(known.success, known.success_variance, eps=eps)
+        success = utility.conservative_success(known.success, known.success_variance, eps=eps)
         failure = known.post_accept_failure
     else:
         success, failure = np.maximum(eps, beliefs.server_success), beliefs.post_accept_failure
-    cost_s = time_to_success.expected_time_to_success(fixed_s, known.call_s, success, failure, eps=eps)
+    cost_s = utility.expected_time_to_success(fixed_s, known.call_s, success, failure, eps=eps)
     return ServerEstimates(
         fixed_s=fixed_s, call_s=known.call_s, success=success, post_accept_failure=failure, cost_s=cost_s
     )
@@ -112,9 +108,9 @@ def estimate_tools(
     eps: float | Array = EPS,
     beliefs: Beliefs | None = None,
 ) -> ToolEstimates[Array, Array]:
-    """What a call of each tool (T,) is expected to take and cost, EHRR (6): by its statistics, or by `beliefs`."""
+    """The expected time and cost of a call of each tool (T,), EHRR (6), from its statistics or from `beliefs`."""
     known, server = context.statistics.tools, context.tool_server
-    success = time_to_success.attempt_success(
+    success = utility.attempt_success(
         known.success if beliefs is None else beliefs.tool_success, servers.post_accept_failure[server], eps=eps
     )
     return ToolEstimates(

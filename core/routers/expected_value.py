@@ -25,7 +25,7 @@ from core.routers.ranked_result import NO_TOOLS, Scored, best_tool, ranked_resul
 from core.shared import units
 
 VALUE = "value"
-RIVAL_COSINE = 0.9  # nobody verified these pairs: nearer than ETOM's 0.8, at which many tools differ all the same
+RIVAL_COSINE = 0.9  # stricter than ETOM's 0.8, because these pairs are not verified
 NOT_WORTH = DROPS.index(Drop.NOT_WORTH)
 
 
@@ -38,9 +38,9 @@ class ExpectedValueParameters(RefusingParameters, LearningParameters, CandidateP
     worth_usd: float = knob(0.10, Range(0.0, 10.0, 0.01, "$", CUBE_ROOT), group=VALUE, symbol="V", label="Worth of a solution",
         help="What a solved sub-task is worth.")  # fmt: skip
     wrong_usd: float = knob(0.002, Range(0.0, 1.0, 0.001, "$", CUBE_ROOT), group=VALUE, symbol="w", label="Cost of a failed try",
-        help="What a call costs on top where it does not solve the sub-task.")  # fmt: skip
+        help="Extra cost of a call that does not solve the sub-task.")  # fmt: skip
     unsafe_usd: float = knob(0.002, Range(0.0, 1.0, 0.001, "$", CUBE_ROOT), group=VALUE, symbol="w write", label="Cost of a wrong write",
-        help="What a wrong call costs beyond that where the tool does not say that it only reads.")  # fmt: skip
+        help="Further cost of a wrong call, unless the tool declares that it only reads.")  # fmt: skip
     kappa: float = knob(1000.0, Range(1.0, 100_000.0, 10.0, "s/$", CUBE_ROOT), group=VALUE, symbol="κ", label="Money matters",
         help="Seconds that one dollar is worth: 1000 is 3.60 dollars an hour.")  # fmt: skip
 
@@ -57,7 +57,7 @@ class ExpectedValue(Router[ExpectedValueParameters]):
         """Probabilities of fit, then the best order of tries."""
         fit = query.fit()
         known = prospects(fit.tools, context)
-        tries, order, rows = chosen_order(known, query.likeness, context, parameters)
+        tries, order, rows = chosen_order(known, context.matcher.likeness, context, parameters)
         value = tries.value_usd(parameters.worth_usd)
         following = _worth_of_next(tries, order, context)
         plan = _plan(order, following, tries, known, context, parameters)
@@ -96,9 +96,8 @@ class ExpectedValue(Router[ExpectedValueParameters]):
 
 @dataclass(frozen=True, slots=True)
 class Prospects:
-    """What is known of one call of each tool, (T,) each, whatever is paid for it: chance of fit and of delivery, price in USD, time
-    in s, and 1 where the tool does not say that it only reads. `listed_usd` is NaN for an unpriced tool, whose price is taken to
-    be the catalog's median, never 0."""
+    """One call of each tool, (T,) each: chance of fit and of delivery, price in USD, time in s, and 1 unless the tool declares that it
+    only reads. `listed_usd` is NaN for an unpriced tool; its `price_usd` is the catalog's median, never 0."""
 
     p_fit: Array
     delivery: Array
@@ -119,7 +118,7 @@ class Prospects:
 
 
 def prospects(p_fit: Array, context: RoutingContext) -> Prospects:
-    """Of every tool, from its probability of fit and the statistics."""
+    """The prospects of every tool, from its probability of fit and the statistics."""
     servers = estimate_servers(context)
     known = estimate_tools(context, servers)
     priced = known.price_usd[~np.isnan(known.price_usd)]
@@ -151,7 +150,7 @@ def chosen_order(
 
 
 def rivals_of(pool: np.ndarray, likeness: Array, size: int) -> np.ndarray:
-    """(T,) the set of each tool: among the pool (K,), tools of a cosine above RIVAL_COSINE do the same; every other is its own."""
+    """(T,) the set of each tool: tools of the pool (K,) with a cosine above RIVAL_COSINE share a set, any other has its own."""
     sets = np.arange(size)
     for here in range(len(pool)):
         for there in range(here):
@@ -161,14 +160,14 @@ def rivals_of(pool: np.ndarray, likeness: Array, size: int) -> np.ndarray:
 
 
 def _best_by_name(tries: Tries, context: RoutingContext, p: ExpectedValueParameters) -> Order:
-    """The best order of tries. Equal ones go by name: tools are searched in their alphabetical order."""
+    """The best order of tries. Ties go by name: tools are searched in alphabetical order."""
     rows = np.argsort(context.tool_order)
     found = best_order(_in_order(tries, rows), worth_usd=p.worth_usd, most=min(p.n, 6))
     return replace(found, rows=tuple(int(rows[row]) for row in found.rows))
 
 
 def _worth_of_next(tries: Tries, order: Order, context: RoutingContext) -> tuple[int, float] | None:
-    """The tool that becomes worth a further try first, with the worth from which on."""
+    """The tool that becomes worth a further try first, and the worth from which it does."""
     rows = np.argsort(context.tool_order)
     places = tuple(int(context.tool_order[row]) for row in order.rows)
     following = worth_of_next(_in_order(tries, rows), replace(order, rows=places))

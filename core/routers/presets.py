@@ -68,7 +68,7 @@ def preset(name: str) -> Preset:
 
 
 def preset_values(parameters: type[Parameters], name: str) -> dict[str, Value]:
-    """What a preset sets of these parameters. A kappa is EHRR's: a router that counts in USD keeps its own."""
+    """The values that a preset sets of these parameters. A preset's kappa is EHRR's: a router that counts in USD keeps its own."""
     known = {knob.name for knob in parameters.knobs()}
     values = {key: value for key, value in preset(name).values.items() if key in known}
     if "worth_usd" in known:
@@ -77,7 +77,7 @@ def preset_values(parameters: type[Parameters], name: str) -> dict[str, Value]:
 
 
 def preset_of(parameters: Parameters) -> str:
-    """The preset that these parameters are, "" where something else is set; the number of candidates does not matter.
+    """The preset that these parameters equal, or "". The number of candidates does not matter.
 
     >>> from core.routers.ehrr import EhrrParameters
     >>> preset_of(EhrrParameters(n=10)), preset_of(EhrrParameters(alpha_t=0.5))
@@ -94,12 +94,11 @@ def applied(parameters: type[P], name: str, settings: Mapping[str, object] | Non
 
 @cache
 def _with_candidates(parameters: type[Parameters], name: str, n: Value) -> Parameters:
-    """The parameters of a preset, with this number of candidates where there is one; asked for at every decision."""
+    """The parameters of a preset with this number of candidates, if any. Cached: every decision calls it."""
     return applied(parameters, name, {} if n is None else {"n": n})
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Presets as files: a name, a note, and every parameter of a router, as TOML.
+# Presets as TOML files: a name, a note, and every parameter of a router -----------------------------------------------
 #
 #     name = "Quick and dear"
 #     note = "for the demonstration"
@@ -108,7 +107,7 @@ def _with_candidates(parameters: type[Parameters], name: str, n: Value) -> Param
 #     [parameters]
 #     alpha_t = 0.08
 #
-# A parameter that is not named has its default. A file is taken whole or not at all.
+# A parameter without a value has its default. A file with a fault changes nothing.
 
 LIMIT_BYTES = 64_000
 LONGEST_NAME, LONGEST_NOTE = 80, 400
@@ -117,7 +116,7 @@ KNOWN = ("name", "note", "router", "parameters")
 
 @dataclass(frozen=True, slots=True)
 class PresetFile:
-    """What a preset's file says. Name and note are somebody's words."""
+    """The content of a preset's file. Name and note are a user's own words."""
 
     name: str
     note: str

@@ -1,4 +1,4 @@
-"""The result of a router that ranks by a score of its own: time and prices are shown beside it and do not decide."""
+"""The result of a router that ranks by its own score. Time and prices are shown and do not decide."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def ranked_result(
     score: str = "score",
     no_candidate: str = "Nothing came up.",
 ) -> RoutingResult:
-    """The n best tools by score among those that were not dropped, ties by similarity, then name.
+    """The n best tools by score that are not dropped. Ties go by similarity, then by name.
 
-    `shortlisted` (S,): all servers where None; tools of the others are dropped. `dropped` (T,): codes of `DROPS`, `KEPT` where
-    a tool is still in the race. `no_candidate` is the reason where the catalog has tools and none is left.
+    `shortlisted` (S,) drops the tools of other servers; None lists all servers. `dropped` (T,) holds codes of `DROPS`, or `KEPT`.
+    `no_candidate` is the reason if the catalog has tools and none remains.
     """
     on_list = np.ones(len(context.server_names), dtype=np.bool_) if shortlisted is None else shortlisted
     codes = np.full(len(context.tool_ids), KEPT, dtype=np.int8) if dropped is None else dropped.copy()

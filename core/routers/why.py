@@ -142,7 +142,7 @@ def _tried(decision: Decision, tool: ToolRow) -> str:
 
 
 def _outranked(decision: Decision, tool: ToolRow) -> str:
-    if tool.rank is None:  # a selector read it and took others, whatever their scores
+    if tool.rank is None:  # a selector read it and took others
         return (
             f"Not selected: {tool.tool} was retrieved with {decision.score} {tool.utility:.3f}, and others were taken."
         )

@@ -1,7 +1,7 @@
-"""What would make a chosen tool win, and how far the winner may worsen: single changes of a knob, or of a figure of the tool's own.
+"""Single changes of a knob or of a tool's own figures that make the tool win, and how far the winner may worsen.
 
-Price, latency and success are those of (6) and (7) solved for each; knobs are read off the strips; fit, which also moves the
-tool's server (3), (4), is searched for between 0 and 1. What no single change reaches is said with the stage that blocks it.
+Price, latency and success solve (6) and (7). Knobs are read off the strips. Fit also moves the tool's server, (3) and (4), and is
+searched between 0 and 1. Where no single change helps, the stage that blocks it is named.
 """
 
 from __future__ import annotations
@@ -22,15 +22,14 @@ from core.whatif.case import Case, Outcomes, decide
 from core.whatif.layer import FIT, LATENCY, PRICE, SUCCESS, with_fit
 from core.whatif.strips import Strip
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The fit of a tool at which it begins to win, or down to which it wins on: searched for, because it moves the tool's server too.
+# The fit at which a tool begins to win or ceases to win ---------------------------------------------------------------
 
 POINTS, HALVINGS = 65, 30
 LEAST = 1e-7
 
 
 def lowest_fit(case: Case, row: int) -> float:
-    """Down to which fit the winner wins on; 0 where it wins with any."""
+    """The lowest fit with which the winner still wins; 0 if it wins with any."""
     points = np.linspace(0.0, float(case.match.tools[row]), POINTS)
     lost = np.flatnonzero(~_wins(case, row, points))
     if not len(lost):
@@ -41,7 +40,7 @@ def lowest_fit(case: Case, row: int) -> float:
 
 
 def winning_fit(case: Case, row: int) -> float | None:
-    """The fit above the current one from which a tool wins; None where it does not even with 1."""
+    """The fit above the current one from which a tool wins. Returns None if it does not win even with 1."""
     points = np.linspace(float(case.match.tools[row]), 1.0, POINTS)
     won = np.flatnonzero(_wins(case, row, points))
     if not len(won):
@@ -74,8 +73,8 @@ NUDGE = 1e-7  # relative: a tie is not yet won
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A single change after which the tool wins. `name` is a parameter or one of the figures of a layer; `size` orders changes: the
-    share of the knob's range, or of the figure as it is."""
+    """A single change after which the tool wins. `name` is a parameter or one of FIGURES. `size` is the change as a share of the
+    knob's range or of the present figure."""
 
     name: str
     now: float
@@ -86,7 +85,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Counterfactual:
-    """The single changes that make a tool win, the smallest first, and for each figure of its own that cannot, why."""
+    """The single changes that make a tool win, smallest first, and for each figure that cannot do it the reason."""
 
     tool: str
     changes: tuple[Change, ...]
@@ -94,14 +93,14 @@ class Counterfactual:
 
     @property
     def proof(self) -> str:
-        """That no single change makes it win, and what stands against each."""
+        """A sentence for a tool without such a change: what blocks each figure."""
         return f"No single change makes {self.tool} win: {'; '.join(dict.fromkeys(self.blocked.values()))}."
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How far the winner may worsen, one figure at a time, and still win: price in USD, latency in s, success and fit in [0, 1]; None
-    is without limit."""
+    """How far the winner may worsen and still win, one figure at a time: price in USD, latency in s, success and fit in [0, 1]. None
+    means without limit."""
 
     tool: str
     price_usd: float | None
@@ -111,7 +110,7 @@ class Room:
 
 
 def room(case: Case) -> Room | None:
-    """Of the winner; None where nobody wins."""
+    """The room of the winner. Returns None without a winner."""
     now = decide(case, {})
     winner = int(now.winner[0])
     if winner < 0:
@@ -124,7 +123,7 @@ def room(case: Case) -> Room | None:
 
 
 def counterfactual(case: Case, strips: Mapping[str, Strip], row: int) -> Counterfactual:
-    """Of a tool that does not win."""
+    """The changes that make a tool win that does not."""
     now = decide(case, {})
     changes, blocked = of_knobs(case.parameters, strips, case.context.tool_ids[row]), dict[str, str]()
     known = case.context.statistics.tools
@@ -154,7 +153,7 @@ def counterfactual(case: Case, strips: Mapping[str, Strip], row: int) -> Counter
 
 
 def _block(case: Case, now: Outcomes, row: int) -> str | None:
-    """Why no price, latency or success of the tool's own can help: its server is not in the race."""
+    """Why no price, latency or success of the tool can help. Returns None if its server is in the race."""
     server = int(case.context.tool_server[row])
     if case.refused:
         return "the sub-task is refused"
@@ -173,7 +172,7 @@ def _out_of_reach(case: Case, now: Outcomes) -> str:
 
 
 def _limits(case: Case, now: Outcomes, row: int) -> Headroom:
-    """Price, latency and success of the tool, each alone, at which its utility equals that of the best other tool, or 0."""
+    """The price, latency and success at which the tool's utility equals that of the best other tool, or 0."""
     p, known, server = case.parameters, case.context.statistics.tools, int(case.context.tool_server[row])
     others = now.racing[0].copy()
     others[row] = -np.inf
@@ -197,7 +196,7 @@ def _limits(case: Case, now: Outcomes, row: int) -> Headroom:
 
 
 def of_knobs(parameters: Parameters, strips: Mapping[str, Strip], tool: str) -> list[Change]:
-    """Of each knob the nearest value at which a tool wins, read off its strip."""
+    """The nearest value of each knob at which a tool wins, read off its strip."""
     knobs = {knob.name: knob for knob in parameters.knobs()}
     found: list[Change] = []
     for name, strip in strips.items():
@@ -216,8 +215,8 @@ def of_knobs(parameters: Parameters, strips: Mapping[str, Strip], tool: str) -> 
 
 
 def nearest_value(knob: Knob, strip: Strip, place: int, now: float) -> float:
-    """The value in a segment that is nearest to the current one: a multiple of the knob's step where the segment has one near its
-    end, else just inside."""
+    """The value in a segment that is nearest to the current one: a multiple of the knob's step if the segment has one near its end,
+    else a value just inside."""
     segment = strip.segments[place]
     if segment.low <= now <= segment.high:
         return now

@@ -1,4 +1,4 @@
-"""The strips of EHRR: values at which the decision changes, and what changes there."""
+"""The strips of EHRR: the values of each parameter at which its decision changes, and the change at each."""
 
 from __future__ import annotations
 
@@ -17,18 +17,17 @@ from core.routers.estimates import estimate_servers, estimate_tools
 from core.whatif.case import SERVER_WEIGHTS, TOOL_WEIGHTS, WEIGHTS, Case, Mask, Outcomes, Rows, ViewSignals, decide
 from core.whatif.strips import Segment, Strip, asked, meeting, placed, reason_now, reason_of
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The parts of EHRR (2), (3), (4), (6) and (7) as functions of one parameter, all others as they are.
+# EHRR (2), (3), (4), (6) and (7) as functions of one parameter --------------------------------------------------------
 #
-# y is the parameter, or 1 / eps: in it utilities are straight lines, those over 1 / eps up to the cap 1 / beta.
+# y is the parameter, or 1 / eps. Utilities are straight lines in y; over 1 / eps they end at the cap 1 / beta.
 
 UNFLOORED = 1e-300  # an eps that lifts nothing
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Of servers (S,) and tools (T,): `wait_s` is what one attempt takes, with L_route; `chance` is (1 - pfail) r before the floor
-    eps, `beta` after it; `paid_s` is the money term for kappa 1."""
+    """Terms of servers (S,) and tools (T,). `wait_s` is the time of one attempt, with L_route. `chance` is (1 - pfail) r before the
+    floor eps, `beta` after it. `paid_s` is the money term for kappa 1."""
 
     case: Case
     wait_s: Array
@@ -90,7 +89,7 @@ class Terms:
         return Lines(similarity - alpha * money_s, alpha * self.tool_wait_s, 1 / self.tool_chance)
 
     def limit(self, name: str, servers: Rows, price_usd: Array) -> Array:
-        """The y at which the price that these servers are offered, (4), equals `price_usd`; anything not finite where it never does.
+        """The y at which the posted price (4) of these servers equals `price_usd`; not finite if it never does.
 
         Shapes: (N,) each.
         """
@@ -112,7 +111,7 @@ class Terms:
             return p.l0_s * needed / wait_s
 
     def in_race(self, name: str, y: Array, rows: Rows) -> Mask:
-        """(E, R) whether these tools' servers accept and their prices are affordable at each y; `name` is L_route or eps."""
+        """(E, R) whether the servers of these tools accept and the tools are affordable at each y. `name` is L_route or eps."""
         context, p = self.case.context, self.case.parameters
         if not p.auction:
             return np.ones((len(y), len(rows)), dtype=np.bool_)
@@ -130,11 +129,9 @@ class Terms:
         return accepted & affordable(known.tools.price_usd[rows], posted[:, of_row])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The values of one parameter of EHRR at which its decision on a sub-task may change: closed forms, no sampling.
+# The values at which a decision may change: closed forms, no sampling -------------------------------------------------
 #
-# Every change is among what is found; whoever asks the decision itself between two values that follow each other drops those at
-# which nothing changes.
+# The values include every change. `strip` decides between neighbouring values and drops those at which nothing changes.
 #
 #     short-list     crossings of U_i (3), linear in alpha_s and L_route; in 1 / eps up to the cap 1 / beta_i
 #     acceptance     tau_i (4) is monotone in each parameter: c_i = tau_i solved for it; the same with a tool's price p_ij
@@ -147,7 +144,7 @@ MOVES_TOOLS = ("alpha_t", "kappa", "l_route_s", "eps")
 
 
 def events(case: Case, terms: Terms, name: str, low: float, high: float) -> Array:
-    """Values in (low, high), sorted; `name` is one of SMOOTH."""
+    """Sorted values in (low, high) at which the decision may change. `name` is one of SMOOTH."""
     inverse = name == "eps"
     ends = (1 / high, 1 / low) if inverse else (low, high)
     found = np.unique(np.concatenate(_events(case, terms, name, *ends)))
@@ -172,7 +169,7 @@ def _events(case: Case, terms: Terms, name: str, low: float, high: float) -> lis
 
 
 def _within(case: Case, terms: Terms, name: str, ends: tuple[float, float], listed: Rows) -> list[Array]:
-    """Where bits and candidates may change while these servers are the short-list."""
+    """Where answers and candidates may change while these servers are the short-list."""
     context = case.context
     tools = np.flatnonzero(np.isin(context.tool_server, listed))
     found: list[Array] = []
@@ -192,14 +189,14 @@ def _reranked(case: Case, terms: Terms, name: str, ends: tuple[float, float], to
     """Where the order of the candidates may change among these tools."""
     p, lines, context = case.parameters, terms.tools(name), case.context
     price, server = context.statistics.tools.price_usd, context.tool_server
-    if name in MOVES_PRICES:  # who is in the race changes too
+    if name in MOVES_PRICES:  # which tools are in the race changes too
         tools = tools[relevant(lines.rows(tools), *ends, keep=p.n, price=price[tools], group=server[tools])]
     else:
         everyone = decide(replace(case, parameters=replace(p, worthwhile=False)), {})
         tools = np.flatnonzero(np.isfinite(everyone.racing[0]))
         tools = tools[relevant(lines.rows(tools), *ends, keep=p.n)]
     drawn = lines.rows(tools)
-    if p.worthwhile:  # a line at 0: what is below it is not tried
+    if p.worthwhile:  # a line at 0: tools below it are not tried
         drawn = Lines(np.append(drawn.a, 0.0), np.append(drawn.s, 0.0), np.append(drawn.cap, np.inf))
 
     def counted(y: Array) -> Array:
@@ -211,9 +208,10 @@ def _reranked(case: Case, terms: Terms, name: str, ends: tuple[float, float], to
     return crossings(drawn, *ends, keep=p.n, values=values)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Values at which a decision changes where it depends on a parameter in no simple way: bracketed between the points of a grid, and
-# halved until they are known to a billionth of the range. Changes there and back within one step of the grid can be missed.
+# Parameters without a closed form -------------------------------------------------------------------------------------
+#
+# Changes are bracketed between the points of a grid and bisected to a billionth of the range. Two changes within one step of the
+# grid that cancel each other can be missed.
 
 GRID = 33
 NARROW = 1e-9
@@ -234,7 +232,7 @@ class _Bracket:
 def bracketed(ranges: dict[str, tuple[float, float]], decided: Signatures) -> dict[str, list[float]]:
     """For each parameter the values within its range at which the decision changes.
 
-    `decided` gets names of parameters and a value for each, and tells the decision of each; all parameters are searched together.
+    `decided` takes names of parameters with a value for each and returns the decision of each. All parameters are searched together.
 
     >>> def decided(names, values):
     ...     return [value**2 > 0.5 for value in values]
@@ -278,11 +276,11 @@ def bracketed(ranges: dict[str, tuple[float, float]], decided: Signatures) -> di
 
 
 WHOLE = ("k", "n")
-NEAREST = 1e-13  # of the range: values nearer to each other are one
+NEAREST = 1e-13  # of the range: values nearer to each other count as one
 
 
 def strips(case: Case) -> dict[str, Strip]:
-    """The strip of every parameter; those of the views and of their scale where similarity is made of them."""
+    """The strip of every parameter, with those of the views if similarity comes from weighted views."""
     terms = Terms.of(case)
     knobs = {knob.name: knob for knob in case.parameters.knobs()}
     found = {name: strip(case, terms, knobs[name]) for name in (*SMOOTH, *WHOLE)}
@@ -303,7 +301,7 @@ def strip(case: Case, terms: Terms, knob: Knob) -> Strip:
 
 
 def _of_views(case: Case, signals: ViewSignals, knobs: Mapping[str, Knob]) -> dict[str, Strip]:
-    """The strips of WEIGHTS; that of the hint where there is one."""
+    """The strips of WEIGHTS, with the weight of the hint if there is a hint."""
     p = case.parameters
     names = [name for name in WEIGHTS if (signals.hinted or name != "hint_weight") and not _alone(p, name)]
     current = {name: float(getattr(p, name)) for name in names}
@@ -328,13 +326,13 @@ def _of_views(case: Case, signals: ViewSignals, knobs: Mapping[str, Knob]) -> di
 
 
 def _alone(p: EhrrParameters, name: str) -> bool:
-    """Whether a weight is the only one of its layer: whatever it is, it is the whole."""
+    """Whether a weight is the only one of its layer above 0: then its value does not matter."""
     layer = next((names for names in (TOOL_WEIGHTS, SERVER_WEIGHTS) if name in names), ())
     return bool(layer) and not any(getattr(p, other) for other in layer if other != name)
 
 
 def apart(inside: Array, low: float, high: float) -> Array:
-    """The ends of the range and the values between them, of which those are left out that are next to the one before."""
+    """The ends of the range and the values between them, without values right next to the one before."""
     edges = np.concatenate([[low], inside, [high]])
     edges = edges[np.concatenate([[True], np.diff(edges) > NEAREST * (high - low)])]
     edges[-1] = high
@@ -342,7 +340,7 @@ def apart(inside: Array, low: float, high: float) -> Array:
 
 
 def _assembled(case: Case, knob: Knob, bounds: list[float], decided: Callable[[Array], Outcomes]) -> Strip:
-    """Segments between bounds, each with its reason."""
+    """The strip of a parameter: segments between bounds, each with its reason."""
     now = getattr(case.parameters, knob.name)
     outcomes = decided(np.array(asked(knob, bounds, now)))
     seconds, margins = outcomes.runners_up()

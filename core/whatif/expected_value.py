@@ -1,4 +1,4 @@
-"""One sub-task under the router of expected value, decided for other prices of a solution, a wrong call and time."""
+"""One sub-task under the router of expected value, for other prices of a solution, a wrong call and time."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class ValueCase:
-    """A sub-task over a catalog. `likeness` (K,) rows -> (K, K) cosines between tools; `refused` says why the sub-task is turned
-    down, empty where it is not."""
+    """A sub-task over a catalog. `likeness` maps (K,) rows to (K, K) cosines between tools. `refused` is the reason of a refusal, or
+    empty."""
 
     context: RoutingContext
     known: Prospects
@@ -47,8 +47,8 @@ class ValueCase:
     def events(self, name: str, low: float, high: float) -> Array:
         """The values in (low, high), sorted, at which the candidates may change; `name` is one of VALUES.
 
-        Which tools are searched changes where tools pass each other at the edge of the pool; for one pool the value of each
-        order is a straight line in the parameter (in 1 / kappa), and the best order is their upper envelope.
+        The pool of searched tools changes where tools pass each other at its edge. For one pool the value of each order is a
+        straight line in the parameter (in 1 / kappa), and the best order is the upper envelope.
         """
         inverse = name == "kappa"
         ends = (1 / high, 1 / low) if inverse else (low, high)
@@ -73,8 +73,8 @@ class ValueCase:
         return values[(values > low) & (values < high)]
 
     def lead(self, name: str, value: float, winner: int) -> float:
-        """How much more the best order is worth in USD, with one parameter at another value, than the best that begins with
-        another tool than the winner, or with none."""
+        """The lead in USD, with one parameter at another value, of the best order over the best one that does not begin with the
+        winner."""
         orders, values = self._orders_at(name, value)
         begins = orders.orders[:, 0] == winner
         return float(values[begins].max(initial=0.0) - values[~begins].max())
@@ -84,7 +84,7 @@ class ValueCase:
         return float(self._orders_at(name, value)[1].max())
 
     def expected(self, worth_usd: float) -> tuple[float, float]:
-        """Of the best order at V: the chance that it solves the sub-task, and what it is expected to cost in USD."""
+        """The best order at V: the chance that it solves the sub-task, and its expected cost in USD."""
         orders, values = self._orders_at("worth_usd", worth_usd)
         best = int(values.argmax())
         solved = float(orders.solved[best])
@@ -103,8 +103,8 @@ class ValueCase:
         return min(self.parameters.n, 6)
 
     def _searched(self, rows: Rows, likeness: Array, values: Array) -> OrderLines:
-        """All orders of the tools that are searched while the pool stays the same; `values` (3, R) are those of one try of each tool
-        at the low end, in the middle and at the high end."""
+        """All orders of the searched tools while the pool stays the same. `values` (3, R) are the values of one try of each tool at
+        the low end, in the middle and at the high end."""
         pool = np.argsort(-values[1], kind="stable")[:POOL]
         sets = rivals_of(pool, likeness[np.ix_(pool, pool)], len(rows))[pool]
         tried = pool[: POOL if self._most <= 3 else POOL_OF_LONG_ORDERS]
@@ -165,8 +165,7 @@ class ValueCase:
         return crossings(with_zero, low, high, keep=keep)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The strips of the router of expected value: values at which its order of tries changes.
+# Strips: the values at which the order of tries changes ---------------------------------------------------------------
 
 WORTH, ORDER = "worth a try", "order of tries"
 LONGEST_ORDER = 6  # beyond it tools follow one by one
@@ -192,7 +191,7 @@ def _of_value(case: ValueCase, knob: Knob) -> Strip:
 
 
 def _of_tries(case: ValueCase, knob: Knob) -> Strip:
-    """n: an order for each number up to six, then the same with more tools behind."""
+    """The strip of n: an order for each number up to six, then the same order with more tools behind."""
     low, high = int(knob.low or 1), int(knob.high or 1)
     few = [case.candidates("n", value) for value in range(low, LONGEST_ORDER + 1)]
     longest = case.candidates("n", high)
@@ -207,7 +206,7 @@ def _of_tries(case: ValueCase, knob: Knob) -> Strip:
 
 
 def _lead(case: ValueCase, n: int, first: int) -> float:
-    """How much more the best order of `n` tries is worth than one that begins with another tool than `first`."""
+    """The lead of the best order of `n` tries over one that does not begin with `first`."""
     other = replace(case, parameters=replace(case.parameters, n=n), orders={})
     return other.lead("worth_usd", case.parameters.worth_usd, first)
 
@@ -258,10 +257,10 @@ def _change(case: ValueCase, old: Order, new: Order) -> tuple[str, str]:
     return ORDER, f"{names[new[swapped]]} is tried before {names[old[swapped]]}"
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What would make a tool the first try under the router of expected value, and how far the first try may worsen: halved between
-# the figure as it is and the best or worst that it can be. With a lower price or latency, a higher success or fit, a try is never
-# worth less, and one that begins with it gains most: its place is always gained, so one limit parts won from lost.
+# The figures with which a tool becomes or remains the first try -------------------------------------------------------
+#
+# Found by bisection between the present figure and the best or worst possible one. A lower price or latency and a higher success or
+# fit never lower the worth of a try, and the orders that begin with it gain most: one limit parts won from lost.
 
 HALVINGS = 40
 BEST = {PRICE: 0.0, LATENCY: 0.0, SUCCESS: 1.0, FIT: 1.0}
@@ -274,7 +273,7 @@ AT_BEST = {
 
 
 def counterfactual(case: ValueCase, strips: Mapping[str, Strip], row: int) -> Counterfactual:
-    """Of a tool that is not the first try."""
+    """The changes that make a tool the first try that is not."""
     tool = case.context.tool_ids[row]
     changes, blocked = of_knobs(case.parameters, strips, tool), dict[str, str]()
     for figure in FIGURES:
@@ -290,7 +289,7 @@ def counterfactual(case: ValueCase, strips: Mapping[str, Strip], row: int) -> Co
 
 
 def room(case: ValueCase) -> Room | None:
-    """Of the first try; None where nothing is tried."""
+    """The room of the first try. Returns None without a try."""
     order = case.candidates("worth_usd", case.parameters.worth_usd)
     if not order:
         return None
@@ -305,7 +304,7 @@ def room(case: ValueCase) -> Room | None:
 
 
 def figure_now(case: ValueCase, row: int, figure: str) -> float:
-    """A tool's figure as it is; the price that an unpriced tool is taken to have."""
+    """The present figure of a tool; for an unpriced tool the assumed price."""
     if figure == PRICE:
         return float(case.known.price_usd[row])
     known = case.known.p_fit if figure == FIT else getattr(case.context.statistics.tools, COLUMNS[figure])
@@ -313,7 +312,7 @@ def figure_now(case: ValueCase, row: int, figure: str) -> float:
 
 
 def first_with(case: ValueCase, row: int, figure: str, value: float) -> int | None:
-    """Which tool the router tries first with one figure of a tool at another value; None where it tries nothing."""
+    """The router's first try with one figure of a tool at another value. Returns None without a try."""
     if case.refused:
         return None
     context, p_fit = case.context, case.known.p_fit
@@ -327,7 +326,7 @@ def first_with(case: ValueCase, row: int, figure: str, value: float) -> int | No
 
 
 def _limit(case: ValueCase, row: int, figure: str, *, lost: float, won: float) -> float:
-    """Next to the value at which the first try is gained, on the side where it is."""
+    """The value nearest to the limit at which the tool is still the first try."""
     for _ in range(HALVINGS):
         if abs(won - lost) <= NUDGE * max(abs(won), abs(lost)):
             break

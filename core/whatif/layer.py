@@ -1,6 +1,6 @@
-"""A what-if layer: figures of tools as somebody supposes them, over a catalog that stays as it is.
+"""A what-if layer: supposed figures of tools over a catalog that stays as it is.
 
-Prices, latencies, success and fit of single tools take the place of what is known; asks of servers and all else stay.
+Supposed prices, latencies, success and fit of single tools replace the known ones. Asks of servers and all else stay.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Supposed:
 
 
 def layered(context: RoutingContext, supposed: Sequence[Supposed]) -> RoutingContext:
-    """The context with the supposed figures; what is supposed of tools that are not in it is left out."""
+    """The context with the supposed figures. Figures of tools that it does not have are ignored."""
     rows = {name: row for row, name in enumerate(context.tool_ids)}
     known = [(rows[one.tool], one) for one in supposed if one.tool in rows]
     if not known:
@@ -51,7 +51,7 @@ def layered(context: RoutingContext, supposed: Sequence[Supposed]) -> RoutingCon
 
 
 def with_fit(match: Match, fits: dict[int, float], server_of: NDArray[np.int64], *, servers_follow: bool) -> Match:
-    """Similarities with those of some tools replaced; a server's is that of its best tool where `servers_follow`."""
+    """Similarities with those of some tools replaced. If `servers_follow`, a server has the similarity of its best tool."""
     tools, servers = match.tools.copy(), match.servers.copy()
     for row, value in fits.items():
         tools[row] = value
@@ -63,7 +63,7 @@ def with_fit(match: Match, fits: dict[int, float], server_of: NDArray[np.int64],
 
 @dataclass(frozen=True, slots=True)
 class LayeredMatcher:
-    """A matcher with the fit of some tools (rows) replaced; similarity from views is replaced alike."""
+    """A matcher with the fit and similarity of some tools (rows) replaced."""
 
     inner: Matcher
     fits: dict[int, float]

@@ -1,4 +1,4 @@
-"""Who wins over a plane of two parameters, and by how much."""
+"""The winner over a plane of two parameters, and its lead."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ REACH = 5
 
 @dataclass(frozen=True, slots=True)
 class Plane:
-    """`winner` (Y, X) are rows of tools, -1 where nobody wins; `margin` (Y, X) the lead in utility, infinite without a rival, or in
-    USD where expected value decides."""
+    """`winner` (Y, X) are rows of tools, -1 without a winner. `margin` (Y, X) is the lead: utility, infinite without a rival, or USD
+    under expected value."""
 
     x: Array
     y: Array
@@ -29,8 +29,7 @@ class Plane:
 
 
 def values_of(knob: Knob, count: int, near: float | None = None) -> Array:
-    """At most `count` values over a knob's range, or up to five times a value `near` which they are to be; whole numbers where
-    needed.
+    """At most `count` values over a knob's range, or up to five times the value `near`; whole numbers where needed.
 
     >>> knob = Knob("k", int, 5, "k", "", 1, 100, 1, "", "")
     >>> len(values_of(knob, 200)), values_of(knob, 200, 1).tolist()

@@ -1,4 +1,4 @@
-"""Strips: who wins at which value of one parameter, all others as they are. Plain data for pages."""
+"""Strips: the winner at each value of one parameter while the others keep theirs. Plain data for pages."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from core.whatif.case import NONE, Case, Outcomes
 class Segment:
     """Values from `low` to `high` for which the decision is the same: winner, candidates, short-list and acceptance bits.
 
-    `winner` is a tool's id, None where there is none. `reason` says what is different here from the neighbour on the side of the
-    current value, and `stage` where; for the current segment, what decides it. `margin` is the winner's lead over the next
-    tool in the middle of the segment (at the current value in the current one); infinite without a rival, 0 without a winner.
+    `winner` is the id of a tool, or None. `reason` and `stage` tell the difference from the neighbour on the side of the current
+    value; in the current segment they tell what decides. `margin` is the winner's lead over the next tool in the middle of the
+    segment, or at the current value: infinite without a rival, 0 without a winner.
     """
 
     low: float
@@ -48,7 +48,7 @@ class Strip:
     segments: tuple[Segment, ...]
 
     def at(self, value: float) -> Segment:
-        """The segment that a value lies in; of two that meet there the higher.
+        """The segment of a value; the higher one where two meet.
 
         >>> strip = Strip("k", 1, 9, (Segment(1, 3.5, "a", "", "", 0.1), Segment(3.5, 9, "b", "", "", 0.2)))
         >>> strip.at(3).winner, strip.at(4).winner
@@ -62,7 +62,7 @@ class Strip:
         return tuple(segment.low for segment in self.segments[1:])
 
     def winners(self) -> tuple[Segment, ...]:
-        """The segments with neighbours of the same winner put together: what a narrow track can show."""
+        """The segments, with neighbours of the same winner merged."""
         found: list[Segment] = []
         for segment in self.segments:
             if found and found[-1].winner == segment.winner:
@@ -79,14 +79,14 @@ def at_value(knob: Knob, value: float) -> str:
 
 
 def placed(bounds: Sequence[float], value: Value) -> int:
-    """In which interval between the bounds the current value lies; in the last one where it is None, no limit."""
+    """The place of the interval that holds the current value; the last one for None, which is no limit."""
     at = len(bounds) if value is None else bisect_right(bounds, float(value))
     return min(max(at - 1, 0), len(bounds) - 2)
 
 
 def meeting(knob: Knob, bounds: Sequence[float], place: int, here: int) -> tuple[int, float]:
-    """Of an interval that is not the current one: its neighbour on that side, and the value from which on it is reached; a whole
-    number where the knob takes no other."""
+    """The neighbour of an interval on the side of the current one, and the value at which they meet: a whole number for a knob of
+    whole numbers."""
     neighbour, at = (place - 1, bounds[place]) if place > here else (place + 1, bounds[place + 1])
     if knob.kind is int:
         at = math.ceil(at) if place > here else math.floor(at)
@@ -94,15 +94,14 @@ def meeting(knob: Knob, bounds: Sequence[float], place: int, here: int) -> tuple
 
 
 def asked(knob: Knob, bounds: Sequence[float], value: Value) -> list[float]:
-    """One value of each interval: the current one where it lies, the middle of the others; whole numbers where needed."""
+    """One value of each interval: the current value, or the middle; whole numbers where needed."""
     found = [math.ceil(low) if knob.kind is int else (low + high) / 2 for low, high in pairwise(bounds)]
     here = placed(bounds, value)
     found[here] = bounds[-1] if value is None else float(value)
     return found
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What is different between two decisions that meet at a value of a parameter, in one sentence.
+# The difference between two neighbouring decisions in one sentence ----------------------------------------------------
 
 SHORT_LIST, AUCTION, AFFORDABLE, WORTH, CANDIDATES, REFUSAL = (
     "short-list", "auction", "affordable", "worth a call", "candidates", "refusal",
@@ -183,7 +182,7 @@ def _changed_candidates(case: Case, outcomes: Outcomes, before: int, after: int)
 
 
 def against(context: RoutingContext, fitting: Array, loser: int, winner: int) -> str:
-    """The loser with how it differs from the winner: `the slower but cheaper B`. `fitting` (T,) is how well each tool fits."""
+    """The loser and how it differs from the winner: `the slower but cheaper B`. `fitting` (T,) is the fit of each tool."""
     known = context.statistics.tools
     slower = known.latency_s[loser] - known.latency_s[winner]
     dearer = np.nan_to_num(known.price_usd[loser]) - np.nan_to_num(known.price_usd[winner])
@@ -206,8 +205,7 @@ def _names(names: list[str]) -> str:
     return " and ".join(names[:NAMED]) + ("" if len(names) <= NAMED else f" and {len(names) - NAMED} more")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The strip of the share of wrong refusals that is admitted: from where on the sub-task is turned down.
+# The strip of the admitted share of wrong refusals --------------------------------------------------------------------
 #
 # refused        where P(nothing fits) >= limit(w), w > 0                        `core.relevance.refusal`
 
@@ -215,7 +213,7 @@ LEAST = 1e-9  # percent: 0 admits none
 
 
 def refusal_strip(knob: Knob, now: float, nothing: float, decided: Segment) -> Strip:
-    """`nothing`: P(nothing fits). `decided`: what is decided at present but for a refusal."""
+    """The strip of `wrong_refusals`. `nothing` is P(nothing fits), `decided` the present decision without a refusal."""
     low, high = float(knob.low or 0.0), float(knob.high or 1.0)
     chance = f"P(nothing fits) is {nothing:.2f}"
     found = percent_refusing(nothing)

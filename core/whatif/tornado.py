@@ -1,4 +1,4 @@
-"""How much of a set of labelled tasks hangs on one knob: winner, success and money when it is turned by a tenth, a quarter, a half.
+"""How labelled tasks depend on single knobs: winner, success and money when a knob is turned by a tenth, a quarter or a half.
 
 A change is of the winner of a task; success is whether the winner can do the task by its label, money the winner's price.
 """
@@ -23,8 +23,8 @@ TURNS = (-0.5, -0.25, -0.1, 0.1, 0.25, 0.5)
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One knob, turned by the share `turn` of its value: from `now` to `value`. Of all tasks: the `share` whose winner changes and
-    their places, and by how much success (a share) and money per task (USD) change in the mean."""
+    """One knob, turned by the share `turn` from `now` to `value`. `share` of the tasks change their winner, those at the places
+    `changed`. `success` (a share) and `usd` per task are mean changes."""
 
     name: str
     turn: float
@@ -38,7 +38,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Tornado:
-    """The bars of all knobs that have a value to be turned; today's `success` and `usd` per task; and each task's winner."""
+    """The bars of all knobs with a value, the present `success` and `usd` per task, and the winner of each task."""
 
     tasks: tuple[Task, ...]
     winners: tuple[str | None, ...]
@@ -47,7 +47,7 @@ class Tornado:
     usd: float
 
     def fragile(self, *, within: float = 0.1) -> list[tuple[int, list[Bar]]]:
-        """Tasks, by place, whose winner changes at a turn of at most `within`, with the bars, most of them first."""
+        """The places of tasks whose winner changes at a turn of at most `within`, each with its bars; most bars first."""
         found = [
             (place, [bar for bar in self.bars if abs(bar.turn) <= within + 1e-9 and place in bar.changed])
             for place in range(len(self.tasks))
@@ -65,7 +65,7 @@ def measured(context: RoutingContext, tasks: Sequence[Task], decisions: ManyTask
     winners = decisions.winners(points)
     right = [{row for row, name in enumerate(context.tool_ids) if name in set(task.relevant)} for task in tasks]
     solved = np.array([[int(row) in right[at] for at, row in enumerate(point)] for point in winners], dtype=np.float64)
-    price = np.append(np.nan_to_num(context.statistics.tools.price_usd), 0.0)  # nobody costs nothing
+    price = np.append(np.nan_to_num(context.statistics.tools.price_usd), 0.0)  # no winner: no price
     paid: Array = price[winners]
     bars = [
         Bar(
@@ -82,7 +82,7 @@ def measured(context: RoutingContext, tasks: Sequence[Task], decisions: ManyTask
 
 
 def _turned(knob: Knob, p: EhrrParameters, turn: float) -> float | None:
-    """The knob's value turned by a share of it, within its range; None where that is the same value."""
+    """The knob's value turned by a share of it, within its range. Returns None if that is the same value."""
     value = getattr(p, knob.name)
     if value is None or not value:
         return None

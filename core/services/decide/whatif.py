@@ -1,4 +1,4 @@
-"""Exact what-if on one sub-task as pages ask for it."""
+"""What if: exact answers on one sub-task for pages."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ CELLS, VALUE_CELLS = (56, 36), (40, 26)  # of a plane
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A sub-task and under what it is decided; `supposed` are figures that a visitor puts in the place of those known."""
+    """A sub-task with catalog, router and parameters. `supposed` figures replace known ones."""
 
     subtask: str
     parameters: Parameters
@@ -54,7 +54,7 @@ class Asked:
 
 
 class WhatIfService:
-    """Answers what a decision would be under other values. Nothing is recorded. Thread-safe."""
+    """Decisions under other values. Records nothing. Thread-safe."""
 
     def __init__(self, catalogs: CatalogService, routing: RoutingService) -> None:
         self._catalogs = catalogs
@@ -86,32 +86,32 @@ class WhatIfService:
         return found
 
     def decision(self, asked: Asked) -> Decision:
-        """The decision under what is supposed; not recorded."""
+        """The decision with the supposed figures; not recorded."""
         return self._routing.decide(
             asked.subtask, layered(self._context(asked), asked.supposed), asked.router, asked.parameters,
             server_hint=asked.hint,
         )  # fmt: skip
 
     def case(self, asked: Asked) -> Case | None:
-        """The sub-task under EHRR with its similarities; None for another router, or a catalog without tools."""
+        """The sub-task under EHRR with its similarities. Returns None for another router or a catalog without tools."""
         case = self._case(asked)
         return case if isinstance(case, Case) else None
 
     def value_case(self, asked: Asked) -> ValueCase:
-        """The sub-task under the router of expected value: with its own parameters, else with the defaults."""
+        """The sub-task under expected value, with its own parameters or the defaults."""
         context = layered(self._context(asked), asked.supposed)
         parameters = asked.parameters if isinstance(asked.parameters, ExpectedValueParameters) else None
         return _value_case(context, checked_subtask(asked.subtask), asked.hint, parameters or ExpectedValueParameters())
 
     def room(self, asked: Asked) -> Room | None:
-        """How far the winner may worsen; None without a winner, or where the router is neither EHRR nor expected value."""
+        """How far the winner may worsen. Returns None without a winner and for another router than EHRR and expected value."""
         case = self._case(asked)
         if isinstance(case, Case):
             return of_ehrr.room(case)
         return None if case is None else of_value.room(case)
 
     def counterfactual(self, asked: Asked, tool: str) -> Counterfactual:
-        """What would make this tool win. Raises WayfareError where the catalog does not have it."""
+        """The changes that make this tool win. Raises WayfareError if the catalog does not have it."""
         case = self._case(asked)
         if case is None or tool not in case.context.tool_ids:
             raise WayfareError(f"There is no tool {tool[:80]!r} to make win under this router.")
@@ -121,8 +121,8 @@ class WhatIfService:
         return of_value.counterfactual(case, strips, row)
 
     def plane(self, asked: Asked, x: str, y: str, *, near: bool = False) -> Plane | None:
-        """Who wins over two parameters of EHRR or expected value, over their whole ranges or `near` their current values; None for
-        another router."""
+        """The winners over two parameters, over their whole ranges or `near` their current values. Returns None for another router
+        than EHRR and expected value."""
         case = self._case(asked)
         if case is None:
             return None
@@ -135,7 +135,7 @@ class WhatIfService:
         return plane(case, x, y, across, up) if isinstance(case, Case) else value_plane(case, x, y, across, up)
 
     def tornado(self, asked: Asked, tasks: Sequence[Task]) -> tornado.Tornado:
-        """How many of these labelled tasks change when one knob of EHRR does. Raises WayfareError for another router."""
+        """How these labelled tasks depend on single knobs of EHRR. Raises WayfareError for another router."""
         if not isinstance(asked.parameters, EhrrParameters):
             raise WayfareError("Only EHRR is measured this way; choose it as the router.")
         possible, decisions = self._possible(asked, tasks)
@@ -144,7 +144,7 @@ class WhatIfService:
     def presets(
         self, asked: Asked, tasks: Sequence[Task], own: Mapping[str, Parameters] | None = None
     ) -> tuple[Compared, ...]:
-        """The knobs as they are, named "", every preset of EHRR, and some of one's `own`, over the labelled ones of these tasks."""
+        """The present knobs, named "", every preset of EHRR and the `own` sets, compared over the labelled ones of these tasks."""
         possible, decisions = self._possible(asked, tasks)
         named = {"": asked.parameters, **{name: applied(EhrrParameters, name) for name in PRESETS}, **(own or {})}
         sets = {name: one for name, one in named.items() if isinstance(one, EhrrParameters)}
@@ -152,7 +152,7 @@ class WhatIfService:
         return compared(self._context(asked), possible, dict(zip(sets, winners, strict=True)))
 
     def _possible(self, asked: Asked, tasks: Sequence[Task]) -> tuple[list[Task], ManyTasks]:
-        """The tasks that something can do, and the decisions on them."""
+        """The tasks that a tool can do, and the decisions on them."""
         matcher, planner = self._context(asked).matcher, RulesPlanner()
         possible = [task for task in tasks if task.relevant]
         queries = [Query(checked_subtask(one.subtask), one.server_hint.strip(), matcher, planner) for one in possible]
@@ -197,4 +197,4 @@ def _ehrr_case(context: RoutingContext, text: str, hint: str, parameters: EhrrPa
 def _value_case(context: RoutingContext, text: str, hint: str, parameters: ExpectedValueParameters) -> ValueCase:
     query = Query(text, hint, context.matcher, RulesPlanner())
     known = prospects(query.fit().tools, context)
-    return ValueCase(context, known, query.likeness, parameters, refusal(query, parameters))
+    return ValueCase(context, known, context.matcher.likeness, parameters, refusal(query, parameters))

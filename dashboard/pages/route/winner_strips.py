@@ -1,4 +1,4 @@
-"""Winner strips: the track of a knob is coloured by who wins at which value, as JSON for the browser."""
+"""Winner strips: the track of each knob, coloured by the winner at each value, as JSON for the browser."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.whatif.strips import Segment, Strip
 from dashboard.theme import CHOSEN, SERIES
 
 NAME = 60
-NOBODY = ""  # the page's own colour of an empty track
+NO_WINNER = ""  # the page's own colour of an empty track
 
 
 def strips_json(
@@ -25,8 +25,10 @@ def strips_json(
     *,
     in_usd: bool = False,
 ) -> dict[str, Any]:
-    """By knob: `bands` of one winner each with its colour, `ticks` where anything of the decision changes, and for each segment
-    between them what is said of it; leads are of utility, or `in_usd`. The present winner has the colour of what is chosen, another one the same in all strips."""
+    """By knob: `bands` of one winner with its colour, `ticks` where the decision changes, and a text for each segment between them.
+
+    Leads are in utility, or `in_usd`. The present winner has the colour CHOSEN; any other has one colour in all strips.
+    """
     infos = {info.name: info for info in knobs}
     others = list(
         dict.fromkeys(
@@ -37,7 +39,7 @@ def strips_json(
         )
     )
     colours = dict(zip(others, cycle(colour for colour in SERIES if colour != CHOSEN), strict=False))
-    colours |= {winner: CHOSEN, None: NOBODY}
+    colours |= {winner: CHOSEN, None: NO_WINNER}
     return {
         name: {
             "bands": [[band.low, band.high, colours[band.winner]] for band in strip.winners()],
@@ -62,7 +64,7 @@ def _current(strip: Strip, value: Value) -> Segment | None:
 
 
 def _said(segment: Segment, info: Knob, *, here: bool, in_usd: bool) -> str:
-    """Who wins, by how much, and what decides it."""
+    """The winner, its lead, and the stage that decides."""
     lead = f"{segment.winner} wins" if segment.winner else "nothing wins"
     if segment.winner:
         ahead = units.price(segment.margin) if in_usd else f"{segment.margin:.3f}"

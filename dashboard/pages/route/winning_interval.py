@@ -1,4 +1,4 @@
-"""How robust the decision is: the interval of a parameter in which the winner stays the winner, in one sentence."""
+"""How robust the decision is: the interval of a parameter in which the winner stays the same, in one sentence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dashboard.ui.text import escaped
 
 
 def winning_interval(strip: Strip, knob: Knob, value: Value) -> str:
-    """Markdown: the exact interval around the current value, and who wins beyond each of its ends."""
+    """Markdown: the exact interval around the current value, and the winner beyond each end."""
     winners = strip.winners()
     now = strip.high if value is None else float(value)
     here = max(place for place, one in enumerate(winners) if place == 0 or one.low <= now)
