@@ -1,13 +1,16 @@
 """Each of the sample's tools is called once over real MCP: the runnable servers as they are, the others as virtual ones.
 
-A virtual server takes a second to start as a process and is the same program for every server, so all but a few run in this process.
+A server takes a second to start as a process, so all but a few run in this process: `test_sample_stdio` starts each runnable one.
 """
 
+import importlib
 import random
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from core.domain.catalog import Connection, Server, Tool
 from core.domain.outcome import Outcome, OutcomeKind, ToolCall
@@ -23,9 +26,8 @@ from core.virtual.server import Behaviour, virtual_server
 from .examples import EXAMPLES
 
 AT_ONCE = 4
-AS_PROCESSES = (
-    2  # virtual servers that are started as the console starts them; tests/virtual/test_processes.py says what differs
-)
+AS_PROCESSES = {"gremlin", "unit-exchange"}  # as the console starts them; the gremlin ends its process
+VIRTUAL_PROCESSES = 1  # started as the console starts them; tests/virtual/test_processes.py says what differs
 IN_PROCESS = "in-process:"  # the command of a server that is opened in this process
 BEHAVIOUR = Behaviour(profile="steady", seed=1, speed=0.0)
 MEANT_TO_FAIL = {"gremlin::break_promise", "gremlin::hang", "gremlin::freeze", "gremlin::crash", "gremlin::fail_politely",
@@ -50,8 +52,9 @@ def call_all(caller: McpCaller, server: Server, connection: Connection) -> dict[
     return outcomes
 
 
-def test_every_tool_responds_over_mcp(tmp_path: Path) -> None:
+def test_every_tool_responds_over_mcp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     catalog = sample()
+    monkeypatch.setenv("WAYFARE_SANDBOX", str(tmp_path / "sandbox"))  # of the servers in this process
     virtual = [s.name for s in catalog.servers if s.connection is None]
 
     async def never(_: object) -> None:
@@ -60,15 +63,18 @@ def test_every_tool_responds_over_mcp(tmp_path: Path) -> None:
     def target(launch: Launch, *rest: Any) -> Any:
         if launch.command != IN_PROCESS:
             return open_target(launch, *rest)
-        return virtual_server(catalog.servers[catalog.server_row[launch.args[0]]], BEHAVIOUR, never).mcp
+        server = catalog.servers[catalog.server_row[launch.args[0]]]
+        if server.connection is not None:
+            return importlib.import_module(server.connection.args[1]).server
+        return virtual_server(server, BEHAVIOUR, never).mcp
 
     pool = SessionPool(open_target=target)
     caller = McpCaller(pool)
 
     def run(server: Server) -> dict[str, Outcome]:
-        if server.connection is not None:
+        if server.connection is not None and server.name in AS_PROCESSES:
             connection = replace(server.connection, env={"WAYFARE_SANDBOX": str(tmp_path / "sandbox")})
-        elif server.name in virtual[:AS_PROCESSES]:
+        elif server.name in virtual[:VIRTUAL_PROCESSES]:
             connection = virtual_connection(server, tmp_path, profile="steady", seed=1, speed=0.0)
         else:
             connection = Connection("stdio", command=IN_PROCESS, args=(server.name,))

@@ -1,6 +1,7 @@
 """Sample servers as processes of their own: over stdio and HTTP, alive, crashing and hanging."""
 
 import asyncio
+import json
 import os
 import socket
 import subprocess
@@ -10,6 +11,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from core.importers.read_shipped import sample
 from mcp import Client, MCPError, StdioServerParameters
 
 from sample_catalog import ROOT
@@ -33,6 +35,30 @@ def test_only_these_tools_end_without_a_result() -> None:
     """Each of them has a test in this file."""
     untested = {name for name, example in EXAMPLES.items() if example.check is None}
     assert untested == {"gremlin::crash", "gremlin::hang", "gremlin::break_promise"}
+
+
+EACH_AS_A_PROGRAM = """
+import io, json, runpy, sys
+modules, ask, out = sys.argv[2:], sys.argv[1].encode(), sys.stdout
+for module in modules:
+    answer = io.BytesIO()
+    sys.argv, sys.stdin, sys.stdout = [module], io.TextIOWrapper(io.BytesIO(ask)), io.TextIOWrapper(answer)
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    print(json.loads(answer.getvalue())["result"]["serverInfo"]["name"], file=out)
+"""
+
+
+def test_each_server_starts_as_the_program_that_the_catalog_names(tmp_path: Path) -> None:
+    """One after another in one process: a process costs a second, and little of it is the server."""
+    started = {one.name: one.connection.args for one in sample().servers if one.connection is not None}
+    assert {args[0] for args in started.values()} == {"-m"}
+    who = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    ask = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": who}) + "\n"
+    done = subprocess.run(
+        [sys.executable, "-c", EACH_AS_A_PROGRAM, ask, *(module for _, module in started.values())],
+        cwd=ROOT.parent, env=os.environ | {"WAYFARE_SANDBOX": str(tmp_path)}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.splitlines() == list(started)
 
 
 def test_a_server_works_over_stdio(tmp_path: Path) -> None:

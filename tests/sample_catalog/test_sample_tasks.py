@@ -44,11 +44,8 @@ def test_there_are_at_least_60_equal_sets_and_the_tasks_ask_for_most() -> None:
 
 def test_every_pair_that_looks_alike_was_judged(encoder_cache: Path) -> None:
     """ETOM: pairs among each tool's ten nearest that are alike, here of different servers."""
-    vectors = (
-        onnx_source(Settings(cache=encoder_cache).models_folder)
-        .open()
-        .encode([f"{words(t.name)}: {t.description}" for t in CATALOG.tools])
-    )
+    encoder = onnx_source(Settings(cache=encoder_cache).models_folder).open()
+    vectors = encoder.encode([f"{words(t.name)}: {t.description}" for t in CATALOG.tools])
     cosines = vectors @ vectors.T
     np.fill_diagonal(cosines, -1)
     nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :NEIGHBOURS]
