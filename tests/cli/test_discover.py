@@ -56,7 +56,7 @@ def test_secrets_are_nowhere(mixed: Run, db: Path) -> None:
 def test_the_text_names_what_was_refused(wayfare: Command, write) -> None:
     run = discover(wayfare, write, "mcp.json", "--name", "mine", small=SMALL, gone=MISSING)
     assert (run.code, run.err) == (0, "")
-    assert run.out.startswith("Catalog mine: took 1 servers with 9 tools")
+    assert run.out.startswith("Catalog mine: took 1 servers with 10 tools")
     assert "refused: gone: " in run.out
     assert SECRET not in run.out
 
@@ -88,7 +88,7 @@ def test_prices_that_the_catalog_declares_stay(wayfare: Command, write) -> None:
     connection = {"type": "stdio", "command": "${python}", "args": ["-S", RAW]}
     priced = server("raw", tool("echo", price_usd=0.002), tool("vanished"), connection=connection)
     d = wayfare("discover", write("c.json", {"servers": [priced]}), "--json").json()
-    assert d["tools"] == 9
+    assert d["tools"] == 10
     rows = wayfare("call", "raw", "echo", "--catalog", "c", "--json").json()
     assert (rows["outcome"], rows["price_usd"]) == ("ok", 0.002)
     assert wayfare("call", "raw", "vanished", "--catalog", "c").code == 2
