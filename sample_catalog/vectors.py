@@ -1,7 +1,7 @@
-"""What a first start would have to compute: the vectors of the catalogs that ship, and the encoders' graphs.
+"""What a first start would have to compute: the vectors of the shipped catalogs, and the encoders' graphs.
 
-Every text that a shipped catalog's indexes embed is in `vectors/<model>.parquet`, exactly as a first start would have embedded
-it: catalog by catalog, in the indexes' own order. Whoever changes a text, a view or a model runs `make catalog`.
+Every text that a shipped catalog's indexes embed is in `vectors/<model>.parquet`, exactly as a first start would have embedded it:
+catalog by catalog, in the indexes' own order. Run `make catalog` after changing a text, a view or a model.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from pathlib import Path
 
 import numpy as np
 
-from core.importers.shipped_catalogs import SHIPPED_CATALOGS
+from core.importers.shipped_catalogs import SHIPPED_CATALOGS, shipped
 from core.relevance import relevance_index as examples
+from core.relevance.catalog_index import CatalogIndex
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore, Vectors, text_hash
 from core.relevance.encoder_model import ModelFolder, model_folder, tuned_folder
 from core.relevance.onnx_encoder import PREPARED, OnnxEncoder, export_model, prepare
 from core.relevance.packaged_vectors import VectorFileError, read_vectors, vector_file, write_vectors
-from core.services.decide.catalogs import CatalogService
-from core.store import Store
+from core.relevance.relevance_index import RelevanceIndex
 from sample_catalog import VECTORS
 
 
@@ -54,7 +54,7 @@ def drift(folder: Path = VECTORS) -> list[str]:
     used = models()
     collectors = {model.key: TextCollector(model.key, model.dimension) for model in used}
     _prepare_all([CachedEncoder(EncoderSource.of(collectors[one.key]), MemoryVectorStore()) for one in used])
-    found = [f"embedding/data/{key}.zip is missing" for key in collectors if not (PREPARED / f"{key}.zip").is_file()]
+    found = [f"relevance/data/{key}.zip is missing" for key in collectors if not (PREPARED / f"{key}.zip").is_file()]
     if examples.shipped_examples(used[1].key) is None:
         found.append(f"relevance/data/{used[1].key}.npz is missing or of other texts")
     known = {vector_file(folder, key) for key in collectors}
@@ -93,7 +93,7 @@ def build() -> str:
 def _prepare_all(encoders: Sequence[CachedEncoder]) -> None:
     """Have every shipped catalog embedded as a first start does it."""
     frozen, tuned = encoders
-    with Store() as store:
-        catalogs = CatalogService(store, frozen, tuned=tuned)
-        for name in SHIPPED_CATALOGS:
-            catalogs.prepare(name)
+    for name in SHIPPED_CATALOGS:
+        catalog = shipped(name)
+        RelevanceIndex.build(catalog, tuned)
+        CatalogIndex.build(catalog, frozen)

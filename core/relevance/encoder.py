@@ -15,12 +15,12 @@ import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from operator import attrgetter
 from threading import Lock
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
-from cachetools import LRUCache
+from cachetools import LRUCache, cachedmethod
 from numpy.typing import NDArray
 
 from core.shared.errors import WayfareError
@@ -175,7 +175,8 @@ class CachedEncoder:
         self._building = Lock()
         self._tokens: LRUCache[str, TokenVectors] = LRUCache(token_cache)
         self._tokens_lock = Lock()
-        self._query = lru_cache(maxsize=query_cache)(self._encode_one)
+        self._queries: LRUCache[Any, Vectors] = LRUCache(query_cache)
+        self._queries_lock = Lock()
 
     @property
     def note(self) -> str:
@@ -194,9 +195,12 @@ class CachedEncoder:
                 self._encoder = self._source.open()
             return self._encoder
 
+    @cachedmethod(attrgetter("_queries"), lock=attrgetter("_queries_lock"))
     def encode_query(self, text: str) -> Vectors:
         """(D,) unit vector of one text, read-only; zeros for a blank text. Repeated texts come from the cache."""
-        return self._query(text)
+        vector = self.encoder().encode([text])[0]
+        vector.setflags(write=False)
+        return vector
 
     def encode_documents(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
         """(N, D) unit rows. Only texts without a stored vector are embedded."""
@@ -241,8 +245,3 @@ class CachedEncoder:
         """The stored vectors of the right width with finite numbers."""
         kept = self._store.load_vectors(self.model, hashes)
         return {key: v for key, v in kept.items() if v.shape == (self.dimension,) and bool(np.isfinite(v).all())}
-
-    def _encode_one(self, text: str) -> Vectors:
-        vector = self.encoder().encode([text])[0]
-        vector.setflags(write=False)
-        return vector
