@@ -339,8 +339,11 @@ def _dropped(servers: ServerLayer, server: Rows, can_pay: Mask, rank: Rows, p: E
     if p.worthwhile:
         codes[rank == 0] = NOT_WORTH
     codes[~can_pay] = NOT_AFFORDABLE
-    codes[~servers.accepted[server]] = REJECTED
-    codes[~servers.listed[server]] = NOT_SHORTLISTED
+    of_servers = np.full(len(servers.listed), KEPT, dtype=np.int8)
+    of_servers[~servers.accepted] = REJECTED
+    of_servers[~servers.listed] = NOT_SHORTLISTED
+    early = of_servers.take(server)
+    np.copyto(codes, early, where=early != KEPT)
     return codes
 
 
