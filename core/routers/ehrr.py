@@ -192,17 +192,10 @@ class EhrrEngine:
         places = places[..., : int(servers.accepted.sum(axis=-1).max(initial=1))]
         in_rows = _tools_by_server(self.context)[places]
         rows = in_rows.reshape(*places.shape[:-1], -1)
-        tools, within = self.tools, np.minimum(rows, count - 1)
-        cost_s = tools.time_cost_s + tools.money_cost_s
-        posted = utility.at_rows(servers.posted_usd, np.minimum(places, width - 1))
-        posted_of_tools = np.repeat(posted, in_rows.shape[-1], axis=-1)
-        return rows, self._race(
-            utility.at_rows(similarity, within),
-            utility.at_rows(cost_s, within),
-            tools.price_usd[within],
-            posted_of_tools,
-            rows < count,
-        )
+        tools, within, at = self.tools, np.minimum(rows, count - 1), utility.at_rows
+        posted = np.repeat(at(servers.posted_usd, np.minimum(places, width - 1)), in_rows.shape[-1], axis=-1)
+        cost_s = at(tools.time_cost_s + tools.money_cost_s, within)
+        return rows, self._race(at(similarity, within), cost_s, tools.price_usd[within], posted, rows < count)
 
     def _race(self, similarity: Array, cost_s: Array, price_usd: Array, posted_usd: Array, accepted: Mask) -> ToolLayer:
         p = self.parameters
