@@ -98,3 +98,40 @@ def test_the_query_of_the_page_just_left_is_not_taken_for_a_link() -> None:
     assert page.session_state["kept"] == {}
     assert page.text_input[0].value == ""
     assert turn_to(page, "one").text_input[0].value == "left over"
+
+
+def asking() -> None:
+    import streamlit as st
+
+    from dashboard.ui.url_state import UrlState
+
+    state = UrlState(st.session_state.get("page", "one"), asks=True, of_answer=("tool",))
+    kept = state.begin()
+    for name in ("q", "own", "tool"):
+        st.session_state.setdefault(state.key(name), kept.get(name, ""))
+    texts = {name: st.text_input(name, key=state.key(name)) for name in ("q", "own", "tool")}
+    state.end(texts, question={"q": texts["q"]})
+
+
+def shown(page: AppTest) -> list[str]:
+    return [field.value for field in page.text_input]
+
+
+def test_a_question_goes_along_to_pages_that_ask_and_what_was_about_its_answer_goes() -> None:
+    page = arrive(AppTest.from_function(asking), q="mine", own="a", tool="x")
+    assert shown(turn_to(page, "two")) == ["mine", "", ""]
+    assert page.query_params == {"q": "mine"}
+    assert shown(turn_to(page, "one")) == ["mine", "a", "x"]  # the question is the same: all is as it was left
+    turn_to(page, "two")
+    checked(page.text_input[0].set_value("yours").run())
+    assert shown(turn_to(page, "one")) == ["yours", "a", ""]
+    assert shown(arrive(page, q="linked")) == ["linked", "", ""]
+    assert shown(turn_to(page, "two")) == ["linked", "", ""]
+
+
+def test_back_leads_to_the_empty_start_where_there_was_one() -> None:
+    page = arrive(AppTest.from_function(asking))
+    checked(page.text_input[0].set_value("mine").run())
+    assert shown(arrive(page)) == ["", "", ""]
+    linked = arrive(AppTest.from_function(asking), q="mine")
+    assert shown(arrive(linked)) == ["mine", "", ""]  # it was never empty: the browser has not heard the newest

@@ -36,7 +36,6 @@ class BackgroundRun:
     def report(self, done: int, of: int) -> None:
         """Take over how far it is."""
         self.done = (done, of)
-        print("REPORT", id(self), id(self.stop), self.stop.is_set(), done, flush=True)
 
 
 class BackgroundRuns:

@@ -26,7 +26,8 @@ from dashboard.ui.navigation import open_page
 from dashboard.ui.text import escaped
 
 JOB, LIVE_RUN = "network:job", "live network run"
-POLL_S = 0.1
+POLL_S, OTHER_S = 0.1, 2.0
+STOPPING = "It is being stopped: what is under way ends first."
 PREPARING = "Laying out the network and reading the queries."
 
 
@@ -65,23 +66,30 @@ def forget(app: App) -> None:
 
 def other_live_run(app: App, choice: Choice) -> None:
     """A line about a live run under way that is not the one of this page, with the way to it; nothing where there is none."""
+    place = st.empty()  # there in every run: what is below it keeps its place when it comes or goes
     run = app.background.under_way(LIVE_RUN)
-    if run is None or run.about == choice:
-        return
-    other: Choice = run.about
+    if run is not None and run.about != choice:
+        with place.container():
+            _other(run)
+
+
+@st.fragment(run_every=OTHER_S)
+def _other(run: BackgroundRun) -> None:
+    if not run.under_way:
+        st.rerun()  # its calls can be made now
+    choice: Choice = run.about
+    stopping = run.stop.is_set()
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
         st.container(width="stretch").markdown(
-            f":material/network_ping: **A live run is under way**: {escaped(' and '.join(other.titles), 80)} over "
-            f"{escaped(other.catalog, 60)}. The next one can begin when it has ended."
+            f":material/network_ping: **A live run is {'being stopped' if stopping else 'under way'}**: "
+            f"{escaped(' and '.join(choice.titles), 80)} over {escaped(choice.catalog, 60)}. The next one can begin when it has ended."
         )
         if st.button("Show it", key="network:other", icon=":material/visibility:"):
-            open_page("network", **{name: text for name, text in other.texts().items() if text})
+            open_page("network", **{name: text for name, text in choice.texts().items() if text})
         st.button(
-            "Stop it",
-            key="network:other:stop",
-            icon=":material/stop:",
-            on_click=lambda: (print("STOPIT", id(run), id(run.stop), flush=True), run.stop.set()),
-        )
+            "Stop it", key="network:other:stop", icon=":material/stop:", on_click=run.stop.set, disabled=stopping,
+            help=STOPPING if stopping else None,
+        )  # fmt: skip
 
 
 def _found(app: App, choice: Choice) -> BackgroundRun | None:
@@ -130,12 +138,11 @@ def _show_progress(run: BackgroundRun) -> None:
     place = st.empty()
     with place.container(horizontal=True, vertical_alignment="center"):
         bar = st.progress(0.0, PREPARING)
+        stopping = run.stop.is_set()
         st.button(
-            "Stop",
-            key="network:stop",
-            icon=":material/stop:",
-            on_click=lambda: (print("STOP", id(run), id(run.stop), flush=True), run.stop.set()),
-        )
+            "Stop", key="network:stop", icon=":material/stop:", on_click=run.stop.set, disabled=stopping,
+            help=STOPPING if stopping else None,
+        )  # fmt: skip
     calls = st.empty()
     drawn = 0
     while not wait([run.future], POLL_S).done:
@@ -152,6 +159,8 @@ def _show_progress(run: BackgroundRun) -> None:
 
 def _progress_text(run: BackgroundRun) -> str:
     done, of = run.done
+    if run.stop.is_set():
+        return STOPPING
     if not run.about.live:
         return f"Simulating: {done:,} of {of:,} decisions. It goes on when you leave this page."
     last = f" The last one: {escaped(_call_text(run.reported[-1]), 120)}." if run.reported else ""
