@@ -37,9 +37,11 @@ def finished_timeline(app: App, choice: Choice) -> RunTimeline | None:
 
     Raises WayfareError as the catalog and the planner do.
     """
+    offer = st.empty()  # there in every run: what was offered goes as soon as it was taken
     run = _begun(app, choice) if choice.live and calls_wanted(choice) else _found(app, choice)
     if run is None and choice.live:
-        _offer_calls(app, choice)
+        with offer.container():
+            _offer_calls(app, choice)
         return None
     run = _begun(app, choice) if run is None else run
     st.session_state[JOB] = run
@@ -48,7 +50,8 @@ def finished_timeline(app: App, choice: Choice) -> RunTimeline | None:
             _show_progress(run)
         timeline: RunTimeline = run.future.result()
     except Cancelled:
-        _stopped(app, run)
+        with offer.container():
+            _stopped(app, run)
         return None
     if choice.live:
         with st.container(horizontal=True, vertical_alignment="center"):
