@@ -1,4 +1,7 @@
-"""Everything that a first visit offers is pressed, page by page: it changes the page or the address, or it says why it cannot."""
+"""Everything that a first visit offers is pressed, page by page: it changes the page or the address, or it says why it cannot.
+
+The Network page has journeys of its own in test_network.py.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,6 @@ PAGES: dict[str, dict[str, str]] = {
     "call?chosen": {"tool": "unit-exchange::convert_units"},
     "agent": {},
     "map": {},
-    "network": {"steps": "20"},
     "lab": {},
     "papers": {},
     "catalog": {},
