@@ -87,7 +87,7 @@ def test_a_stopped_server_times_out_at_the_limit_and_others_go_on(bench_with: An
             meanwhile += 1
     outcome = pending.result()
     assert (outcome.kind, outcome.attempts) == (OutcomeKind.TIMEOUT, 1)
-    assert 0.69 <= outcome.latency_s < 4
+    assert 0.69 <= outcome.latency_s < 20  # the upper bound leaves room for a busy machine
     assert meanwhile > 5
     assert bench.call(stopped, "echo", server="stopped").kind is OutcomeKind.OK
 

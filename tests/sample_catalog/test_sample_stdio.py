@@ -11,9 +11,9 @@ from typing import Any
 
 import httpx2
 import pytest
-from core.importers.read_shipped import sample
 from mcp import Client, MCPError, StdioServerParameters
 
+from core.importers.shipped_catalogs import sample
 from sample_catalog import ROOT
 from tests.cases import each
 
