@@ -21,6 +21,7 @@ from core.planning.rules import planners
 from core.relevance.encoder import CachedEncoder
 from core.relevance.onnx_encoder import onnx_source
 from core.relevance.packaged_vectors import PackagedVectors
+from core.services.background_jobs import BackgroundJobs
 from core.services.call.agent import AgentService
 from core.services.call.attention import AttentionService
 from core.services.call.calls import CallService
@@ -32,7 +33,6 @@ from core.services.decide.routing import RefusalService, RoutingService
 from core.services.decide.whatif import WhatIfService
 from core.services.govern.governance import GovernanceService
 from core.services.govern.governed_calls import GovernedCalls
-from core.services.lab.background_runs import BackgroundRuns
 from core.services.lab.judgments import JudgmentService, ModelJudgeService
 from core.services.lab.lab import LabService
 from core.services.lab.lab_runs import LabRunService, SnapshotService
@@ -97,7 +97,7 @@ class App:
     attention: AttentionService
     agent: AgentService
     networks: NetworkProfiles
-    background: BackgroundRuns
+    background: BackgroundJobs
     pool: LazyPool
     telemetry: Telemetry
 
@@ -234,7 +234,7 @@ def build_app(
         attention=attention,
         agent=AgentService(catalogs, routing, governed, attention, known_planners),
         networks=networks,
-        background=BackgroundRuns(),
+        background=BackgroundJobs(),
         pool=pool,
         telemetry=telemetry,
     )

@@ -26,6 +26,7 @@ from core.network.profiles import NetworkProfiles
 from core.planning.base import Planner
 from core.routers import ROUTERS
 from core.routers.presets import DEFAULT_PRESET, applied
+from core.services.background_jobs import Stopped
 from core.services.decide.catalogs import CatalogService
 from core.shared.errors import CatalogError, ParameterError, StoreError, UnknownNameError
 from core.store import ScenarioRuns
@@ -40,10 +41,6 @@ TASKS = {
 REPORTED_EVERY = 64
 
 Progress = Callable[[int, int], None]  # steps done, steps to do
-
-
-class Cancelled(Exception):
-    """The run was stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +130,7 @@ class ScenarioService:
         """One run for each entry of a plan; `live` ones make their calls, see `core.lab.scenarios.live`. `watch` gets each step with the
         position of its entry.
 
-        Raises Cancelled once `cancel` is set.
+        Raises Stopped once `cancel` is set.
         """
         runs: list[ScenarioRun] = []
         for number, entry in enumerate(plan):
@@ -229,7 +226,7 @@ def _watched(
     for done, step in enumerate(walk(world, entry.router, entry.parameters, call)):
         if done % every == 0:
             if cancel is not None and cancel.is_set():
-                raise Cancelled
+                raise Stopped
             if progress is not None:
                 progress(number * steps + done, of * steps)
         yield step

@@ -12,7 +12,8 @@ from core.app import App
 from core.domain.lab_runs import LabRun
 from core.domain.tasks import Task
 from core.lab.levels import LEVELS, LevelRun
-from dashboard.pages.lab.job import Job, begin, result, start_button
+from core.services.background_jobs import Job
+from dashboard.pages.lab.job import begin, result, start_button
 from dashboard.ui.choice_table import table_height
 
 ETOM = "levels"

@@ -11,9 +11,10 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.app import App
 from core.domain.feedback import GRADE_WORDS, AskedQuery, Judgment
+from core.services.background_jobs import Job
 from core.services.lab.judgments import Checked
 from core.shared.untrusted_text import one_line
-from dashboard.pages.lab.job import Job, begin, start_button, taken
+from dashboard.pages.lab.job import begin, start_button, taken
 from dashboard.ui.choice_table import table_height
 from dashboard.ui.text import escaped
 

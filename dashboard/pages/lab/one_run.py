@@ -13,7 +13,7 @@ from core.domain.lab_runs import LabRun
 from core.services.lab.measuring import Repeated
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.fields import select
-from dashboard.pages.lab.job import Job, begin, result, start_button
+from dashboard.pages.lab.job import begin, result, start_button
 from dashboard.pages.lab.levels import levels
 from dashboard.pages.lab.shown_runs import ShownRuns
 from dashboard.ui.choice_table import table_height
@@ -74,11 +74,7 @@ def one_run(shown: ShownRuns) -> dict[str, str]:
 def _start(app: App, run: LabRun) -> None:
     tasks = app.lab_runs.tasks(run)
     played = sum(bool(task.relevant) for task in tasks) if run.played else 0
-    begin(REPEAT, "Repeating", len(tasks) + played, lambda job: _work(app, run, job), about=run.id)
-
-
-def _work(app: App, run: LabRun, job: Job) -> Repeated:
-    return app.measuring.repeat(run, job.report)
+    begin(REPEAT, "Repeating", len(tasks) + played, lambda job: app.measuring.repeat(run, job.report), run.id)
 
 
 def _repeated(found: Repeated) -> None:

@@ -12,8 +12,9 @@ from core.app import App
 from core.domain.params import Parameters
 from core.lab.execution import ROUNDS, Playing
 from core.routers.presets import DEFAULT_PRESET, preset_of
+from core.services.background_jobs import Job
 from dashboard.pages.lab.fields import choose_some
-from dashboard.pages.lab.job import RUN, Job, begin, start_button
+from dashboard.pages.lab.job import RUN, begin, start_button
 from dashboard.pages.lab.tasks import TaskSet
 from dashboard.ui.url_state import UrlState
 

@@ -12,10 +12,11 @@ from core.app import App
 from core.domain.lab_runs import Sweep
 from core.domain.params import Knob, Parameters
 from core.lab.sweep import Axis, evenly, read_axis
+from core.services.background_jobs import Job
 from core.services.lab.sweeps import OPTUNA, SweepPlan
 from core.shared.errors import WayfareError
 from dashboard.pages.lab.fields import choose_some, select
-from dashboard.pages.lab.job import Job, begin, busy, start_button, taken
+from dashboard.pages.lab.job import begin, busy, start_button, taken
 from dashboard.pages.lab.run import Chosen
 from dashboard.pages.lab.search_result import search_result
 from dashboard.ui.knobs import knob_title

@@ -13,10 +13,11 @@ from core.app import App
 from core.domain.lab_runs import Sweep
 from core.domain.params import Knob
 from core.lab.sweep import Axis, evenly
+from core.services.background_jobs import Job
 from core.services.lab.sweeps import OPTUNA, SweepPlan
 from core.shared.errors import UnknownNameError
 from dashboard.pages.lab.fields import select
-from dashboard.pages.lab.job import SWEEP, Job, begin, start_button, taken
+from dashboard.pages.lab.job import SWEEP, begin, start_button, taken
 from dashboard.pages.lab.run import Chosen
 from dashboard.pages.lab.sweep_result import sweep_result
 from dashboard.ui.knobs import knob_title

@@ -16,11 +16,12 @@ from core.lab.benchmark import MEASURES
 from core.lab.significance import compared
 from core.lab.stored_runs import task_changes, task_values
 from core.lab.sweep import OBJECTIVES, SECONDS, SOLVED, USD
+from core.services.background_jobs import Job
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.charts.sweep_lines import sweep_lines
 from dashboard.pages.lab.charts.sweep_map import sweep_map
 from dashboard.pages.lab.fields import select
-from dashboard.pages.lab.job import CHANGE, Job, begin, result, start_button
+from dashboard.pages.lab.job import CHANGE, begin, result, start_button
 from dashboard.pages.lab.names import MEASURE_WORDS, measure_name
 from dashboard.pages.lab.run import Chosen, knob_prefix
 from dashboard.ui.chart import chart

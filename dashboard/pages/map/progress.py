@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from concurrent.futures import ThreadPoolExecutor
-
 import streamlit as st
 
 from core.app import App
@@ -18,19 +15,14 @@ START_S, EACH_THOUSAND_S, MOST_S = 1.5, 1.6, 8.0  # about what one core takes
 def ready_map(app: App, catalog: str) -> CatalogMap:
     """The map, at once where it was drawn before; else progress until it is. Raises WayfareError as the catalog does."""
     show_preparing(app, catalog)
-    pool = ThreadPoolExecutor(1, thread_name_prefix="wayfare-map")
-    future = pool.submit(app.maps.map, catalog)
-    pool.shutdown(wait=False)
-    tools = len(app.catalogs.catalog(catalog).tools)
-    started_s, place = time.monotonic(), st.empty()
-    while True:
-        try:
-            drawn = future.result(POLL_S)
-        except TimeoutError:
-            place.progress(*_progress(tools, time.monotonic() - started_s))
-        else:
-            place.empty()
-            return drawn
+    job = app.background.start(f"map of {catalog}", lambda _: app.maps.map(catalog))
+    tools, place = len(app.catalogs.catalog(catalog).tools), st.empty()
+    while not job.wait(POLL_S):
+        place.progress(*_progress(tools, job.elapsed_s))
+    place.empty()
+    app.background.forget(job)
+    drawn: CatalogMap = job.future.result()
+    return drawn
 
 
 def _progress(tools: int, elapsed_s: float) -> tuple[float, str]:

@@ -6,14 +6,12 @@ and it is found again after a reload.
 
 from __future__ import annotations
 
-from concurrent.futures import wait
 from functools import partial
 
 import streamlit as st
 
 from core.app import App
-from core.services.lab.background_runs import BackgroundRun
-from core.services.lab.scenarios import Cancelled
+from core.services.background_jobs import Job, Stopped
 from core.shared import units
 from dashboard.pages.network.charts.live_calls import LiveCall, calls_so_far
 from dashboard.pages.network.choice import Choice
@@ -49,7 +47,7 @@ def finished_timeline(app: App, choice: Choice) -> RunTimeline | None:
         if run.under_way:
             _show_progress(run)
         timeline: RunTimeline = run.future.result()
-    except Cancelled:
+    except Stopped:
         with offer.container():
             _stopped(app, run)
         return None
@@ -62,7 +60,7 @@ def finished_timeline(app: App, choice: Choice) -> RunTimeline | None:
 
 def forget(app: App) -> None:
     """Have what the page showed last run anew; for `on_click`."""
-    run: BackgroundRun | None = st.session_state.pop(JOB, None)
+    run: Job | None = st.session_state.pop(JOB, None)
     if run is not None:
         app.background.forget(run)
 
@@ -77,7 +75,7 @@ def other_live_run(app: App, choice: Choice) -> None:
 
 
 @st.fragment(run_every=OTHER_S)
-def _other(run: BackgroundRun) -> None:
+def _other(run: Job) -> None:
     if not run.under_way:
         st.rerun()  # its calls can be made now
     choice: Choice = run.about
@@ -95,11 +93,11 @@ def _other(run: BackgroundRun) -> None:
         )  # fmt: skip
 
 
-def _found(app: App, choice: Choice) -> BackgroundRun | None:
+def _found(app: App, choice: Choice) -> Job | None:
     """The run of this choice. A simulation of another one is stopped: its result is not wanted any more."""
     if choice.live:
         return app.background.of(LIVE_RUN, choice)
-    run: BackgroundRun | None = st.session_state.get(JOB)
+    run: Job | None = st.session_state.get(JOB)
     if run is None or run.about == choice:
         return run
     if not run.about.live:
@@ -107,14 +105,14 @@ def _found(app: App, choice: Choice) -> BackgroundRun | None:
     return None
 
 
-def _begun(app: App, choice: Choice) -> BackgroundRun:
+def _begun(app: App, choice: Choice) -> Job:
     show_preparing(app, choice.catalog, decides=True)
     work = partial(run_both, app, choice)
     if not choice.live:
-        run = BackgroundRun(choice)
+        run = Job(choice)
         run.begin(work)
         return run
-    run = app.background.begin(LIVE_RUN, choice, work)
+    run = app.background.start(LIVE_RUN, work, choice)
     if run.about != choice:
         st.rerun()  # somebody else's began meanwhile: the page says so
     return run
@@ -126,7 +124,7 @@ def _offer_calls(app: App, choice: Choice, *, again: bool = False) -> None:
         calls_button(choice, choice.calls, again=again)
 
 
-def _stopped(app: App, run: BackgroundRun) -> None:
+def _stopped(app: App, run: Job) -> None:
     choice: Choice = run.about
     calls = f" {len(run.reported):,} calls were made; they are on the Activity page." if choice.live else ""
     st.info(f"The {'run' if choice.live else 'simulation'} was stopped.{calls}", icon=":material/stop_circle:")
@@ -136,7 +134,7 @@ def _stopped(app: App, run: BackgroundRun) -> None:
         st.button("Run it again", key="network:again", icon=":material/replay:", on_click=forget, args=(app,))
 
 
-def _show_progress(run: BackgroundRun) -> None:
+def _show_progress(run: Job) -> None:
     """A bar, a button that stops it, and the calls of a live run as they are made; until the job is done."""
     place = st.empty()
     with place.container(horizontal=True, vertical_alignment="center"):
@@ -148,9 +146,8 @@ def _show_progress(run: BackgroundRun) -> None:
         )  # fmt: skip
     calls = st.empty()
     drawn = 0
-    while not wait([run.future], POLL_S).done:
-        done, of = run.done
-        bar.progress(done / max(1, of), _progress_text(run) if of else PREPARING)
+    while not run.wait(POLL_S):
+        bar.progress(run.done / max(1, run.of), _progress_text(run) if run.of else PREPARING)
         if len(run.reported) > drawn:
             drawn = len(run.reported)
             figure = calls_so_far(run.reported[:drawn], run.about.titles, run.about.steps)
@@ -160,14 +157,13 @@ def _show_progress(run: BackgroundRun) -> None:
     place.empty()
 
 
-def _progress_text(run: BackgroundRun) -> str:
-    done, of = run.done
+def _progress_text(run: Job) -> str:
     if run.stop.is_set():
         return STOPPING
     if not run.about.live:
-        return f"Simulating: {done:,} of {of:,} decisions. It goes on when you leave this page."
+        return f"Simulating: {run.done:,} of {run.of:,} decisions. It goes on when you leave this page."
     last = f" The last one: {escaped(_call_text(run.reported[-1]), 120)}." if run.reported else ""
-    return f"Calling: {done:,} of {of:,} calls.{last} It goes on when you leave this page."
+    return f"Calling: {run.done:,} of {run.of:,} calls.{last} It goes on when you leave this page."
 
 
 def _call_text(call: LiveCall) -> str:

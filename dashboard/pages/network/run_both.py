@@ -9,7 +9,7 @@ from core.domain.outcome import OutcomeKind
 from core.lab.scenarios.measures import RankingCollector, ScenarioRun
 from core.lab.scenarios.records import changes, curves
 from core.lab.scenarios.simulation import Step, World
-from core.services.lab.background_runs import BackgroundRun
+from core.services.background_jobs import Job
 from core.services.lab.scenarios import planned
 from core.shared.errors import StoreError
 from dashboard.pages.network.charts.live_calls import LiveCall
@@ -19,8 +19,8 @@ from dashboard.pages.network.run_timeline import RunTimeline
 MOST_CURVES = 8
 
 
-def run_both(app: App, choice: Choice, run: BackgroundRun) -> RunTimeline:
-    """Run both routers; each call of a live run is reported to the run as a `LiveCall`. Raises WayfareError, Cancelled."""
+def run_both(app: App, choice: Choice, run: Job) -> RunTimeline:
+    """Run both routers; each call of a live run is reported to the run as a `LiveCall`. Raises WayfareError, Stopped."""
     world = app.scenarios.world(choice.profile, catalog=choice.catalog, steps=choice.steps, seed=choice.seed)
     plan = [
         entry

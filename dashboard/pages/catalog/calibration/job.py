@@ -5,17 +5,15 @@ Owns the keys `catalog:calibration.job` and `catalog.calibration.keep*`.
 
 from __future__ import annotations
 
-import time
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
-
 import streamlit as st
 
 from core.app import App
+from core.services.background_jobs import Job
 from core.services.learn.calibrations import CalibrationResult
 from core.shared.errors import WayfareError
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.calibration.measures import HELP, measures_table
+from dashboard.session import known_job, start_job
 from dashboard.ui.labels import labeller
 from dashboard.ui.text import escaped
 
@@ -23,50 +21,32 @@ JOB, NAME = "catalog:calibration.job", "catalog.calibration.keep.name"
 POLL_S = 0.5
 
 
-@dataclass
-class Job:
-    """A fit under way or done. `folds` are done, of how many; `started_s` is on the monotonic clock."""
-
-    catalog: str
-    started_s: float
-    folds: tuple[int, int] = (0, 0)
-    future: Future[CalibrationResult] = field(default_factory=Future[CalibrationResult], repr=False)
-
-
 def start(app: App, catalog: str) -> None:
     """Begin a fit to the labels of a catalog; for `on_click`."""
-    job = Job(catalog, time.monotonic())
-
-    def progress(done: int, total: int) -> None:
-        job.folds = (done, total)
-
-    pool = ThreadPoolExecutor(1, thread_name_prefix="wayfare-calibrate")
-    job.future = pool.submit(app.calibrations.fit, catalog, progress=progress)
-    pool.shutdown(wait=False)
-    st.session_state[JOB] = job
+    start_job(JOB, lambda job: app.calibrations.fit(catalog, progress=job.report), catalog)
 
 
 def running(catalog: str) -> bool:
-    """Whether a fit of this visitor is under way for this catalog."""
-    job: Job | None = st.session_state.get(JOB)
-    return job is not None and job.catalog == catalog and not job.future.done()
+    """Whether a fit of this operator is under way for this catalog."""
+    job = known_job(JOB)
+    return job is not None and job.about == catalog and job.under_way
 
 
 def job_panel(app: App, catalog: str) -> None:
-    """This visitor's fit of this catalog: progress, then the result until it is kept or closed."""
-    job: Job | None = st.session_state.get(JOB)
-    if job is None or job.catalog != catalog:
+    """This operator's fit of this catalog: progress, then the result until it is kept or closed."""
+    job = known_job(JOB)
+    if job is None or job.about != catalog:
         return
     with st.container(border=True):
-        if not job.future.done():
+        if job.under_way:
             _progress(job)
             return
         try:
-            result = job.future.result()
+            result: CalibrationResult = job.future.result()
         except WayfareError as error:
             st.warning(escaped(str(error), 600), icon=":material/info:")
             _close()
-        except Exception as error:  # noqa: BLE001 - a fit runs in its own thread; whatever ended it belongs on the page
+        except Exception as error:  # noqa: BLE001 - a fit runs in its own thread; any error belongs on the page
             st.error(f"The fit stopped unexpectedly ({type(error).__name__}); nothing was kept. Press Calibrate again.")
             _close()
         else:
@@ -75,17 +55,16 @@ def job_panel(app: App, catalog: str) -> None:
 
 @st.fragment(run_every=POLL_S)
 def _progress(job: Job) -> None:
-    if job.future.done():
+    if not job.under_way:
         st.rerun()
-    done, total = job.folds
-    elapsed_s = time.monotonic() - job.started_s
+    done, total = job.done, job.of
     if not total:
         text = "Reading the labels and trying fits to the first fold"
     elif done < total:
         text = f"{done} of {total} held-back folds are judged"
     else:
         text = "All folds are judged; fitting the whole, and Tool Attention's threshold"
-    st.progress(done / total if total else 0.0, f"{text}, {elapsed_s:.0f} s. You can go on working.")
+    st.progress(done / total if total else 0.0, f"{text}, {job.elapsed_s:.0f} s. You can go on working.")
 
 
 def _result(app: App, result: CalibrationResult) -> None:
