@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 from collections import deque
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import UTC
 
 from core.domain.governance_events import ApprovalChange, ClientChange, DefinitionChange, PolicyChange, Spent
@@ -14,9 +14,9 @@ from core.store.connection import Database
 from core.store.events import BackgroundWriter
 from core.store.journal import Journal, Kept
 from core.store.log import Log, checked, entry
+from core.store.table import TypedTable
 
 Change = ClientChange | PolicyChange | DefinitionChange | ApprovalChange
-SPENT = ", ".join(f'"{field.name}"' for field in dataclasses.fields(Spent))
 
 GATHERED_S = 0.2
 
@@ -28,6 +28,7 @@ class Governance:
 
     def __init__(self, database: Database, log: Log, journal: Journal) -> None:
         self._database = database
+        self._spending = TypedTable(database, Spent, "spending")
         self._log = log
         self._journal = journal
         self._pending: deque[tuple[int, Spent]] = deque()
@@ -93,14 +94,11 @@ class Governance:
 
     def _write(self, spent: Collection[Spent]) -> None:
         if spent:
-            rows = [dataclasses.astuple(one) for one in spent]
-            marks = ", ".join("?" * len(rows[0]))
-            with self._database.transaction() as connection:
-                connection.executemany(f"INSERT OR REPLACE INTO spending VALUES ({marks})", rows)  # noqa: S608
+            self._spending.put(*spent)
 
     def settle_left_over(self) -> int:
         """Settle, at all that they reserved, the calls of a process that was killed: whether they were made is not known."""
-        left = self._database.read("SELECT count(*) FROM spending WHERE NOT settled")[0][0].as_py()
+        left = self._spending.count(condition="NOT settled")
         if left:
             with self._database.transaction() as connection:
                 connection.execute("UPDATE spending SET settled = true WHERE NOT settled")
@@ -109,8 +107,5 @@ class Governance:
     def spending(self, day: str) -> tuple[Spent, ...]:
         """What was settled of a day, oldest first."""
         self._drain()
-        rows = self._database.read(
-            f'SELECT {SPENT} FROM spending WHERE day = ? AND settled ORDER BY "at"',  # noqa: S608
-            [day],
-        )
-        return tuple(Spent(**{**row, "at": row["at"].astimezone(UTC)}) for row in rows.to_pylist())
+        rows = self._spending.select('day = ? AND settled ORDER BY "at"', [day])
+        return tuple(replace(row, at=row.at.astimezone(UTC)) for row in rows)
