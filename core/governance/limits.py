@@ -6,6 +6,9 @@ Connecting has its own waits, which all callers share (`core/mcp_bridge/pooled_c
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from core.shared.documents import AMOUNT, CLOSED, COUNT
 
 LONGEST_S = 600.0
 
@@ -14,8 +17,10 @@ LONGEST_S = 600.0
 class BreakerRules:
     """After how many failures in a row it opens (0: never), and for how long at first; each failed try doubles it."""
 
-    failures: int = 5
-    open_s: float = 30.0
+    __pydantic_config__ = CLOSED
+
+    failures: Annotated[int, COUNT] = 5
+    open_s: Annotated[int | float, AMOUNT] = 30.0
 
 
 @dataclass(slots=True)

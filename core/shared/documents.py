@@ -19,7 +19,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 from core.shared.errors import CatalogError, WayfareError
 from core.shared.untrusted_text import one_line
@@ -27,7 +27,7 @@ from core.shared.untrusted_text import one_line
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-__all__ = ["CLOSED", "Annotated", "ToolId", "Wanted", "number", "read"]
+__all__ = ["AMOUNT", "CLOSED", "COUNT", "Annotated", "ToolId", "Wanted", "number", "read", "text_of"]
 
 T = TypeVar("T")
 CLOSED = {"extra": "forbid"}
@@ -44,7 +44,7 @@ WORDS = {
     "mapping": "an object",
     "dataclass": "an object",
 }
-KINDS = {dict: "an object", list: "a list", type(None): "null"}
+KINDS: Mapping[type[Any], str] = {dict: "an object", list: "a list", type(None): "null"}
 
 
 @dataclass(frozen=True)
@@ -52,21 +52,24 @@ class Wanted:
     """The words for what a field accepts, and a further check of a value that has the field's type."""
 
     words: str
-    check: Callable[[Any], bool] = lambda _: True
+    check: Callable[[Any], object] = lambda _: True
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
         from pydantic_core import PydanticCustomError, ValidationError, core_schema
 
+        schema = handler(source)
+        is_tuple = schema["type"] == "tuple"
+
         def checked(value: Any, inner: Callable[[Any], Any]) -> Any:
             try:
-                found = inner(value)
+                found = inner(tuple(cast(list[Any], value)) if is_tuple and isinstance(value, list) else value)
                 if self.check(found):
                     return found
             except ValidationError:
                 pass
             raise PydanticCustomError("wanted", "{words}", {"words": self.words})
 
-        return core_schema.no_info_wrap_validator_function(checked, handler(source))
+        return core_schema.no_info_wrap_validator_function(checked, schema)
 
 
 def number(low: float, high: float) -> Wanted:
@@ -74,6 +77,13 @@ def number(low: float, high: float) -> Wanted:
     return Wanted(f"a number from {low:g} to {high:g}", lambda value: low <= value <= high)
 
 
+def text_of(most: int) -> Wanted:
+    """A text of at most so many characters."""
+    return Wanted(f"a text of at most {most} characters", lambda text: len(text) <= most)
+
+
+AMOUNT = Wanted("a number of 0 or more", lambda value: 0 <= value < 1e15)
+COUNT = Wanted("a whole number of 0 or more", AMOUNT.check)
 ToolId = Annotated[str, Wanted("a tool as server::tool", lambda text: all(text.partition("::")))]
 
 
@@ -112,7 +122,7 @@ def _fault(error: Mapping[str, Any]) -> tuple[str, str]:
         return "it holds half a character (a lone surrogate)", "remove it"
     value, context = error["input"], error.get("ctx", {})
     words = context.get("words") or context.get("expected") or WORDS.get(what.rpartition("_")[0]) or error["msg"]
-    return f"{path} is {KINDS.get(type(value)) or one_line(json.dumps(value), SHOWN)}", f"give {words}"
+    return f"{path} is {KINDS.get(cast(type[Any], type(value))) or one_line(json.dumps(value), SHOWN)}", f"give {words}"
 
 
 def _path(steps: Any) -> str:

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal
 
 from core.domain.catalog import Catalog
 from core.domain.lab_runs import ConsoleState, LabConditions, LabRun, Snapshot, Sweep, fingerprint, lab_id
@@ -23,6 +23,7 @@ from core.network.profiles import NetworkProfiles, read_profile
 from core.services.decide.catalogs import CatalogService
 from core.services.lab.lab import BY_TIERS, LabService
 from core.services.learn.calibrations import CalibrationService
+from core.shared import documents
 from core.shared.errors import CatalogError, WayfareError
 from core.store import Store
 
@@ -172,6 +173,13 @@ class Returned:
     remarks: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _SnapshotFile:
+    kind: Literal["wayfare snapshot"]
+    state: ConsoleState
+    name: str = ""
+
+
 class SnapshotService:
     """Takes and restores snapshots. The calling page gives and takes what pages show."""
 
@@ -250,16 +258,13 @@ class SnapshotService:
 
     def import_file(self, data: bytes, *, source: str) -> Snapshot:
         """Keep a snapshot that `export` wrote, under its name. Raises CatalogError that says what is wrong."""
+        advice = "give a file that Export wrote"
         try:
-            read: object = json.loads(data)
-            document = cast("dict[str, object]", read) if isinstance(read, dict) else {}
-            if document.get("kind") != KIND:
-                raise ValueError(f"it is no {KIND}")
-            state = ConsoleState.parse(document.get("state"))
-            name = str(document.get("name", ""))
-        except (ValueError, RecursionError) as error:
-            raise CatalogError(f"{source}: {error}; give a file that Export wrote.") from None
-        return self.save(name, state)
+            document = json.loads(data)
+        except (ValueError, RecursionError):
+            raise CatalogError(f"{source}: it is not JSON; {advice}.") from None
+        found = documents.read(_SnapshotFile, document, source, advice=advice)
+        return self.save(found.name, found.state)
 
     def _calibration(self, catalog: str, name: str = "") -> str:
         """The file of a calibration, by default of the one in force, without its date. "" without one."""

@@ -62,7 +62,7 @@ def read(text: str | bytes, *, source: str, signals: Mapping[str, float]) -> Cal
     document: Mapping[str, Any] = cast(dict[str, Any], found) if isinstance(found, dict) else {}
     if document.get(MARK) != VERSION:
         raise CatalogError(f"{source} is no calibration; give a file that `wayfare calibrate --export` wrote.")
-    values = LearntValues.parse(document.get("values"), where=source)
+    values = LearntValues.parse(document.get("values"), where=f"{source}, values")
     strange = sorted(set(values.weights) - set(signals))
     if strange:
         raise CatalogError(f"{source}: weights has {strange[0][:40]!r}; the signals are {', '.join(signals)}.")
