@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from weakref import ref
 
@@ -37,12 +37,14 @@ KEPT = 8
 MOST_MEASURED = 500  # the newest; each takes some milliseconds
 
 
+@dataclass(eq=False)
 class RefusalService:
     """Measures the trade-off of the knob `wrong_refusals`. Thread-safe."""
 
-    def __init__(self, catalogs: CatalogService, feedback: FeedbackService) -> None:
-        self._catalogs = catalogs
-        self._feedback = feedback
+    catalogs: CatalogService
+    feedback: FeedbackService
+
+    def __post_init__(self) -> None:
         self._known: LRUCache[object, RefusalCurve] = LRUCache(KEPT)
         self._lock = threading.Lock()
 
@@ -53,14 +55,14 @@ class RefusalService:
     def curve(self, catalog: str = SAMPLE) -> RefusalCurve:
         """Wrong refusals against impossible sub-tasks refused. A labelled sub-task is made impossible by taking away its right
         tools and those that do the same. Labels do not shift these decisions, because the curve is for new sub-tasks."""
-        rows = self._catalogs.catalog(catalog).tool_row
-        queries = tuple(one for one in self._feedback.queries(catalog) if any(tool in rows for tool in one.right))
+        rows = self.catalogs.catalog(catalog).tool_row
+        queries = tuple(one for one in self.feedback.queries(catalog) if any(tool in rows for tool in one.right))
         if len(queries) < LEAST_LABELS:
             return shipped_curve()
         with self._lock:
             known = self._known.get((catalog, queries))
         if known is None:
-            scorer = self._catalogs.scorer(catalog)
+            scorer = self.catalogs.scorer(catalog)
             chances = [
                 _chances(scorer, one, [rows[t] for t in one.right if t in rows]) for one in queries[-MOST_MEASURED:]
             ]

@@ -49,21 +49,21 @@ class Imported:
     unknown: int
 
 
+@dataclass(eq=False)
 class EqualSetsService:
     """Proposes, keeps and joins. Thread-safe."""
 
-    def __init__(
-        self, store: Store, catalogs: CatalogService, learnt: LearntModels, now: Callable[[], datetime]
-    ) -> None:
-        self._store = store
-        self._catalogs = catalogs
-        self._learnt = learnt
-        self._now = now
+    store: Store
+    catalogs: CatalogService
+    learnt: LearntModels
+    now: Callable[[], datetime]
+
+    def __post_init__(self) -> None:
         self._proposed: LRUCache[str, tuple[CatalogIndex, tuple[Proposal, ...]]] = LRUCache(CATALOGS_KEPT)
 
     def of_catalog(self, catalog: str) -> EqualSets:
         """All that is known. The catalog is indexed where it is not yet."""
-        judged = self._store.equal_judgments.of_catalog(catalog)
+        judged = self.store.equal_judgments.of_catalog(catalog)
         says = {one.pair: one.says for one in judged}
         sets = self.sets(catalog)
         of = {tool: number for number, tools in enumerate(sets) for tool in tools}
@@ -82,22 +82,22 @@ class EqualSetsService:
 
     def sets(self, catalog: str) -> Sets:
         """The sets that the pairs judged equal make; of tools that the catalog has."""
-        tools = self._catalogs.catalog(catalog).tool_row
-        judged = self._store.equal_judgments.of_catalog(catalog)
+        tools = self.catalogs.catalog(catalog).tool_row
+        judged = self.store.equal_judgments.of_catalog(catalog)
         return joined(one.pair for one in judged if one.says == "equal" and {*one.pair} <= tools.keys())
 
     def judge(self, catalog: str, one: str, other: str, says: Says | None) -> None:
         """Keep what somebody says of two tools; None takes it back. Raises UnknownNameError for a tool that is not there."""
-        tools = self._catalogs.catalog(catalog).tool_row
+        tools = self.catalogs.catalog(catalog).tool_row
         for tool in (one, other):
             if tool not in tools:
                 raise UnknownNameError(f"There is no tool {tool[:80]!r} in catalog {catalog!r}; check the name.")
         pair = ordered(one, other)
         if says is None:
-            self._store.equal_judgments.remove(catalog, *pair)
+            self.store.equal_judgments.remove(catalog, *pair)
         else:
-            self._store.equal_judgments.save([EqualJudgment(catalog, *pair, says, self._now())])
-        self._learnt.forget(catalog)  # equal tools share labels
+            self.store.equal_judgments.save([EqualJudgment(catalog, *pair, says, self.now())])
+        self.learnt.forget(catalog)  # equal tools share labels
 
     def widened(self, catalog: str, tasks: Sequence[Task]) -> tuple[Task, ...]:
         """Tasks in which everything is right that is equal to a right tool; see `core.lab.levels`."""
@@ -105,7 +105,7 @@ class EqualSetsService:
 
     def export(self, catalog: str) -> str:
         """Pairs and sets as the text of a JSON file."""
-        judged = self._store.equal_judgments.of_catalog(catalog)
+        judged = self.store.equal_judgments.of_catalog(catalog)
         pairs = [{"tools": list(one.pair), "says": one.says, "at": one.at.isoformat()} for one in judged]
         document = {
             "kind": KIND,
@@ -123,18 +123,18 @@ class EqualSetsService:
         except (ValueError, RecursionError):
             raise CatalogError(f"{source}: it is not JSON; give {EXPORTED}.") from None
         said = _pairs(documents.read(_File, document, source, advice=f"give {EXPORTED}"), source)
-        tools, now = self._catalogs.catalog(catalog).tool_row, self._now()
+        tools, now = self.catalogs.catalog(catalog).tool_row, self.now()
         taken = [
             EqualJudgment(catalog, *ordered(one, other), says, now)
             for one, other, says in said
             if one in tools and other in tools
         ]
-        self._store.equal_judgments.save(taken)
-        self._learnt.forget(catalog)
+        self.store.equal_judgments.save(taken)
+        self.learnt.forget(catalog)
         return Imported(len(taken), len(said) - len(taken))
 
     def _proposals(self, catalog: str) -> tuple[Proposal, ...]:
-        index = self._catalogs.index(catalog)
+        index = self.catalogs.index(catalog)
         known = self._proposed.get(catalog)
         if known is None or known[0] is not index:
             known = self._proposed[catalog] = (index, proposed(index))
