@@ -1,8 +1,4 @@
-"""A Plotly figure on a page. It stays in place: a new figure updates the chart that is there instead of building another.
-
-`st.plotly_chart` gives a chart another identity with each figure, so that the browser throws it away and builds a new
-one: with the six charts of a decision that takes most of the time between a slider's key press and what changes.
-"""
+"""A chart on a page, and the parts of a page that move with a knob."""
 
 from __future__ import annotations
 
@@ -18,6 +14,7 @@ import streamlit as st
 from streamlit.components.v2 import component
 
 from dashboard.ui.charts.base import CONFIG, figure_json, title_of
+from dashboard.ui.text import as_html
 
 PLOTLY_URL = f"/plotly-{plotly.__version__}.min.js"
 
@@ -85,3 +82,22 @@ def point_chosen(key: str, choose: Callable[[str], None]) -> None:
             choose(name)
         case _:
             pass
+
+
+_part = component(
+    "wayfare.live",
+    html='<div class="wayfare-live"></div>',
+    css=(ASSETS / "live.css").read_text(encoding="utf-8"),
+    js=(ASSETS / "live.js").read_text(encoding="utf-8"),
+    isolate_styles=False,
+)
+
+
+def live(html: str, *, key: str) -> None:
+    """Show HTML as the part of the page with this key."""
+    _part(key=key, data={"html": html, "part": key})
+
+
+def noted(term: str, help_text: str) -> str:
+    """A term of ours that explains itself to the mouse and to the keyboard, as HTML."""
+    return f'<span class="wayfare-noted" tabindex="0" data-help="{as_html(help_text, 900)}">{as_html(term)}</span>'

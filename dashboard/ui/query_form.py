@@ -1,14 +1,19 @@
-"""The row at the top of Route, Compare and Map: the sub-task, a server hint, the catalog and the router."""
+"""The form of a sub-task, and the notes about index and planner below it."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
 
 import streamlit as st
 
 from core.app import App
 from core.importers.shipped_catalogs import starting_subtasks
+from core.planning.base import Usage
+from core.shared import units
+from core.shared.progress import Step
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState, url_may_be_behind
 
@@ -97,3 +102,88 @@ def _warn_if_missing(kind: str, shown: str, options: Sequence[str], linked: Mapp
         st.warning(
             f"There is no {kind} {escaped(wanted, 80)}; this is {escaped(shown, 80)}.", icon=":material/link_off:"
         )
+
+
+TITLE = "Getting ready for the first decision"
+BEGIN = Step("Reading the catalog", after="its texts are embedded where they have no vectors yet")
+NOTE = "Only the first time takes this long. It goes on when you leave this page."
+POLL_S = 0.2
+
+
+@dataclass(slots=True)
+class Preparation:
+    """The steps of a preparation as a page sees them: those that are finished, and the one under way."""
+
+    finished: list[str] = field(default_factory=list[str])
+    step: Step = BEGIN
+
+    def observe(self, step: Step | None) -> None:
+        """Take over what is reported now; between two steps nothing is.
+
+        >>> preparation = Preparation()
+        >>> for reported in (None, Step("Exporting"), Step("Embedding", 1, 2), None, Step("Embedding", 2, 2)):
+        ...     preparation.observe(reported)
+        >>> preparation.finished, preparation.share
+        (['Reading the catalog', 'Exporting'], 1.0)
+        """
+        if step is None:
+            return
+        if step.what != self.step.what and self.step.what not in self.finished:
+            self.finished.append(self.step.what)
+        self.step = step
+
+    @property
+    def share(self) -> float:
+        """How far the step under way is, in [0, 1]; 0 where it cannot be counted."""
+        return min(1.0, self.step.done / self.step.total) if self.step.total else 0.0
+
+
+def show_preparing(app: App, catalog: str, *, decides: bool = False) -> None:
+    """Nothing where the catalog is ready; else its preparation until it is. Raises WayfareError as the catalog does.
+
+    `decides`: a decision follows, so the encoders are waited for too. The work is done in the background, so that the page
+    can be used or left meanwhile, even where another catalog is being embedded first; a second page waits for the same work.
+    """
+    place = st.empty()  # there in every run: charts below an element that comes or goes would be made anew
+    if app.is_ready(catalog) if decides else app.catalogs.is_prepared(catalog):
+        return
+    preparation, started_s = Preparation(), time.monotonic()
+    pool = ThreadPoolExecutor(1, thread_name_prefix="wayfare-prepare")
+    future = pool.submit(lambda: app.make_ready(catalog) if decides else app.catalogs.prepare(catalog))
+    pool.shutdown(wait=False)
+    while not wait([future], POLL_S).done:
+        preparation.observe(app.startup.step)
+        with place.container(border=True, gap="xsmall"):
+            _draw(preparation, time.monotonic() - started_s)
+    future.result()
+    place.empty()
+
+
+def _draw(preparation: Preparation, elapsed_s: float) -> None:
+    st.markdown(f"**{TITLE}** :gray[· {elapsed_s:.0f} s]")
+    for name in preparation.finished:
+        st.markdown(f":small[:green[:material/check:] {escaped(name)}]")
+    st.progress(preparation.share, text=escaped(str(preparation.step)))
+    st.caption(NOTE)
+
+
+def planner_usage(app: App) -> None:
+    """One line below everything else: it changes with every request to the model."""
+    usage = app.routing.planner_usage()
+    if usage is not None:
+        st.caption(f":material/smart_toy: {_line(usage)}")
+
+
+def _line(usage: Usage) -> str:
+    """
+    >>> _line(Usage("small", calls=2, failed=1, input_tokens=1200, output_tokens=80, cost_usd=0.0, cache_hits=3))
+    'small since the start: 2 replies, 1,200 tokens read, 80 written, 0 m\\\\$; 3 from the cache, 1 failed, 0 invented names refused.'
+    >>> "price not known" in _line(Usage("small", calls=1, cost_usd=None))
+    True
+    """
+    cost = "price not known" if usage.cost_usd is None else escaped(units.price(usage.cost_usd))
+    return (
+        f"{escaped(usage.model, 60)} since the start: {usage.calls:,} replies, {usage.input_tokens:,} tokens read, "
+        f"{usage.output_tokens:,} written, {cost}; {usage.cache_hits:,} from the cache, {usage.failed:,} failed, "
+        f"{usage.invented:,} invented names refused."
+    )

@@ -1,16 +1,21 @@
-"""Text from strangers (names, descriptions, results, errors) as Markdown or HTML that shows it as text, and what a download is
-called.
-
-What is shown of a text is decided in `core.shared.untrusted_text`; only the escaping is added here.
-"""
+"""Texts of strangers made safe for a page, and the words for events and dropped tools."""
 
 from __future__ import annotations
 
 import html
 import re
+from datetime import datetime
 from typing import Literal
+from zoneinfo import ZoneInfo
 
+import pandas as pd
+import streamlit as st
+
+from core.domain.outcome import OutcomeKind
+from core.domain.trace import Drop
+from core.shared import untrusted_text
 from core.shared.untrusted_text import one_line
+from dashboard.theme import ACCEPTED, ACCEPTED_SIGN, DROPPED_SIGN, MUTED, REJECTED, REJECTED_SIGN
 
 Colour = Literal["red", "orange", "blue", "green", "violet", "gray"]
 
@@ -57,3 +62,103 @@ def file_name(name: str, otherwise: str) -> str:
     ('etc_passwd', 'result.txt')
     """
     return re.sub(r"[^A-Za-z0-9._-]+", "_", name)[-80:].lstrip("._-") or otherwise
+
+
+DROPPED = {
+    Drop.NOT_SHORTLISTED: "server not short-listed",
+    Drop.REJECTED: "server rejected the price",
+    Drop.NOT_AFFORDABLE: "not affordable",
+    Drop.OUTRANKED: "outranked",
+    Drop.PRUNED: "not curated",
+    Drop.BELOW_THRESHOLD: "below the threshold",
+    Drop.GATED: "left out by the state",
+    Drop.NOT_RETRIEVED: "not retrieved",
+    Drop.REFUSED: "refused",
+    Drop.NOT_WORTH: "not worth a call",
+}
+
+
+REAL, SIMULATED = "real", "simulated"
+ORIGINS = ("console", "cli", "agent", "scenario")
+KINDS = tuple(kind.value for kind in OutcomeKind)
+
+
+def outcome_words(kind: str) -> str:
+    """An outcome with its sign.
+
+    >>> outcome_words("ok"), outcome_words("not_connected"), outcome_words("cancelled")
+    ('✓ ok', '✗ not connected', '· cancelled')
+    """
+    return f"{_sign(kind)} {kind.replace('_', ' ')}"
+
+
+def outcome_colour(words: str) -> str:
+    """The colour that goes with the words of an outcome."""
+    return {ACCEPTED_SIGN: ACCEPTED, REJECTED_SIGN: REJECTED}.get(words[:1], MUTED)
+
+
+def origin_words(origin: str) -> str:
+    """Where a call or decision came from: one of the origins that are known here, so that no stranger's text gets into a sentence.
+
+    >>> origin_words("cli"), origin_words("**x**")
+    ('cli', 'another')
+    """
+    return origin if origin in ORIGINS else "another"
+
+
+def source_words(simulated: bool) -> str:
+    """Whether a real tool was called; a virtual server's results and drawn outcomes are simulated."""
+    return SIMULATED if simulated else REAL
+
+
+def visitor_zone() -> str:
+    """The visitor's time zone as their browser says it; UTC where it says nothing that is known here."""
+    zone = st.context.timezone or "UTC"
+    try:
+        return ZoneInfo(zone).key
+    except (ValueError, OSError):
+        return "UTC"
+
+
+def timestamp(at: datetime, zone: str) -> str:
+    """A time to the millisecond on the visitor's clock.
+
+    >>> from datetime import UTC
+    >>> timestamp(datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC), "Europe/Berlin")
+    '2026-03-01 13:00:00.123 Europe/Berlin'
+    """
+    return f"{at.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M:%S.%f}"[:-3] + f" {zone}"
+
+
+def cell_text(text: object, limit: int = 300) -> str:
+    r"""A stranger's text for a cell: one line, hidden characters written out, nothing where there is none.
+
+    >>> cell_text("a\n b"), cell_text(None), cell_text(float("nan"))
+    ('a b', '', '')
+    """
+    if not isinstance(text, str):
+        return ""
+    return untrusted_text.one_line(text, limit)
+
+
+def missing(value: object) -> bool:
+    """Whether a table has nothing here: None, NaN or NaT.
+
+    >>> missing(None), missing(float("nan")), missing(""), missing(0.0)
+    (True, True, False, False)
+    """
+    return value is None or value is pd.NaT or (isinstance(value, float) and value != value)  # noqa: PLR0124
+
+
+def _sign(kind: str) -> str:
+    if kind == OutcomeKind.OK:
+        return ACCEPTED_SIGN
+    return DROPPED_SIGN if kind == OutcomeKind.CANCELLED else REJECTED_SIGN
+
+
+HELP = "The network was injected into this call on purpose: its latency and its failure say nothing about the server."
+
+
+def injected_badge(what: str) -> None:
+    """What was injected, as a badge."""
+    st.badge(f"network injected: {escaped(what, 80)}", icon=":material/network_ping:", color="gray", help=HELP)

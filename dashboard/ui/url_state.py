@@ -1,14 +1,11 @@
-"""Page state that survives a change of page and stands in the URL.
-
-Widgets forget their value when their page is left, so it is stored beside them; the URL is written after the run, and
-read when it was changed from outside (a shared link, the back button). The question is one for all pages that have one.
-"""
+"""The state of a page in its address, and links to pages."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
 import streamlit as st
+from streamlit.navigation.page import StreamlitPage
 
 LAST_WRITTEN = "url:last written"  # by which page, and what
 BEHIND = "url:behind"
@@ -117,3 +114,18 @@ class UrlState:
 
 def _without_empty(texts: Mapping[str, str]) -> dict[str, str]:
     return {name: text for name, text in texts.items() if text}
+
+
+_pages: list[StreamlitPage] = []
+
+
+def register(*pages: StreamlitPage) -> list[StreamlitPage]:
+    """Make pages known by their URL path; returns them for the navigation."""
+    _pages[:] = pages
+    return list(pages)
+
+
+def open_page(url_path: str, **query: str) -> None:
+    """Leave this page for another, with query parameters that say what to show there."""
+    st.session_state.pop(LAST_WRITTEN, None)  # the query may equal the one of this page; it is a link all the same
+    st.switch_page(next(page for page in _pages if (page.url_path or "route") == url_path), query_params=query)

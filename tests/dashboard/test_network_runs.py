@@ -13,10 +13,15 @@ from core.app import App
 from core.routers import ROUTERS
 from core.shared.errors import StoreError
 from core.store import Store
-from dashboard.pages.network.runs import selection
-from dashboard.pages.network.runs.frame import runs_frame, runs_styler
-from dashboard.pages.network.runs.selection import chosen_after
-from dashboard.pages.network.runs.words import differences, names, not_by_step
+from dashboard.pages.network.runs import (
+    chosen_after,
+    differences,
+    names,
+    not_by_step,
+    runs_frame,
+    runs_styler,
+    selection,
+)
 from tests.dashboard.harness import app_with, charts, checked, text_of
 from tests.store.conftest import T0
 from tests.store.test_scenario_runs import STEPS, run
@@ -29,8 +34,7 @@ OTHERS = replace(STEPS, ok=np.array([True, True, True]), server=np.array([1, 1, 
 def script() -> None:
     import streamlit as st
 
-    from dashboard.pages.network.runs.selection import chosen_runs
-    from dashboard.pages.network.runs.view import earlier_runs
+    from dashboard.pages.network.runs import chosen_runs, earlier_runs
     from dashboard.session import current_app
 
     st.session_state["written"] = chosen_runs(dict(st.query_params.items()))

@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboard.pages.call.schema import example_of, resolved, skeleton
-from dashboard.pages.call.schema_form import UNSET, Field, Kind, form_fields
-from dashboard.pages.call.values import (
+from dashboard.pages.call.form import (
     UnfitError,
     gather,
     parsed,
@@ -23,6 +21,7 @@ from dashboard.pages.call.values import (
     start_state,
     widget_state,
 )
+from dashboard.pages.call.schema import UNSET, Field, Kind, example_of, form_fields, resolved, skeleton
 from tests.cases import each
 
 KEYWORDS = [

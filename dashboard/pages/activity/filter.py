@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.app import App
 from core.domain.events import ActivityFilter
-from dashboard.ui.event_words import KINDS, ORIGINS, outcome_words, visitor_zone
+from dashboard.ui.text import KINDS, ORIGINS, outcome_words, visitor_zone
 
 Texts = dict[str, str]
 FIELDS = ("catalog", "server", "tool", "kinds", "origin", "time", "from", "to", "simulated", "text")

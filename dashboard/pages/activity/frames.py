@@ -1,16 +1,113 @@
-"""Rows of the store as rows of the page's tables: times on the visitor's clock, strangers' texts on one line."""
+"""The data frames of Activity's tables, and the table that they are shown in."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
+import streamlit as st
 from pandas.io.formats.style import Styler
 from streamlit.column_config import DatetimeColumn, NumberColumn, TextColumn
 
 from core.shared import units
 from dashboard.theme import CHOSEN_SIGN, MUTED
-from dashboard.ui.event_words import SIMULATED, missing, one_line, outcome_colour, outcome_words, source_words
+from dashboard.ui.text import SIMULATED, cell_text, missing, outcome_colour, outcome_words, source_words
+
+PAGE_ROWS = 100
+TABLE_PX, MOST_ROWS = 388, 11
+PAGE, GENERATION = "activity.page", "activity:pager"
+
+
+def page_number(count: int, linked: str) -> int:
+    """The page to show, from 1 on, before `pager` draws the choice."""
+    start = int(linked) if linked.isdecimal() and len(linked) < 9 else 1
+    st.session_state[PAGE] = min(max(st.session_state.get(PAGE, start), 1), pages(count))
+    return st.session_state[PAGE]
+
+
+def pager(count: int, thing: str) -> None:
+    """Which rows are shown of how many, and the way to the others."""
+    first = (st.session_state[PAGE] - 1) * PAGE_ROWS
+    last = min(first + PAGE_ROWS, count)
+    text, choice = st.columns([2, 1], vertical_alignment="center")
+    text.caption(f"{first + 1:,} to {last:,} of {count:,} {thing}, newest first. Choose a row to read all of it.")
+    if pages(count) > 1:
+        key = f"activity.pager.{st.session_state.setdefault(GENERATION, 0)}.{pages(count)}"
+        number: int = st.session_state[PAGE]
+        choice.pagination(pages(count), default=number, key=key, on_change=_turn, args=(key,), width="stretch")
+
+
+def pages(count: int) -> int:
+    """How many pages some rows fill.
+
+    >>> pages(0), pages(100), pages(101)
+    (1, 1, 2)
+    """
+    return max(1, math.ceil(count / PAGE_ROWS))
+
+
+def choice_table(
+    styler: Styler,
+    ids: Sequence[str],
+    columns: Mapping[str, Any],
+    *,
+    name: str,
+    linked: str,
+    about: str,
+    nothing: str = "–",
+) -> str:
+    """Show rows and return the id of the chosen one, or nothing. `linked` is where the choice starts."""
+    key, chosen = f"activity.table.{name}", row_key(name)
+    st.session_state.setdefault(chosen, linked)
+    wanted = [ids.index(st.session_state[chosen])] if st.session_state[chosen] in ids else []
+    if wanted != _rows(key):
+        st.session_state[key] = {"selection": {"rows": wanted, "columns": [], "cells": []}}
+    st.session_state[_ids_key(name)] = list(ids)
+    st.dataframe(
+        styler,
+        key=key,
+        column_config=dict(columns),
+        hide_index=True,
+        height=TABLE_PX if len(ids) > MOST_ROWS else "content",
+        placeholder=nothing,
+        on_select=lambda: _choose(key, name),
+        selection_mode="single-row",
+        alt=about,
+    )
+    return st.session_state[chosen]
+
+
+def row_key(name: str) -> str:
+    """The session key of the id of a table's chosen row."""
+    return f"activity.row.{name}"
+
+
+def forget_place() -> None:
+    """Back to the first page, with no row chosen: the rows are others now."""
+    for key in [key for key in st.session_state if str(key).startswith(("activity.row.", "activity.table."))]:
+        del st.session_state[key]
+    st.session_state[PAGE] = 1
+    st.session_state[GENERATION] = st.session_state.get(GENERATION, 0) + 1  # a new pager, which starts at 1
+
+
+def _turn(key: str) -> None:
+    st.session_state[PAGE] = st.session_state[key]
+
+
+def _choose(key: str, name: str) -> None:
+    rows, ids = _rows(key), st.session_state[_ids_key(name)]
+    st.session_state[row_key(name)] = ids[rows[0]] if rows and rows[0] < len(ids) else ""
+
+
+def _rows(key: str) -> list[int]:
+    return list(st.session_state[key]["selection"]["rows"]) if key in st.session_state else []
+
+
+def _ids_key(name: str) -> str:
+    return f"activity:ids.{name}"
+
 
 OPEN_SESSION = "open session"
 NO_WINNER, NOT_CALLED = "none", "not called"
@@ -21,8 +118,8 @@ DECISION_TEXTS = ("subtask", "router", "origin", "reason", "catalog")
 def call_frame(calls: pd.DataFrame, zone: str) -> pd.DataFrame:
     """The table of calls, from `Activity.calls`. Numbers stay numbers, so that they sort; `call_styler` gives them units. What an
     injected network did, and which client called, have a column where there is any."""
-    texts = {name: [one_line(text) for text in calls[name]] for name in CALL_TEXTS}
-    injected = [one_line(text) for text in calls["injected"]]
+    texts = {name: [cell_text(text) for text in calls[name]] for name in CALL_TEXTS}
+    injected = [cell_text(text) for text in calls["injected"]]
     return pd.DataFrame(
         {
             "at": calls["at"].dt.tz_convert(zone),
@@ -72,7 +169,7 @@ def decision_frame(
 
     `uncalled` is the text for a decision without a call.
     """
-    texts = {name: [one_line(text) for text in decisions[name]] for name in DECISION_TEXTS}
+    texts = {name: [cell_text(text) for text in decisions[name]] for name in DECISION_TEXTS}
     ends = {str(id_): outcomes_words(part) for id_, part in calls.groupby("decision_id")}
     return pd.DataFrame(
         {
@@ -117,7 +214,7 @@ def outcomes_words(calls: pd.DataFrame) -> str:
 
 def _clients(rows: pd.DataFrame) -> dict[str, list[str]]:
     """The column of clients of the endpoint, where there is one."""
-    clients = [one_line(name) for name in rows["client"]]
+    clients = [cell_text(name) for name in rows["client"]]
     return {"client": clients} if any(clients) else {}
 
 
@@ -125,7 +222,7 @@ def _winner(row: Any) -> str:
     """A missing price is shown as a dash, so an unpriced winner says that it is."""
     if missing(row.winner):
         return NO_WINNER
-    return f"{CHOSEN_SIGN} {one_line(row.winner)}" + (" (unpriced)" if missing(row.expected_price_usd) else "")
+    return f"{CHOSEN_SIGN} {cell_text(row.winner)}" + (" (unpriced)" if missing(row.expected_price_usd) else "")
 
 
 def _at(zone: str) -> Any:

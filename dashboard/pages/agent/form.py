@@ -13,7 +13,7 @@ from core.domain.params import Parameters
 from core.services.call.agent import ROUNDS, AgentTask
 from dashboard.session import first_catalog
 from dashboard.ui.knobs import knob_panel, read_knobs, start_knobs
-from dashboard.ui.preset_choice import preset_choice
+from dashboard.ui.presets import preset_choice
 from dashboard.ui.query_form import DEFAULT_ROUTER
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState

@@ -20,11 +20,9 @@ from core.shared import units
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import visible
 from dashboard.pages.call.form import Filled
-from dashboard.pages.call.target import Target
-from dashboard.pages.call.tool_card import destructive
+from dashboard.pages.call.target import Target, destructive
 from dashboard.session import origin
-from dashboard.ui.call_mode import MODES, mode_choice
-from dashboard.ui.leave import leave_note
+from dashboard.ui.calling import MODES, leave_note, mode_choice
 from dashboard.ui.text import escaped
 
 RUNS_KEPT = 8
