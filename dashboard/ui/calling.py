@@ -24,7 +24,7 @@ from dashboard.ui.text import escaped
 
 
 class Words(NamedTuple):
-    """How a mode is called in the choice and on the button, its icon, and what it does."""
+    """The label of a mode in the choice and on the button, its icon, and its help."""
 
     choice: str
     button: str
@@ -51,7 +51,7 @@ MODES = {
 
 
 def mode_choice(line: DeltaGenerator, server: Server) -> CallMode:
-    """The chosen way of calling a server. One that is virtual and has no connection has no real calls."""
+    """Returns the chosen way to call a server. A virtual server without a connection has no real calls."""
     modes = modes_of(server)
     key = f"call.run.mode.{len(modes)}"
     st.session_state.setdefault(key, modes[0])
@@ -63,7 +63,7 @@ def mode_choice(line: DeltaGenerator, server: Server) -> CallMode:
 
 
 def modes_of(server: Server) -> tuple[CallMode, ...]:
-    """The ways in which a server can be called, the usual one first.
+    """Returns the ways in which a server can be called, the default first.
 
     >>> [mode.value for mode in modes_of(Server("a", virtual=True))]
     ['virtual', 'drawn']
@@ -79,12 +79,12 @@ CONTEXT_CHARS = 240
 
 
 def what_changed(held: HeldDefinition) -> None:
-    """Each part that changed, and each finding."""
+    """Shows each part that changed and each finding of Lint."""
     st.html(CSS)
     for part in held.differences:
         st.html(difference_html(part))
     for finding in held.findings:
-        said = "Lint finds in it now" if finding in held.new_findings else "Lint found in it before, too"
+        said = "New finding of Lint" if finding in held.new_findings else "Finding of Lint, as before"
         show = st.error if finding.severity == "error" and finding in held.new_findings else st.warning
         show(f"{said}: {escaped(finding.reason, 400)}", icon=":material/policy:")
     if not held.findings:
@@ -92,7 +92,7 @@ def what_changed(held: HeldDefinition) -> None:
 
 
 def difference_html(part: PartDifference) -> str:
-    """One part of a definition with its removed and added words marked; long stretches without a change are cut."""
+    """Returns one part of a definition with removed and added words marked. Long unchanged stretches are cut."""
     pieces = "".join(f"<{TAGS[piece.change]}>{escape(_text(piece))}</{TAGS[piece.change]}>" for piece in part.pieces)
     return f'<div class="definition-difference"><b>{PARTS[part.part]}</b><p>{pieces}</p></div>'
 
@@ -108,7 +108,7 @@ ACCEPT = "leave:accept"
 
 
 def leave_note(app: App, catalog: str, tool: Tool, outlook: Outlook) -> None:
-    """One sentence, and where a definition changed what changed and the button that accepts it; nothing where the call just goes."""
+    """Says what stops a call. Shows a changed definition with a button to accept it. Draws nothing if the call may go."""
     refusal = outlook.refusal
     if outlook.reasons:
         st.info(
@@ -131,7 +131,7 @@ def _changed(app: App, catalog: str, tool: Tool) -> None:
         state = denied if held.denied_by else "and nobody has accepted it yet"
         st.markdown(
             f":orange[:material/difference:] **The definition of this tool changed** since {held.known_since:%Y-%m-%d %H:%M} UTC, "
-            f"{state}. Read what changed before you call it."
+            f"{state}. Read the changes before you call it."
         )
         what_changed(held)
         st.button(

@@ -33,12 +33,12 @@ _chart = component(
 
 
 def plotly_js() -> str:
-    """Plotly's library for the browser, of the installed version; served at `PLOTLY_URL`, not fetched from elsewhere."""
+    """Returns Plotly's library for the browser, in the installed version. It is served at `PLOTLY_URL`."""
     return plotly.offline.get_plotlyjs()
 
 
 def read_out(title: str) -> str:
-    """A title as a screen reader says it, without its markup.
+    """Returns a title without its markup, for screen readers.
 
     >>> read_out('Tools: <span style="color:red">◆</span> of a &lt;b')
     'Tools: ◆ of a <b'
@@ -54,10 +54,9 @@ def chart(
     about: str = "",
     config: Mapping[str, Any] = CONFIG,
 ) -> None:
-    """Show a figure, which has a height.
+    """Show a figure that has a height.
 
-    A click on a point calls `choose` with the point's customdata. `about` is for those who do not see the chart, its
-    title by default.
+    A click on a point calls `choose` with the point's customdata. `about` is the text for screen readers, by default the title.
     """
     _chart(
         key=key,
@@ -66,7 +65,7 @@ def chart(
             "part": key,
             "about": about or read_out(title_of(figure)),
             "config": dict(config),
-            # how many were heard, None where nobody listens; after one, the same figure is to be drawn again
+            # the number of handled clicks, or None without `choose`; a higher number redraws the same figure
             "clicks": None if choose is None else st.session_state.get(f"{key}.clicks", 0),
         },
         on_chosen_change=None if choose is None else lambda: point_chosen(key, choose),
@@ -74,8 +73,8 @@ def chart(
 
 
 def point_chosen(key: str, choose: Callable[[str], None]) -> None:
-    """Pass on which point of the chart with this key was clicked, once: the browser tells it again until it is heard. What it sends
-    may be anything."""
+    """Call `choose` once with the clicked point of the chart with this key. The browser repeats a click until it is handled, and its
+    message may be anything."""
     match st.session_state[key].get("chosen"):
         case {"count": int(count), "name": str(name)} if count > st.session_state.get(f"{key}.clicks", 0):
             st.session_state[f"{key}.clicks"] = count
@@ -99,5 +98,5 @@ def live(html: str, *, key: str) -> None:
 
 
 def noted(term: str, help_text: str) -> str:
-    """A term of ours that explains itself to the mouse and to the keyboard, as HTML."""
+    """Returns a term as HTML, with a help text for mouse and keyboard."""
     return f'<span class="wayfare-noted" tabindex="0" data-help="{as_html(help_text, 900)}">{as_html(term)}</span>'

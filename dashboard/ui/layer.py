@@ -1,4 +1,4 @@
-"""What stands above every page: the layer of What if, and who is signed in."""
+"""The lines above every page: the supposed figures of What if, and the operator who is signed in."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ Layers = Mapping[str, tuple[Supposed, ...]]
 
 
 def supposed(catalog: str) -> tuple[Supposed, ...]:
-    """What the visitor supposes of tools of this catalog."""
+    """Returns the figures that the visitor supposes for tools of this catalog."""
     return _layers().get(catalog, ())
 
 
 def suppose(catalog: str, one: Supposed) -> None:
-    """Add to the layer, in the place of what was supposed of the same figure before; for `on_click`."""
+    """Add a figure to the layer and replace an earlier value of it. For `on_click`."""
     others = [known for known in supposed(catalog) if (known.tool, known.figure) != (one.tool, one.figure)]
     st.session_state[LAYER] = {**_layers(), catalog: (*others, one)}
 
 
 def badge(catalog: str, tool: str | None = None) -> str:
-    """Markdown behind a decision of this catalog, or behind a tool: `what if` where something (of it) is supposed, else nothing."""
+    """Returns the Markdown badge `what if` if a figure of the catalog, or of this tool, is supposed, else ""."""
     marked = any(tool in {None, one.tool} for one in supposed(catalog))
     return " :violet-badge[what if]" if marked else ""
 
 
 def drop_layer() -> None:
-    """All figures are those of the catalog again; for `on_click`."""
+    """Drop all supposed figures. For `on_click`."""
     st.session_state.pop(LAYER, None)
 
 
 def layer_banner() -> None:
-    """A line with what is supposed and the button that drops it; nothing where nothing is."""
+    """Lists the supposed figures with a button that drops them. Draws nothing without supposed figures."""
     layers = [(catalog, one) for catalog, known in _layers().items() for one in known]
     if not layers:
         return
@@ -51,7 +51,7 @@ def layer_banner() -> None:
     with st.container(horizontal=True, vertical_alignment="center", border=True, key="layer:banner"):
         st.container(width="stretch").markdown(
             f":violet-badge[what if] Supposed, not known: {', '.join(words)}{more}. Route, Compare and What if decide with "
-            "it and record nothing; plans, measures over tasks, calls and all other pages use the figures as they are.",
+            "these figures and record nothing. Plans, measures over tasks, calls and all other pages use the real figures.",
         )
         st.button("Drop", icon=":material/layers_clear:", key="layer:drop", on_click=drop_layer)
 

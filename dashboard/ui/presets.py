@@ -27,19 +27,19 @@ from dashboard.ui.text import escaped, file_name
 
 
 def own_preset(parameters: Parameters, prefix: str) -> PresetFile | None:
-    """The file that was imported last, where the knobs are still what it says."""
+    """Returns the file that was imported last if the knobs still have its values, else None."""
     found: PresetFile | None = st.session_state.get(_own_key(prefix))
     return found if found is not None and found.parameters == parameters else None
 
 
 def imported_presets(prefix: str) -> tuple[PresetFile, ...]:
-    """The files that were imported for this router during the visit, the newest of each name."""
+    """Returns the files imported for this router during the visit, the newest of each name."""
     found: dict[str, PresetFile] = st.session_state.get(_all_key(prefix), {})
     return tuple(found.values())
 
 
 def preset_files(defaults: Parameters, prefix: str) -> None:
-    """The button behind which presets are exported and imported; what is there is made when it is opened."""
+    """A button that opens the export and import of presets."""
     with st.container(key=f"preset-files:{prefix}", width="content"):  # its name is heard, not seen: page.css
         opened = st.popover(
             "Preset files", icon=":material/save:", key=f"{prefix}:files", on_change="rerun", help="Export or import a preset",
@@ -94,7 +94,7 @@ def _own_key(prefix: str) -> str:
 
 
 def _all_key(prefix: str) -> str:
-    """The same on every page with knobs of this router, and kept when a link is followed."""
+    """Returns a key that all pages with knobs of this router share. Following a link keeps it."""
     return f"presets:{prefix.rpartition('.')[2]}"
 
 
@@ -102,7 +102,7 @@ OWN = "own"
 
 
 def preset_choice(defaults: Parameters, prefix: str) -> None:
-    """The preset that the knobs are, and a way to another; nothing for a router that no preset changes."""
+    """Draws the choice of a preset. Draws nothing for a router without presets."""
     offered = [name for name in PRESETS if name == DEFAULT_PRESET or preset_values(type(defaults), name).keys() - {"n"}]
     if len(offered) == 1:
         return
@@ -120,7 +120,7 @@ def preset_choice(defaults: Parameters, prefix: str) -> None:
             format_func=lambda name: PRESETS[name].title if name in PRESETS else title,
             on_change=_apply,
             args=(defaults, prefix, key, current),
-            help="Named sets of parameters. Choosing one sets the knobs below.",
+            help="A named set of parameters. A choice sets the knobs below.",
         )
         preset_files(defaults, prefix)
     by_hand = (own and own.note) or "The knobs below are set by hand."
@@ -139,8 +139,8 @@ def _apply(defaults: Parameters, prefix: str, key: str, shown: str) -> None:
 
 
 def _key(prefix: str, current: str) -> str:
-    """The key of the choice: another one whenever the knobs have become `current` in another way than by it. What the browser says
-    while it still shows what they were before is then said of a choice that is no more, and changes no knob."""
+    """Returns the key of the choice. The key changes when the knobs become `current` without the choice: a late message of the
+    browser about the old state then reaches an old key and changes no knob."""
     turns = st.session_state.get(f"{prefix}:preset turns", 0)
     if st.session_state.get(f"{prefix}:preset.{turns}", current) != current:
         turns += 1

@@ -22,7 +22,7 @@ DEFAULT_ROUTER = "ehrr"
 
 @dataclass(frozen=True, slots=True)
 class QueryForm:
-    """What the row was filled with."""
+    """The values of the row."""
 
     subtask: str
     hint: str
@@ -30,7 +30,7 @@ class QueryForm:
     router: str
 
     def texts(self, first_catalog: str) -> dict[str, str]:
-        """What the URL carries; empty where it is the default."""
+        """Returns the texts for the URL, "" for defaults."""
         return {
             "q": self.subtask,
             "hint": self.hint,
@@ -42,7 +42,7 @@ class QueryForm:
 def query_row(
     app: App, state: UrlState, linked: Mapping[str, str], first_catalog: str, *, choose_router: bool = True
 ) -> QueryForm:
-    """Draw the row and return its values; without a choice of the router where the page compares several."""
+    """Draw the row and return its values. A page that compares routers has no choice of a router."""
     grid = st.grid(2, min_column_width=400, gap="small", vertical_alignment="bottom")
     for name in ("q", "hint"):
         st.session_state.setdefault(state.key(name), linked.get(name, ""))
@@ -72,7 +72,7 @@ def query_row(
 
 
 def example_subtasks(state: UrlState, catalog: str, *, count: int = 6) -> None:
-    """Buttons with sub-tasks of a catalog to start from; a press fills the field."""
+    """Buttons with example sub-tasks of a catalog. A click fills the field."""
     grid = st.grid(2, min_column_width=320, gap="xsmall")
     for number, subtask in enumerate(starting_subtasks(catalog, count)):
         grid.button(
@@ -85,19 +85,19 @@ def example_subtasks(state: UrlState, catalog: str, *, count: int = 6) -> None:
 
 
 def fill(values: Mapping[str, str]) -> None:
-    """Set fields by their session keys; for `on_click`."""
+    """Set fields by their session keys. For `on_click`."""
     st.session_state.update(values)
     url_may_be_behind()
 
 
 def _start(key: str, options: Sequence[str], value: str) -> None:
-    """Where the widget has no usable value yet, begin with `value`."""
+    """Give a widget without a usable value its first value."""
     if st.session_state.get(key) not in options:
         st.session_state[key] = value if value in options else options[0]
 
 
 def _warn_if_missing(kind: str, shown: str, options: Sequence[str], linked: Mapping[str, str]) -> None:
-    """Say it where a link names what is not there."""
+    """Warn if a link names an unknown option."""
     if (wanted := linked.get(kind, shown)) not in options:
         st.warning(
             f"There is no {kind} {escaped(wanted, 80)}; this is {escaped(shown, 80)}.", icon=":material/link_off:"
@@ -112,13 +112,13 @@ POLL_S = 0.2
 
 @dataclass(slots=True)
 class Preparation:
-    """The steps of a preparation as a page sees them: those that are finished, and the one under way."""
+    """The finished steps of a preparation, and the current one."""
 
     finished: list[str] = field(default_factory=list[str])
     step: Step = BEGIN
 
     def observe(self, step: Step | None) -> None:
-        """Take over what is reported now; between two steps nothing is.
+        """Take over the reported step. None is reported between two steps.
 
         >>> preparation = Preparation()
         >>> for reported in (None, Step("Exporting"), Step("Embedding", 1, 2), None, Step("Embedding", 2, 2)):
@@ -134,17 +134,17 @@ class Preparation:
 
     @property
     def share(self) -> float:
-        """How far the step under way is, in [0, 1]; 0 where it cannot be counted."""
+        """The finished share of the current step, in [0, 1]; 0 if it cannot be counted."""
         return min(1.0, self.step.done / self.step.total) if self.step.total else 0.0
 
 
 def show_preparing(app: App, catalog: str, *, decides: bool = False) -> None:
-    """Nothing where the catalog is ready; else its preparation until it is. Raises WayfareError as the catalog does.
+    """Show the preparation of a catalog until it is ready. Raises WayfareError if the catalog cannot be prepared.
 
-    `decides`: a decision follows, so the encoders are waited for too. The work is done in the background, so that the page
-    can be used or left meanwhile, even where another catalog is being embedded first; a second page waits for the same work.
+    With `decides` a decision follows, so it waits for the encoders too. The work runs in the background: the page can be used or
+    left meanwhile, and a second page waits for the same work.
     """
-    place = st.empty()  # there in every run: charts below an element that comes or goes would be made anew
+    place = st.empty()  # drawn in every run: charts below an element that comes and goes would be made anew
     if app.is_ready(catalog) if decides else app.catalogs.is_prepared(catalog):
         return
     preparation, started_s = Preparation(), time.monotonic()
@@ -168,7 +168,7 @@ def _draw(preparation: Preparation, elapsed_s: float) -> None:
 
 
 def planner_usage(app: App) -> None:
-    """One line below everything else: it changes with every request to the model."""
+    """Shows the use of the planner's model. It is the last line of a page, because it changes with every request."""
     usage = app.routing.planner_usage()
     if usage is not None:
         st.caption(f":material/smart_toy: {_line(usage)}")

@@ -19,14 +19,14 @@ from dashboard.theme import ACCEPTED, ACCEPTED_SIGN, DROPPED_SIGN, MUTED, REJECT
 
 Colour = Literal["red", "orange", "blue", "green", "violet", "gray"]
 
-_READ_ANYWAY = re.compile(  # what Streamlit makes links, icons, its logo and arrows of, even where it is escaped
+_READ_ANYWAY = re.compile(  # Streamlit turns these into links, icons, its logo and arrows even if they are escaped
     r"://|www\.|@|:(?=material_|streamlit:)|-(?=[->])|<(?=[-=])|[>~](?==)", re.IGNORECASE
 )
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~:$^&\"'=/@])")
 
 
 def escaped(text: str, limit: int = 400) -> str:
-    r"""A stranger's text for use inside Markdown: one line, nothing unseen, every special character escaped.
+    r"""Returns a stranger's text for Markdown: one line, hidden characters written out, special characters escaped.
 
     >>> escaped("**bold** <b> :red[x] $a$")
     '\\*\\*bold\\*\\* \\<b\\> \\:red\\[x\\] \\$a\\$'
@@ -36,7 +36,7 @@ def escaped(text: str, limit: int = 400) -> str:
 
 
 def as_html(text: str, limit: int = 400) -> str:
-    """A stranger's text for use inside HTML, between tags or in a quoted attribute.
+    """Returns a stranger's text for HTML, between tags or in a quoted attribute.
 
     >>> as_html('<b>x</b> "y"')
     '&lt;b&gt;x&lt;/b&gt; &quot;y&quot;'
@@ -45,7 +45,7 @@ def as_html(text: str, limit: int = 400) -> str:
 
 
 def size(count_bytes: int) -> str:
-    """A size for people.
+    """Returns a size with its unit.
 
     >>> size(3), size(20_480)
     ('3 B', '20.0 kB')
@@ -56,7 +56,7 @@ def size(count_bytes: int) -> str:
 
 
 def file_name(name: str, otherwise: str) -> str:
-    """A name for a download made of harmless characters only.
+    """Returns a file name for a download that has only safe characters.
 
     >>> file_name("../../etc/passwd", "x"), file_name("", "result.txt")
     ('etc_passwd', 'result.txt')
@@ -84,7 +84,7 @@ KINDS = tuple(kind.value for kind in OutcomeKind)
 
 
 def outcome_words(kind: str) -> str:
-    """An outcome with its sign.
+    """Returns an outcome with its sign.
 
     >>> outcome_words("ok"), outcome_words("not_connected"), outcome_words("cancelled")
     ('✓ ok', '✗ not connected', '· cancelled')
@@ -93,12 +93,12 @@ def outcome_words(kind: str) -> str:
 
 
 def outcome_colour(words: str) -> str:
-    """The colour that goes with the words of an outcome."""
+    """Returns the colour of an outcome."""
     return {ACCEPTED_SIGN: ACCEPTED, REJECTED_SIGN: REJECTED}.get(words[:1], MUTED)
 
 
 def origin_words(origin: str) -> str:
-    """Where a call or decision came from: one of the origins that are known here, so that no stranger's text gets into a sentence.
+    """Returns the origin of a call or decision, or "another" for an unknown one, which may be a stranger's text.
 
     >>> origin_words("cli"), origin_words("**x**")
     ('cli', 'another')
@@ -107,12 +107,12 @@ def origin_words(origin: str) -> str:
 
 
 def source_words(simulated: bool) -> str:
-    """Whether a real tool was called; a virtual server's results and drawn outcomes are simulated."""
+    """Returns "simulated" for results of virtual servers and drawn outcomes, else "real"."""
     return SIMULATED if simulated else REAL
 
 
 def visitor_zone() -> str:
-    """The visitor's time zone as their browser says it; UTC where it says nothing that is known here."""
+    """Returns the time zone of the visitor's browser, or UTC if it is unknown."""
     zone = st.context.timezone or "UTC"
     try:
         return ZoneInfo(zone).key
@@ -121,7 +121,7 @@ def visitor_zone() -> str:
 
 
 def timestamp(at: datetime, zone: str) -> str:
-    """A time to the millisecond on the visitor's clock.
+    """Returns a time to the millisecond in the visitor's zone.
 
     >>> from datetime import UTC
     >>> timestamp(datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC), "Europe/Berlin")
@@ -131,7 +131,7 @@ def timestamp(at: datetime, zone: str) -> str:
 
 
 def cell_text(text: object, limit: int = 300) -> str:
-    r"""A stranger's text for a cell: one line, hidden characters written out, nothing where there is none.
+    r"""Returns a stranger's text for a cell on one line, or "" if the cell is empty.
 
     >>> cell_text("a\n b"), cell_text(None), cell_text(float("nan"))
     ('a b', '', '')
@@ -142,7 +142,7 @@ def cell_text(text: object, limit: int = 300) -> str:
 
 
 def missing(value: object) -> bool:
-    """Whether a table has nothing here: None, NaN or NaT.
+    """Tells whether a cell is empty: None, NaN or NaT.
 
     >>> missing(None), missing(float("nan")), missing(""), missing(0.0)
     (True, True, False, False)
@@ -160,5 +160,5 @@ HELP = "The network was injected into this call on purpose: its latency and its 
 
 
 def injected_badge(what: str) -> None:
-    """What was injected, as a badge."""
+    """Shows the injected network as a badge."""
     st.badge(f"network injected: {escaped(what, 80)}", icon=":material/network_ping:", color="gray", help=HELP)

@@ -34,7 +34,7 @@ PROJECTED_HELP = (
     "task's tokens stay, and the model charges what litellm's table says."
 )
 COLUMNS: tuple[Any, ...] = (
-    TextColumn("what is shown", pinned=True),
+    TextColumn("definitions of", pinned=True),
     NumberColumn(
         "exposed",
         width=72,
@@ -74,7 +74,7 @@ def meter_table(names: Sequence[str], meters: Sequence[TokenMeter], turns: int, 
 
 
 def notes_below(meter: TokenMeter) -> None:
-    """What counted and projected mean, and two comparisons that do not fit into the table."""
+    """Explains counted and projected figures, and adds two comparisons."""
     with st.container(horizontal=True, gap="small"):
         st.badge("counted", icon=":material/tag:", color="green", help=COUNTED_HELP)
         st.badge("projected", icon=":material/trending_up:", color="orange", help=PROJECTED_HELP)
@@ -94,7 +94,7 @@ def notes_below(meter: TokenMeter) -> None:
 
 
 def breaking(turns: int | None) -> str:
-    """After how many turns it breaks, in words.
+    """Returns the number of turns until reasoning breaks.
 
     >>> breaking(0), breaking(1), breaking(1_234), breaking(None)
     ('no turn', '1 turn', '1,234 turns', 'ever')
@@ -117,14 +117,14 @@ NO_MODEL = "none"
 
 @dataclass(frozen=True, slots=True)
 class Assumed:
-    """What the projection assumes: turns, tokens of the task, and the model whose price counts (None: no price)."""
+    """The assumptions of the projection: turns, tokens of the task, and the model with the price (None: no price)."""
 
     turns: int = 30
     task_tokens: int = 15_000
     model: str | None = "gpt-4o"
 
     def texts(self) -> dict[str, str]:
-        """What the URL carries; defaults say nothing."""
+        """Returns the texts for the URL, "" for defaults."""
         plain = Assumed()
         return {
             TURNS: "" if self.turns == plain.turns else str(self.turns),
@@ -134,7 +134,7 @@ class Assumed:
 
 
 def start_meter(state: UrlState, linked: Mapping[str, str]) -> None:
-    """Give the fields that have no value yet those of a link, and say what of it cannot be used."""
+    """Give fields without a value those of a link. Warns about texts that cannot be used."""
     plain = Assumed()
     model = linked.get(MODEL, plain.model)
     if model in {NO_MODEL, plain.model} or model in priced_models():
@@ -157,7 +157,7 @@ def start_meter(state: UrlState, linked: Mapping[str, str]) -> None:
 
 
 def read_meter(state: UrlState) -> Assumed:
-    """The assumptions as the fields are set."""
+    """Returns the assumptions in the fields."""
     session = st.session_state
     return Assumed(session[state.key(TURNS)], session[state.key(TASK)], session[state.key(MODEL)])
 
@@ -184,7 +184,7 @@ def token_meter(state: UrlState, assumed: Assumed, names: Sequence[str], decisio
 
 
 def folded_meter(app: App, state: UrlState, assumed: Assumed, decision: Decision) -> None:
-    """The meter of one decision behind its gist; drawn where it is open, so that knobs stay quick."""
+    """The meter of one decision in a fold. It is drawn only when it is open, so that knobs stay quick."""
     tokens = decision.tokens
     cached = f" and {tokens['cached']:,} cached" if tokens["cached"] else ""
     fold = st.expander(
@@ -201,13 +201,13 @@ def _fields(state: UrlState) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.number_input(
             "Turns", 1, LONGEST_TURNS, step=1, key=state.key(TURNS), width=120, persist_state="session",
-            help="How many turns like this one a session has. Definitions are sent anew in each.",
+            help="The number of equal turns in a session. Definitions are sent again in each turn.",
         )  # fmt: skip
         st.number_input(
             "Tokens of the task", 1, LARGEST_TOKENS, step=1_000, key=state.key(TASK), width=160, persist_state="session",
-            help="Messages, thoughts and results that the task itself needs. The system prompt has 500 more.",
+            help="Messages, thoughts and results of the task. The system prompt adds 500.",
         )  # fmt: skip
         st.selectbox(
             "Model", priced_models(), index=None, key=state.key(MODEL), width=260, placeholder="No model, no price",
-            persist_state="session", help="Whose price per input token counts, from litellm's table.",
+            persist_state="session", help="The model with the price per input token, from litellm's table.",
         )  # fmt: skip

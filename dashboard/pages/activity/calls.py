@@ -33,7 +33,7 @@ HISTORY_READ = 20_000
 
 
 def calls_body(app: App, shown: Listing) -> str:
-    """One page of calls and the chosen one; returns its id, or nothing."""
+    """Draw one page of calls and the chosen call. Returns its id, or ""."""
     offset = (page_number(shown.count, shown.linked.get("page", "")) - 1) * PAGE_ROWS
     calls = app.store.activity.calls(shown.admitted, limit=PAGE_ROWS, offset=offset)
     if calls.empty:
@@ -47,13 +47,13 @@ def calls_body(app: App, shown: Listing) -> str:
     if chosen in ids:
         st.session_state[RECORD] = calls.iloc[ids.index(chosen)].to_dict()
     record: Mapping[str, Any] = st.session_state.get(RECORD, {})
-    if chosen and record.get("id") == chosen:  # also when newer calls have pushed it off this page
+    if chosen and record.get("id") == chosen:  # even if newer calls moved it to another page
         call_detail(app, record, shown.zone)
     return chosen
 
 
 def call_detail(app: App, record: Mapping[str, Any], zone: str) -> None:
-    """Everything that is stored of a call; arguments and results are not."""
+    """Show the stored record of a call. Arguments and results are not stored."""
     with st.container(border=True):
         _head(record)
         left, right = st.columns(2)
@@ -109,7 +109,7 @@ def statistics_rows(after: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def show_decision(decision_id: str) -> None:
-    """Turn to a decision in the next run; for `on_click`."""
+    """Show a decision in the next run. For `on_click`."""
     st.session_state["activity.view"] = "decisions"
     st.session_state[row_key("decisions")] = decision_id
 
@@ -173,12 +173,12 @@ WORDS = {
     "not_authorized": "another's name",
 }
 GOVERNED = {"approval_needed", "approval_denied", "definition_changed", "budget_spent", "not_allowed", "rate_limited"}
-"""What the page Govern changes; time changes the rest."""
+"""Refusals that the Govern page can lift. Others end with time."""
 REFUSED_RECORD = "activity:refused"
 
 
 def refused_body(app: App, shown: Listing) -> str:
-    """One page of them and the chosen one; returns its id, or nothing."""
+    """Draw one page of refused requests and the chosen one. Returns its id, or ""."""
     offset = (page_number(shown.count, shown.linked.get("page", "")) - 1) * PAGE_ROWS
     rows = app.store.activity.refused(shown.admitted, limit=PAGE_ROWS, offset=offset)
     if rows.empty:
@@ -198,7 +198,7 @@ def refused_body(app: App, shown: Listing) -> str:
 
 
 def refused_frame(rows: pd.DataFrame, zone: str) -> pd.DataFrame:
-    """The table, from `Activity.refused`; how often a refusal was repeated has a column where any was."""
+    """Returns the table from `Activity.refused`. It has a column of repetitions if there are any."""
     return pd.DataFrame(
         {
             "at": rows["at"].dt.tz_convert(zone),
@@ -219,7 +219,7 @@ def refused_frame(rows: pd.DataFrame, zone: str) -> pd.DataFrame:
 
 
 def words(error: str) -> str:
-    """A refusal's short name in words.
+    """Returns the short name of a refusal.
 
     >>> words("budget_spent"), words("something_new")
     ('budget spent', 'something new')
@@ -232,14 +232,14 @@ def _tool(row: Mapping[str, Any]) -> str:
 
 
 def _detail(record: Mapping[str, Any], zone: str) -> None:
-    """Both sentences in full, and the way to what decides it."""
+    """Show both sentences in full, with a button to the Govern page."""
     with st.container(border=True):
         text, button = st.columns([5, 1.2], vertical_alignment="center")
         text.markdown(
             f"**{escaped(cell_text(record['client'], 80))}** · {escaped(_tool(record))} · :orange[**{escaped(words(record['error']))}**]"
         )
         text.text(cell_text(record["why"], 600))
-        text.markdown(f"**What would allow it**  \n{escaped(cell_text(record['advice'], 600))}")
+        text.markdown(f"**To allow it**  \n{escaped(cell_text(record['advice'], 600))}")
         again = f" · {record['repeated']:,} more of the same before it" if record["repeated"] else ""
         text.caption(
             f"{timestamp(record['at'].to_pydatetime(), zone)}{again} · record {record['sequence']} of the sealed log"
@@ -256,12 +256,12 @@ def _detail(record: Mapping[str, Any], zone: str) -> None:
 
 COLUMNS: Mapping[str, Any] = {
     "at": DatetimeColumn("time", format="YYYY-MM-DD HH:mm:ss", help="In your time zone.", width=150, pinned=True),
-    "client": TextColumn("client", help="operator: a person at the pages or the command line.", width=120),
+    "client": TextColumn("client", help="operator: a person on the pages or at the command line.", width=120),
     "tool": TextColumn("tool", width=200),
     "refused": TextColumn("refused", width=150),
-    "again": TextColumn("repeated", help="The same refusal of the same client, not written one by one.", width=84),
+    "again": TextColumn("repeated", help="Further equal refusals of the same client, stored as a count.", width=84),
     "why": TextColumn("why", width=380),
-    "advice": TextColumn("what would allow it", width=380),
+    "advice": TextColumn("to allow it", width=380),
     "origin": TextColumn("origin", width=76),
     "catalog": TextColumn("catalog", width=90),
 }

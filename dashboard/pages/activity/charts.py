@@ -33,7 +33,7 @@ BAR = 0.2
 
 
 def spending_by_server(frame: pd.DataFrame, *, height: int = 340) -> go.Figure:
-    """Bars by server, dearest on top. Columns as `Activity.spending_by_server` gives them."""
+    """Draws bars by server, the dearest on top. `frame` is that of `Activity.spending_by_server`."""
     servers = _dearest(frame)
     shown = servers[:SHOWN][::-1]
     factor, unit = money_unit(frame["spent_usd"].dropna().tolist())
@@ -51,7 +51,7 @@ def spending_by_server(frame: pd.DataFrame, *, height: int = 340) -> go.Figure:
 
 
 def spending_over_time(frame: pd.DataFrame, bucket: timedelta, zone: str, *, height: int = 340) -> go.Figure:
-    """Bars by bucket of time. Columns as `Activity.spending_over_time` gives them."""
+    """Draws bars by bucket of time. `frame` is that of `Activity.spending_over_time`."""
     factor, unit = money_unit(frame["spent_usd"].dropna().tolist())
     traces = [_time_bars(part, bucket, zone, factor) for _, part in frame.groupby("simulated")]
     return chart(
@@ -65,7 +65,7 @@ def spending_over_time(frame: pd.DataFrame, bucket: timedelta, zone: str, *, hei
 
 
 def _dearest(frame: pd.DataFrame) -> list[str]:
-    """Servers by what their real calls cost, then by what simulated ones would have."""
+    """Returns the servers by the cost of their real calls, then of their simulated calls."""
     spent: dict[str, list[float]] = {}
     columns = zip(frame["server"], frame["simulated"], frame["spent_usd"].fillna(0.0), strict=True)
     for server, simulated, usd in columns:
@@ -151,12 +151,12 @@ def latency_history(frame: pd.DataFrame, zone: str, *, tool: str, height: int = 
 
 
 def _learnt(frame: pd.DataFrame) -> pd.DataFrame:
-    """Without the calls that taught nothing (simulated or cancelled): the count of the calls did not move."""
+    """Returns the rows without calls that taught nothing (simulated or cancelled): their count of calls is unchanged."""
     return frame.loc[frame["tool_calls"].diff().fillna(1) != 0]
 
 
 def _axis(calls: int) -> dict[str, Any]:
-    """Order, not time: calls that overlap are learnt from in the order in which they end."""
+    """Returns an axis of order, not time: overlapping calls are learnt from in the order of their ends."""
     return {
         "title": {"text": "real calls of the tool, in the order learnt from", "font": SMALL},
         "range": [0.5, max(calls, 10) + 0.5],
@@ -208,7 +208,7 @@ def success_over_time(frame: pd.DataFrame, bucket: timedelta, zone: str, *, of: 
 
 
 def latency_over_time(frame: pd.DataFrame, bucket: timedelta, zone: str, *, of: str, height: int = 340) -> go.Figure:
-    """p50 full and p95 dotted, on a logarithmic axis: a timeout is a thousand times longer than a quick answer."""
+    """Draws p50 solid and p95 dotted on a logarithmic axis, because a timeout is a thousand times longer than a quick answer."""
     traces = [
         _line(
             part, bucket, zone, column, name=f"{figure_name} {WORDS[bool(simulated)]}",
@@ -221,7 +221,7 @@ def latency_over_time(frame: pd.DataFrame, bucket: timedelta, zone: str, *, of: 
         traces,
         title=f"Latency of {label(of, 60)}, p50 and p95, each {bucket_words(bucket)}",
         height=height,
-        top=78,  # four names: two lines of legend where it is narrow
+        top=78,  # four names: two lines of legend on a narrow chart
         xaxis=time_axis(frame, bucket, zone),
         yaxis={
             "title": {"text": "latency (s, logarithmic)", "font": SMALL},

@@ -36,7 +36,7 @@ DEFAULT_ROUTER = "ehrr"
 
 
 def shortlist_frame(event: DecisionEvent) -> pd.DataFrame:
-    """The short-listed servers, best first, with each one's posted price and ask."""
+    """Returns the short-listed servers, best first, with posted price and ask."""
     servers = _rows(_document(event.trace_json, {}).get("servers"))
     return pd.DataFrame(
         {
@@ -52,7 +52,7 @@ def shortlist_frame(event: DecisionEvent) -> pd.DataFrame:
 
 
 def candidates_frame(event: DecisionEvent) -> pd.DataFrame:
-    """The candidates, best first, with the numbers behind each."""
+    """Returns the candidates, best first, with their numbers."""
     tools = _rows(_document(event.candidates_json, []))
     return pd.DataFrame(
         {
@@ -69,13 +69,13 @@ def candidates_frame(event: DecisionEvent) -> pd.DataFrame:
 
 
 def parameters(event: DecisionEvent) -> dict[str, Any]:
-    """The parameters that the decision was made with."""
+    """Returns the parameters of the decision."""
     found = _document(event.parameters_json, {})
     return found if isinstance(found, dict) else {}
 
 
 def changed(used: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Those that differ from the defaults of today.
+    """Returns the values that differ from today's defaults.
 
     >>> changed({"k": 3, "n": 3, "b": None}, {"k": 5, "n": 3, "b": None})
     {'k': 3}
@@ -84,7 +84,7 @@ def changed(used: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, A
 
 
 def route_query(event: DecisionEvent, defaults: Mapping[str, Any], first_catalog: str) -> dict[str, str]:
-    """The Route page's URL with the same query and knobs; knobs that do not exist any more are left out."""
+    """Returns the Route page's query with the same request and knobs. Knobs that no longer exist are left out."""
     query = {
         "q": event.subtask,
         "hint": event.server_hint,
@@ -96,7 +96,7 @@ def route_query(event: DecisionEvent, defaults: Mapping[str, Any], first_catalog
 
 
 def _document(text: str, otherwise: Any) -> Any:
-    """A JSON document of the expected kind; events of other versions may hold another, which counts as empty."""
+    """Returns a JSON document of the type of `otherwise`, or `otherwise`: events of other versions may differ."""
     try:
         found = json.loads(text)
     except ValueError:
@@ -122,13 +122,13 @@ PLAIN = {"origin", "error", "subtask", "catalog"}
 
 
 def decisions_body(app: App, shown: Listing) -> str:
-    """One page of decisions and the chosen one; returns its id, or nothing."""
+    """Draw one page of decisions and the chosen one. Returns its id, or ""."""
     activity, zone = app.store.activity, shown.zone
     offset = (page_number(shown.count, shown.linked.get("page", "")) - 1) * PAGE_ROWS
     decisions = activity.decisions(shown.admitted, limit=PAGE_ROWS, offset=offset)
     if decisions.empty:
         return ""
-    since = ActivityFilter(since=decisions["at"].min().to_pydatetime())  # nothing is called before it was decided
+    since = ActivityFilter(since=decisions["at"].min().to_pydatetime())  # a call follows its decision
     calls = activity.calls(since, limit=CALLS_READ)
     uncalled = NOT_CALLED if len(calls) < CALLS_READ else "choose it to see"  # older calls were not read
     frame = decision_frame(decisions, calls, zone, uncalled=uncalled)
@@ -144,7 +144,7 @@ def decisions_body(app: App, shown: Listing) -> str:
 
 
 def decision_detail(app: App, event: DecisionEvent, zone: str) -> None:
-    """The query, who was considered, what the knobs were, and what came of it."""
+    """Show the query, the short-list, the candidates, the changed parameters and the calls."""
     with st.container(border=True):
         _head(app, event, zone)
         servers, tools = st.columns([1, 1.1])
@@ -168,7 +168,7 @@ def decision_detail(app: App, event: DecisionEvent, zone: str) -> None:
 
 
 def parameter_frame(app: App, event: DecisionEvent) -> pd.DataFrame:
-    """Parameter, value and default of what was changed."""
+    """Returns parameter, value and default of each changed parameter."""
     defaults = _defaults(app, event.router)
     values = changed(parameters(event), defaults)
     return pd.DataFrame(
@@ -228,7 +228,7 @@ def _table(title: str, frame: pd.DataFrame, nothing: str) -> None:
 
 
 def _defaults(app: App, router: str) -> dict[str, object]:
-    """The router's default parameters; none where there is no such router any more."""
+    """Returns the default parameters of a router, or {} if the router no longer exists."""
     try:
         return dict(app.routing.parameters(router).values())
     except WayfareError:

@@ -32,7 +32,7 @@ ALL_TIME = timedelta(days=73_000)  # one bucket from 2000 on
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Of real or of simulated calls. `judged` leaves cancelled calls out; None where nothing is known."""
+    """Totals of real or of simulated calls. `judged` leaves cancelled calls out; None means unknown."""
 
     calls: int = 0
     judged: int = 0
@@ -44,14 +44,14 @@ class Totals:
 
 
 def totals(app: App, admitted: ActivityFilter) -> tuple[Totals, Totals]:
-    """Of the real and of the simulated calls that a filter admits."""
+    """Returns the totals of the real and of the simulated calls that a filter admits."""
     spent = app.store.activity.spending_over_time(ALL_TIME, admitted)
     went = app.store.activity.success_and_latency_over_time(ALL_TIME, admitted)
     return _of(spent, went, simulated=False), _of(spent, went, simulated=True)
 
 
 def totals_row(decisions: int, real: Totals, simulated: Totals) -> None:
-    """Seven metrics; where there are both kinds the simulated ones stand below the real ones."""
+    """Draws seven metrics. Those of simulated calls are below those of real calls."""
     alone = real.calls == 0 and simulated.calls > 0
     first, second = (simulated, None) if alone else (real, simulated if simulated.calls else None)
     with st.container(horizontal=True, gap="small", key="activity-totals"):
@@ -140,7 +140,7 @@ Tool = tuple[str, str, str]
 
 
 def charts_body(app: App, shown: Listing) -> None:
-    """Four charts of the filter's calls, then the history of what was learnt of one tool."""
+    """Draws four charts of the filtered calls, then the statistics of one tool over its calls."""
     activity, admitted, zone = app.store.activity, shown.admitted, shown.zone
     newest = activity.calls(admitted, limit=1)["at"]
     oldest = activity.calls(admitted, limit=1, offset=shown.count - 1)["at"]
@@ -162,7 +162,7 @@ def charts_body(app: App, shown: Listing) -> None:
 
 
 def whose(admitted: ActivityFilter) -> str:
-    """Whose calls the trends show.
+    """Returns the name of the calls that the trends show.
 
     >>> whose(ActivityFilter()), whose(ActivityFilter(server="a")), whose(ActivityFilter(server="a", tool="b"))
     ('all calls', 'a', 'a::b')
@@ -198,7 +198,7 @@ def _learnt(app: App, admitted: ActivityFilter, zone: str) -> None:
 
 
 def _real_tools(app: App, admitted: ActivityFilter) -> list[Tool]:
-    """Tools that were really called, the most called first."""
+    """Returns the tools with real calls, the most called first."""
     if admitted.simulated:
         return []
     calls = app.store.activity.calls(replace(admitted, simulated=False), limit=CALLS_READ)

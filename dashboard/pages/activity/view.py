@@ -35,7 +35,7 @@ MIME = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 
 
 def export_menu(app: App) -> None:
-    """Each table as CSV and as Parquet; a file is made when its button is pressed."""
+    """Offers each table as CSV and as Parquet. A click makes the file."""
     with st.popover("Export", icon=":material/download:"):
         st.caption(
             "Everything that was recorded, whatever the filter shows, in order of commit. Times are UTC, money is USD, "
@@ -58,7 +58,7 @@ def export_menu(app: App) -> None:
 
 
 def parameter_changes(app: App, zone: str) -> None:
-    """The list of changed parameters; it is read when it is opened."""
+    """Lists the changed parameters. The list is read when it is opened."""
     changes = st.expander("Parameter changes", key="activity.extra.changes", icon=":material/tune:", on_change="rerun")
     if not changes.open:
         return
@@ -81,7 +81,7 @@ def parameter_changes(app: App, zone: str) -> None:
 
 
 def changes_frame(events: pd.DataFrame, zone: str) -> pd.DataFrame:
-    """Parameter events as they are shown, newest first."""
+    """Returns the table of parameter events, newest first."""
     newest = events.sort_values("sequence", ascending=False).head(CHANGES_SHOWN)
     texts = {name: [cell_text(text) for text in newest[name]] for name in ("router", "name", "old", "new", "origin")}
     return pd.DataFrame(
@@ -101,7 +101,7 @@ EVERY_S = 2.0
 
 
 def live_switch(linked: str) -> bool:
-    """The switch; on unless it was turned off."""
+    """The switch for live updates, on by default."""
     st.session_state.setdefault(LIVE, linked != "off")
     return st.toggle(
         "Live",
@@ -111,12 +111,12 @@ def live_switch(linked: str) -> bool:
 
 
 def heartbeat(app: App, seen: int) -> None:
-    """Draw nothing, and have the page drawn anew once there is more than `seen`."""
+    """Redraw the page when there are events after `seen`. Draws nothing itself."""
     _beat(app, seen, time.monotonic())
 
 
 def moved(newest: int, seen: int, drawn_ago_s: float) -> bool:
-    """Whether to redraw: something is new, and the page was not drawn just now.
+    """Tells whether to redraw: there are new events, and the last drawing is not too recent.
 
     >>> moved(8, 7, 2.0), moved(8, 8, 2.0), moved(8, 7, 0.1)
     (True, False, False)
@@ -136,7 +136,7 @@ VIEWS = {CALLS: "Calls", DECISIONS: "Decisions", REFUSED: "Refused", CHARTS: "Ch
 
 
 def view_bar(app: App, view: str, live: str, refused: int) -> tuple[str, bool]:
-    """What to look at and whether it is live; both start from the URL's text. The export stands beside them."""
+    """Draw the choice of a view, the live switch and the export. View and switch start from the URL."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.session_state.setdefault(VIEW, view if view in VIEWS else CALLS)
         st.segmented_control(
@@ -157,7 +157,7 @@ def _title(view: str, refused: int) -> str:
 
 
 def view_body(app: App, view: str, shown: Listing) -> str:
-    """The table or the charts; returns the id of the chosen row, or nothing."""
+    """Draw the table or the charts. Returns the id of the chosen row, or ""."""
     if shown.count == 0:
         _nothing_found(view, shown)
         return ""
@@ -185,7 +185,7 @@ def _nothing_found(view: str, shown: Listing) -> None:
 
 
 def nothing_yet() -> None:
-    """The empty page: what it is for, and where to begin."""
+    """The empty page: its purpose, and a first step."""
     st.markdown("#### Nothing has happened yet")
     st.markdown(
         "Every decision and every call is listed here as it happens: what it cost, how it went, what was learnt from it."
@@ -211,7 +211,7 @@ def page() -> None:
 
 def _page(app: App, linked: Texts) -> Texts:
     activity = app.store.activity
-    seen = activity.latest_sequence()  # before anything is read: what comes later is drawn by the next beat
+    seen = activity.latest_sequence()  # before anything is read: later events are drawn by the next beat
     if activity.call_count() + activity.decision_count() + activity.refused_count() == 0:
         nothing_yet()
         heartbeat(app, seen)
@@ -236,7 +236,7 @@ def _page(app: App, linked: Texts) -> Texts:
 
 
 def _at_the_start_of_others(texts: Texts, linked: Texts) -> Texts:
-    """Where the filter was changed, the rows are others: back to the first of them, with none chosen."""
+    """Go back to the first row without a choice if the filter has changed."""
     before = st.session_state.setdefault(PICKED, picked(texts))
     st.session_state[PICKED] = picked(texts)
     if before == picked(texts) or picked(texts) == picked(linked):

@@ -1,4 +1,4 @@
-"""The steps of an agent's run, and the ones that a person does by hand."""
+"""The steps of an agent's run, and the form for a step by hand."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _executed(run: SupervisedAgent, number: int, event: Executed) -> None:
 
 
 def _said(event: Executed) -> None:
-    """What goes back to the planner, verbatim."""
+    """Show the text that goes back to the planner, verbatim."""
     said = visible(event.said)
     shown = said if len(said) <= SAID_CHARACTERS else f"{said[:SAID_CHARACTERS]}… [{len(said):,} characters]"
     st.code(shown, language=None, wrap_lines=True, height=240 if len(shown) > 1_200 else "content")
@@ -120,13 +120,13 @@ def _said(event: Executed) -> None:
 
 
 def _words(run: SupervisedAgent, words: str) -> str:
-    """The planner's words, which no tool said; "" where there are none."""
+    """Returns the planner's own words, or ""."""
     icon = "rule" if run.task.planner == "rules" else "smart_toy"
     return f":material/{icon}: *{escaped(run.run.planner, 60)}:* {escaped(words, 3_000)}" if words else ""
 
 
 def _link(app: App, decision: Decision) -> dict[str, str]:
-    """The query of a decision on Route."""
+    """Returns the query that shows a decision on Route."""
     changed = app.routing.parameters(decision.router, decision.parameters).changed()
     texts = {
         "q": decision.subtask,
@@ -143,7 +143,7 @@ KINDS = {"execute": EXECUTE, "route": ROUTE, "stop": STOP}
 
 
 def your_turn(app: App, run: SupervisedAgent, proposal: Proposal) -> None:
-    """A form that begins with the proposal."""
+    """Draws a form that is filled with the proposal."""
     turn, action = proposal.turn, proposal.action
     key = f"agent:hand:{run.id}:{len(run.events)}"
     with st.container(border=True):
@@ -170,7 +170,7 @@ def your_turn(app: App, run: SupervisedAgent, proposal: Proposal) -> None:
 
 
 def _outlook(app: App, run: SupervisedAgent, action: Action | None) -> Outlook:
-    """What a real call would meet."""
+    """Returns the checks that a real call would meet."""
     if action is None or action.kind != "execute" or not run.task.live:
         return Outlook()
     server, _, tool = action.tool.partition("::")
@@ -179,7 +179,7 @@ def _outlook(app: App, run: SupervisedAgent, action: Action | None) -> Outlook:
 
 
 def _done(key: str, outlook: Outlook, *, disabled: bool) -> bool:
-    """Whether the button was pressed; to approve is another one than to do, so that nobody approves what was not shown."""
+    """Tells whether the button was pressed. Approving has a button of its own, so that an approval is deliberate."""
     if outlook.reasons:
         return st.button(
             "Approve and do it", key=f"{key}:approve", type="primary", icon=":material/how_to_reg:", disabled=disabled
@@ -199,7 +199,7 @@ def _proposed(run: SupervisedAgent, action: Action) -> str:
 
 
 def _call(key: str, proposal: Proposal) -> Action | None:
-    """A call of an offered tool; None where the arguments are no object."""
+    """Returns the call of an offered tool, or None if the arguments are not an object."""
     turn, action = proposal.turn, proposal.action
     tools = {tool.id: tool for tool in turn.offered}
     tried = {attempt.tool for attempt in turn.attempts}
@@ -223,5 +223,5 @@ def _call(key: str, proposal: Proposal) -> Action | None:
 
 
 def _blank(schema: Any) -> dict[str, str]:
-    """The names of what has to be given."""
+    """Returns the required names with empty values."""
     return {str(name): "" for name in (schema or {}).get("required", ())}

@@ -102,7 +102,7 @@ def page() -> None:
 
 
 def _controls(app: App, filled: Filled, run: SupervisedAgent | None) -> SupervisedAgent | None:
-    """The buttons; a run that was begun with them."""
+    """Draw the buttons. Returns the run, or a new one."""
     under_way = run is not None and not run.done
     row = st.container(horizontal=True, vertical_alignment="center", gap="small")
     go = row.button(
@@ -146,7 +146,7 @@ def _begin(key: str, example: str) -> None:
 
 
 def _run(app: App, run: SupervisedAgent, state: UrlState) -> None:
-    """What has happened; while it goes on, drawn again and again."""
+    """Draw the run, and redraw it until it ends."""
     proposal = run.proposal  # another visitor may answer it meanwhile
     if run.done or proposal is not None:
         totals(run)
@@ -174,12 +174,12 @@ def _run(app: App, run: SupervisedAgent, state: UrlState) -> None:
 
 
 def _ended(run: SupervisedAgent, state: UrlState) -> None:
-    """Why it ended early, and the way to go on by hand where something is left."""
+    """Say why the run ended early, and offer to go on by hand if sub-tasks are left."""
     if run.problem:
         st.warning(escaped(run.problem, 1_000), icon=":material/stop_circle:")
     if run.unfinished:
         st.button(
             "Once more, step by step", key="agent:again", icon=":material/back_hand:",
             on_click=lambda: st.session_state.update({state.key("q"): run.task.question, state.key("hand"): True, GO: True}),
-            help="The same task; each action waits for you, and you fill in what is missing.",
+            help="The same task. Each action waits for you, and you can fill in missing arguments.",
         )  # fmt: skip

@@ -32,7 +32,7 @@ def start_state(field: Field) -> Any:
 
 
 def widget_state(field: Field, value: Any) -> Any:
-    """The widget's value with which this value is sent. Raises UnfitError where it cannot.
+    """Returns the widget's value for an argument. Raises UnfitError if the widget cannot show it.
 
     >>> widget_state(Field("n", Kind.INTEGER), 3), widget_state(Field("b", Kind.BOOLEAN), True)
     (3, 'true')
@@ -53,7 +53,7 @@ def widget_state(field: Field, value: Any) -> Any:
 
 
 def sent_value(field: Field, state: Any) -> tuple[Any, str]:
-    """The value that a widget's state sends, or UNSET, and what is wrong with it ("" where nothing is).
+    """Returns the argument for a widget's value, or UNSET, and its problem or "".
 
     >>> sent_value(Field("tags", Kind.JSON), '["a"]'), sent_value(Field("q", Kind.TEXT), "")[0] is UNSET
     ((['a'], ''), True)
@@ -70,7 +70,7 @@ def sent_value(field: Field, state: Any) -> tuple[Any, str]:
 
 
 def gather(fields: Sequence[Field], states: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """The arguments that a form sends, and by field what could not be read."""
+    """Returns the arguments of a form, and the problem of each unreadable field."""
     arguments: dict[str, Any] = {}
     problems: dict[str, str] = {}
     for field in fields:
@@ -83,7 +83,7 @@ def gather(fields: Sequence[Field], states: Mapping[str, Any]) -> tuple[dict[str
 
 
 def spread(fields: Sequence[Field], arguments: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The states that show these arguments in a form, and the names of those that the form cannot show."""
+    """Returns the widget values for these arguments, and the names that the form cannot show."""
     states: dict[str, Any] = {}
     lost = [name for name in arguments if name not in {field.name for field in fields}]
     for field in fields:
@@ -95,7 +95,7 @@ def spread(fields: Sequence[Field], arguments: Mapping[str, Any]) -> tuple[dict[
 
 
 def parsed(text: str) -> tuple[Any, str]:
-    """A JSON document, or UNSET and why it is none.
+    """Returns a JSON document and "", or UNSET and the problem.
 
     >>> parsed('{"a": 1}'), parsed('{"a": }')[1]
     (({'a': 1}, ''), 'is not JSON: expecting value (line 1, column 7)')
@@ -110,7 +110,7 @@ def parsed(text: str) -> tuple[Any, str]:
 
 
 def parsed_object(text: str) -> tuple[dict[str, Any], str]:
-    """All arguments from one text: {} where it is empty or wrong, and what is wrong."""
+    """Returns the arguments of a JSON text and "", or {} and the problem."""
     value, problem = parsed(text) if text.strip() else ({}, "")
     if problem:
         return {}, problem
@@ -118,13 +118,13 @@ def parsed_object(text: str) -> tuple[dict[str, Any], str]:
 
 
 def pretty(value: Any) -> str:
-    """JSON for people: on one line where it is short."""
+    """Returns readable JSON, on one line if it is short."""
     line = json.dumps(value, ensure_ascii=False, default=str)
     return line if len(line) <= COMPACT_CHARS else json.dumps(value, ensure_ascii=False, default=str, indent=2)
 
 
 def shown_problems(problems: Mapping[str, str], arguments: Mapping[str, Any], *, attempted: bool) -> dict[str, str]:
-    """What to say already: all of it after the first attempt, before it only what is wrong with something typed."""
+    """Returns the problems to show: all after the first attempt, before it only those of entered values."""
     return {
         name: problem
         for name, problem in problems.items()
@@ -167,7 +167,7 @@ def grid(fields: tuple[Field, ...], places: list[int], prefix: str, shown: Mappi
 
 
 def _field(field: Field, key: str, problem: str) -> None:
-    """One widget and what is wrong with it."""
+    """Draw one widget and its problem."""
     common: dict[str, Any] = {
         "label": f"{escaped(field.name, 80) or '(no name)'}{' :red[*]' if field.required else ''}",
         "key": key,
@@ -197,7 +197,7 @@ def _field(field: Field, key: str, problem: str) -> None:
 
 
 def _number(field: Field, common: dict[str, Any], empty: str) -> None:
-    """A number. Limits stand in the placeholder: a widget with limits would silently keep the number before."""
+    """Draw a number. Its limits are in the placeholder, because a widget with limits silently keeps the old number."""
     hint = field.limits or empty
     if field.kind is Kind.INTEGER:
         st.number_input(**common, value=None, step=max(1, int(field.step or 1)), format="%d", placeholder=hint)
@@ -213,17 +213,17 @@ def _json_height(field: Field) -> int:
 
 
 def problem_line(text: str) -> None:
-    """What is wrong, small and red, as text."""
+    """Show a problem as small red text."""
     st.markdown(f":small[:red[:material/error: {escaped(text, 300)}]]")
 
 
 FOLD_ABOVE = 7  # fields; beyond it the optional ones are folded away
-WHOLE = ""  # the name under which problems of the whole object stand
+WHOLE = ""  # the key for problems of the whole object
 
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """What the form is filled with: the arguments, what is wrong by field, and which values must not be shown again."""
+    """The arguments in the form, the problem of each field, and the fields with secret values."""
 
     arguments: dict[str, Any]
     problems: dict[str, str]
@@ -231,7 +231,7 @@ class Filled:
 
 
 def call_form(catalog: str, tool: Tool, *, attempted: bool) -> Filled:
-    """Draw the form and return what it is filled with. Required fields are red only after the first attempt to call."""
+    """Draw the form and return its values. Required fields are red only after the first attempt to call."""
     fields, prefix = form_fields(tool.input_schema), form_key(catalog, tool)
     raw = _editor_toggle(fields, prefix)
     if raw:
@@ -251,7 +251,7 @@ def call_form(catalog: str, tool: Tool, *, attempted: bool) -> Filled:
 
 
 def form_key(catalog: str, tool: Tool) -> str:
-    """The prefix of a form's keys: another tool, or another schema of the same tool, is another form."""
+    """Returns the prefix of a form's keys. It depends on the tool and its schema."""
     schema = json.dumps(tool.input_schema, default=str, sort_keys=True)
     return f"call.form.{hashlib.sha256(f'{catalog}|{tool.id}|{schema}'.encode(errors='replace')).hexdigest()[:16]}"
 
@@ -259,19 +259,19 @@ def form_key(catalog: str, tool: Tool) -> str:
 def _schema_problems(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, str]:
     try:
         return argument_problems(tool.input_schema, arguments)
-    except Exception:  # noqa: BLE001 - a stranger's schema can break its checker in any way; the server has the last word
+    except Exception:  # noqa: BLE001 - a stranger's schema can break its checker in any way; the server checks, too
         return {}
 
 
 def _states(fields: tuple[Field, ...], prefix: str) -> dict[str, Any]:
-    """The widgets' values; their defaults where they were never drawn."""
+    """Returns the widgets' values, or their defaults before the first drawing."""
     for place, field in enumerate(fields):
         st.session_state.setdefault(f"{prefix}.{place}", start_state(field))
     return {field.name: st.session_state[f"{prefix}.{place}"] for place, field in enumerate(fields)}
 
 
 def _editor_toggle(fields: tuple[Field, ...] | None, prefix: str) -> bool:
-    """Whether the arguments are edited as one JSON text."""
+    """Draw the heading with a switch. Tells whether the arguments are edited as JSON."""
     line = st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center")
     line.markdown(
         "##### Arguments",
@@ -288,7 +288,7 @@ def _editor_toggle(fields: tuple[Field, ...] | None, prefix: str) -> bool:
 
 
 def _switched(fields: tuple[Field, ...], prefix: str) -> None:
-    """Carry the arguments from the form to the text, or back as far as the form can show them."""
+    """Copy the arguments from the form to the text, or back if the form can show them."""
     state = st.session_state
     if state[f"{prefix}.raw"]:
         arguments, _ = gather(fields, _states(fields, prefix))
@@ -299,7 +299,7 @@ def _switched(fields: tuple[Field, ...], prefix: str) -> None:
     if wrong or lost:
         state[f"{prefix}.raw"] = True
         what = f"The JSON {wrong}" if wrong else f"The form cannot show {', '.join(lost)}"
-        st.toast(escaped(f"{what}: it stays JSON."), icon=":material/data_object:")
+        st.toast(escaped(f"{what}: the editor stays on JSON."), icon=":material/data_object:")
         return
     for place, field in enumerate(fields):
         state[f"{prefix}.{place}"] = states[field.name]

@@ -34,7 +34,7 @@ EQUATION = (
 
 
 class Row(NamedTuple):
-    """One statistic before and after. `better` is None where it did not change or neither direction is good."""
+    """One statistic before and after. `better` is None without a change, and for statistics without a good direction."""
 
     of: str
     statistic: str
@@ -57,7 +57,7 @@ def any_change(report: CallReport) -> bool:
 
 
 def next_rows(before: Decision, after: Decision, tool_id: str) -> list[Row]:
-    """The winner and the called tool in the decision that led here and in the one that would be made now."""
+    """Returns the winner and the called tool in the earlier decision and in a new one."""
     old, new = tool_in(before, tool_id), tool_in(after, tool_id)
     rows = [
         Row("winner", "tool", _name(before), _name(after), "" if _name(before) == _name(after) else "changed", None)
@@ -73,7 +73,7 @@ def next_rows(before: Decision, after: Decision, tool_id: str) -> list[Row]:
 
 
 def next_sentence(before: Decision, after: Decision, tool_id: str) -> str:
-    """The same in one sentence, names as they are: escape it where it is shown."""
+    """Returns the change in one sentence, unescaped."""
     old, new = before.winner, after.winner
     if new is None:
         return f"Now no tool would win: {after.reason}"
@@ -92,12 +92,12 @@ def next_sentence(before: Decision, after: Decision, tool_id: str) -> str:
 
 
 def tool_in(decision: Decision, tool_id: str) -> ToolRow | None:
-    """A tool's row in a decision, if the catalog had it then."""
+    """Returns the row of a tool in a decision, or None if the catalog did not have it."""
     return decision.tool_at(decision.tools.ids.index(tool_id)) if tool_id in decision.tools.ids else None
 
 
 def rank_text(row: ToolRow) -> str:
-    """Its rank, and why it has none or is no candidate."""
+    """Returns the rank, and the reason if the tool is not a candidate."""
     reason = f"{row.dropped_by.replace('_', ' ')}" if row.dropped_by is not None else ""
     if row.rank is None:
         return reason or "not ranked"
@@ -134,7 +134,7 @@ def _utility(of: str, before: ToolRow, after: ToolRow) -> Row:
 
 
 def _fits(before: Decision, after: Decision, tool_id: str) -> list[Row]:
-    """The called tool's probability of fit, which labels and calls that end well move; none where a router has none."""
+    """Returns the change of the called tool's probability of fit, or [] for a router without it."""
     old, new = (decision.fit_at(decision.tools.ids.index(tool_id)) for decision in (before, after))
     if not old or not new:
         return []
@@ -143,7 +143,7 @@ def _fits(before: Decision, after: Decision, tool_id: str) -> list[Row]:
 
 
 def _change(delta: float, show: Callable[[float], str], *, higher_is_better: bool) -> tuple[str, bool | None]:
-    """A marked difference: ▲ up, ▼ down, and whether that is good."""
+    """Returns a difference marked ▲ or ▼, and whether it is an improvement."""
     if abs(delta) < 1e-9:
         return "no change", None
     return f"{'▲ +' if delta > 0 else '▼ −'}{show(abs(delta))}", (delta > 0) is higher_is_better
@@ -193,7 +193,7 @@ def learning(report: CallReport) -> None:
 
 
 def next_decision(app: App, run: Run, tool_id: str) -> None:
-    """The same sub-task routed once more with what is known now; nothing is recorded."""
+    """Route the same sub-task again with the current statistics, without recording it."""
     st.markdown(
         "##### The next decision", help="The same sub-task, router and parameters with the statistics after this call."
     )
@@ -249,6 +249,6 @@ def _table(rows: Sequence[Row], key: str) -> None:
 
 
 def _coloured(frame: pd.DataFrame, better: Sequence[bool | None]) -> Styler:
-    """The column of changes in the colours of accepted and rejected; the sign says it too."""
+    """Returns the table with coloured changes. The sign carries the same information."""
     colours = ["" if good is None else f"color: {ACCEPTED if good else REJECTED}; font-weight: 600" for good in better]
     return frame.style.apply(lambda _: colours, subset=["change"])

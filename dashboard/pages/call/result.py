@@ -24,7 +24,7 @@ SAFE_INTEGER = 2**53
 
 
 def flat_table(value: Any) -> pd.DataFrame | None:
-    """The first list of flat objects in a result, at the top or one level down, or `columns` with `rows`; else None.
+    """Returns the first list of flat objects in a result (top or one level down), or `columns` with `rows`, else None.
 
     >>> flat_table({"rows": [{"a": 1}, {"a": 2, "b": "x"}]}).columns.tolist()
     ['a', 'b']
@@ -49,7 +49,7 @@ def _zipped(value: Any) -> Any:
 
 
 def finite(value: Any) -> Any:
-    """The same document with NaN, infinities and integers that a browser would round as text."""
+    """Returns the document with NaN, infinities and integers above 2**53 as text."""
     if isinstance(value, dict):
         return {str(name): finite(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -68,7 +68,7 @@ def _is_flat(value: Any) -> bool:
 
 
 def _column(cells: list[Any]) -> list[Any]:
-    """Numbers stay numbers where all of them are; anything else becomes text."""
+    """Returns the cells unchanged if they have one simple type, else as texts."""
     kinds = {type(cell) for cell in cells if cell is not None}
     numbers = kinds <= {int, float} and all(cell is None or abs(cell) <= SAFE_INTEGER for cell in cells)
     if kinds and (numbers or kinds in ({bool}, {str})):
@@ -82,7 +82,7 @@ _AUDIO = re.compile(r"audio/[A-Za-z0-9.+-]{1,40}")
 
 
 def picture_problem(data: bytes) -> str:
-    """Why these bytes are not shown as a picture; "" where they can be.
+    """Returns why these bytes are not shown as a picture, or "".
 
     >>> picture_problem(b"")
     'it has no bytes.'
@@ -93,7 +93,7 @@ def picture_problem(data: bytes) -> str:
         return "it has no bytes."
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about size: that is looked at here
+            warnings.simplefilter("ignore")  # about size, which is checked here
             with Image.open(io.BytesIO(data), formats=FORMATS) as picture:
                 width, height = picture.size
                 if width * height > MOST_PIXELS:
@@ -109,7 +109,7 @@ def picture_problem(data: bytes) -> str:
 
 
 def audio_mime(declared: str) -> str:
-    """The declared type of a sound where it is one, else WAV.
+    """Returns the declared type of a sound if it is one, else WAV.
 
     >>> audio_mime("audio/mpeg"), audio_mime("text/html")
     ('audio/mpeg', 'audio/wav')
@@ -138,14 +138,14 @@ def result_view(outcome: Outcome) -> None:
 
 
 def is_wrapped_text(outcome: Outcome) -> bool:
-    """Whether the structured data only wraps one text that is in a block too: then the text is easier to read."""
+    """Tells whether the structured data only wraps the text of a block, which is easier to read."""
     value = outcome.structured
     text = value.get("result") if isinstance(value, dict) and set(value) == {"result"} else None
     return isinstance(text, str) and any(block.kind == "text" and block.text == text for block in outcome.content)
 
 
 def repeats(block: ContentBlock, structured: Any) -> bool:
-    """Whether a text block is the structured data once more, as servers send it for old clients.
+    """Tells whether a text block repeats the structured data, which servers send for old clients.
 
     >>> repeats(ContentBlock("text", text='{"n": 1}'), {"n": 1}), repeats(ContentBlock("text", text="7"), {"result": 7})
     (True, True)
@@ -157,7 +157,7 @@ def repeats(block: ContentBlock, structured: Any) -> bool:
 
 
 def as_json(text: str) -> Any:
-    """A text read as JSON; the text itself where it is none."""
+    """Returns the JSON value of a text, or the text itself."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -165,7 +165,7 @@ def as_json(text: str) -> Any:
 
 
 def pretty_text(text: str) -> tuple[str, str | None]:
-    """A text as it is shown, and its language: JSON objects and lists are laid out, everything else stays as it is.
+    """Returns a text for display and its language. JSON objects and lists are indented.
 
     >>> pretty_text('{"a":[1]}')[1], pretty_text("plain")
     ('json', ('plain', None))
@@ -199,7 +199,7 @@ def _text(block: ContentBlock, key: str) -> None:
 
 
 def _long(text: str, language: str | None, key: str, name: str, *, raw: str | None = None) -> None:
-    """A text in a box of bounded height; beyond a size its beginning, and all of it on request or as a file."""
+    """Shows a text in a box of bounded height. A long one is cut, with a switch for all of it and a download."""
     shown = visible(text[:SHOWN_CHARS])
     if len(text) > SHOWN_CHARS:
         count, everything, save = st.columns([2.4, 1, 1.2], vertical_alignment="center")
@@ -249,7 +249,7 @@ def _link(block: ContentBlock, key: str) -> None:  # noqa: ARG001 - one signatur
 
 
 def _address(block: ContentBlock, caption: str = "Embedded resource.") -> None:
-    """Name and address as text: nothing to click."""
+    """Show name and address as text, without a link."""
     st.caption(caption)
     lines = [part for part in (block.name, block.uri, block.mime_type) if part]
     st.code(visible("\n".join(lines))[:SHOWN_CHARS] or "no address", language=None, wrap_lines=True)

@@ -16,13 +16,13 @@ MAX_DEPTH = 2
 
 
 def required_names(schema: Mapping[str, Any]) -> tuple[str, ...]:
-    """The names under `required`, as far as it is a list of names."""
+    """Returns the names under `required`, without values that are not names."""
     required = schema.get("required")
     return tuple(name for name in required if isinstance(name, str)) if isinstance(required, list | tuple) else ()
 
 
 def skeleton(schema: object) -> dict[str, Any]:
-    """Where to start editing JSON: every default, and an example for what is required without one.
+    """Returns JSON to start from: every default, and an example for other required arguments.
 
     >>> skeleton({"properties": {"n": {"type": "integer"}, "m": {"default": 2}, "o": {}}, "required": ["n"]})
     {'n': 0, 'm': 2}
@@ -42,7 +42,7 @@ def skeleton(schema: object) -> dict[str, Any]:
 
 
 def resolved(spec: object, root: Mapping[str, Any]) -> dict[str, Any]:
-    """A property with local references, single allOf and "or null" folded away; {} where it says nothing usable."""
+    """Returns a property with local references, single allOf and "or null" resolved, or {} if it is unusable."""
     for _ in range(MAX_REFERENCES):
         if not isinstance(spec, Mapping):
             return {}
@@ -55,7 +55,7 @@ def resolved(spec: object, root: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def example_of(spec: Mapping[str, Any], root: Mapping[str, Any], depth: int = 0) -> Any:
-    """A small value of the shape that a property asks for."""
+    """Returns a small example value of a property."""
     for key in ("default", "const"):
         if spec.get(key) is not None:
             return spec[key]
@@ -75,7 +75,7 @@ def example_of(spec: Mapping[str, Any], root: Mapping[str, Any], depth: int = 0)
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
-    """Whether it is a finite number that a float can hold; true and false are none."""
+    """Tells whether a value is a finite number that a float can hold. Booleans are not numbers."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return False
     try:
@@ -85,7 +85,7 @@ def is_number(value: object) -> TypeGuard[int | float]:
 
 
 def _inner(rest: dict[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """What a $ref, a single allOf or an "or null" stands for; takes that key out of `rest`."""
+    """Returns the schema behind a $ref, a single allOf or an "or null", and removes that key from `rest`."""
     if "$ref" in rest:
         found = referenced(root, rest.pop("$ref"))
         return found if isinstance(found, Mapping) else {}
@@ -145,7 +145,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One argument: what it is, what it may be, and a compact example where it is typed as JSON."""
+    """One argument with its limits, and a compact example if it is entered as JSON."""
 
     name: str
     kind: Kind
@@ -167,7 +167,7 @@ class Field:
 
 
 def form_fields(schema: object) -> tuple[Field, ...] | None:
-    """The fields of a form, required ones first; None where the arguments can only be edited as one JSON object.
+    """Returns the fields of a form, required ones first, or None if the arguments need to be edited as JSON.
 
     >>> schema = {"properties": {"n": {"type": "integer"}, "to": {"type": "string"}}, "required": ["to"]}
     >>> [(f.name, f.kind.value, f.required) for f in form_fields(schema)]

@@ -27,7 +27,7 @@ from dashboard.ui.url_state import UrlState, open_page
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The tool on the page. `decision` is None where the page was opened without one or Wayfare was restarted since."""
+    """The tool on the page. `decision` is None without one, or after a restart of Wayfare."""
 
     catalog: Catalog
     server: Server
@@ -36,12 +36,12 @@ class Target:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What a call on the page belongs to."""
+        """The key of a call of this tool."""
         return self.catalog.name, self.tool.id
 
 
 def choose_target(app: App, first_catalog: str) -> Target | None:
-    """The selectors at the top of the page; None where no tool is chosen yet, and then the page says what to do."""
+    """Draw the selectors at the top. Returns None and says what to do if no tool is chosen."""
     state = UrlState("call.url", asks=True, of_answer=("tool", "decision"))
     linked = state.begin()
     if "q" in linked:
@@ -74,8 +74,8 @@ def choose_target(app: App, first_catalog: str) -> Target | None:
 
 
 def _answer(app: App, question: Mapping[str, str], first_catalog: str) -> dict[str, str]:
-    """The tool that wins a question asked on another page, with its decision; nothing where none can be made. Under a what-if layer
-    nothing is recorded, so there is no decision to name."""
+    """Returns the winner of a question asked on another page, with its decision, or {} if there is no decision. With supposed figures
+    nothing is recorded, so the decision has no id."""
     catalog, router = question.get("catalog", first_catalog), question.get("router", DEFAULT_ROUTER)
     knobs = {name: text for name, text in question.items() if name not in {"q", "hint", "catalog", "router"}}
     text, hint = question["q"], question.get("hint", "")
@@ -91,7 +91,7 @@ def _answer(app: App, question: Mapping[str, str], first_catalog: str) -> dict[s
                 text, catalog=catalog, router=router, parameters=parameters, server_hint=hint, visitor=visitor()
             )
     except WayfareError:
-        return {}  # the page of the question says why
+        return {}  # the page of the question shows the error
     found = {"tool": decision.winner.tool if decision.winner is not None else ""}
     return found if layer else {**found, "decision": decision.id}
 
@@ -129,7 +129,7 @@ def _decision(app: App, decision_id: str, catalog: str) -> Decision | None:
 
 
 def _notes(linked: dict[str, str], catalog: Catalog, names: list[str], forgotten: bool) -> None:
-    """What the link wanted for and is not there."""
+    """Warn about parts of the link that do not exist."""
     wanted, tool = linked.get("catalog", catalog.name), linked.get("tool", "")
     if wanted not in names:
         st.warning(
@@ -171,7 +171,7 @@ def tool_card(app: App, target: Target) -> None:
 
 
 def _place(decision: Decision, tool_id: str) -> str:
-    """Where the tool stands in the decision, in one sentence."""
+    """Returns the place of the tool in the decision, in one sentence."""
     task = f"For “{escaped(decision.subtask, 160)}”"
     if tool_id not in decision.tools.ids:
         return f"{task}: this tool was not in the catalog then."
@@ -194,7 +194,7 @@ def _description(text: str) -> None:
 
 
 def _hints(hints: ToolHints) -> None:
-    """Badges for what the server says about side effects; only what it says."""
+    """Show badges for the server's hints about side effects."""
     shown = [badge for badge, says in zip(BADGES, _flags(hints), strict=True) if says]
     if not shown:
         st.caption("The server gives no hints about side effects.")
@@ -210,12 +210,12 @@ def _flags(hints: ToolHints) -> tuple[bool, ...]:
 
 
 def destructive(hints: ToolHints) -> bool:
-    """Whether the tool says that it destroys something; a read-only one does not."""
+    """Tells whether the hints call the tool destructive and not read-only."""
     return hints.destructive is True and hints.read_only is not True
 
 
 def _metrics(app: App, target: Target) -> None:
-    """Price, time and success, each with where it comes from."""
+    """Show price, time and success with their sources."""
     row = target.catalog.tool_row[target.tool.id]
     tools = app.catalogs.statistics(target.catalog.name).tools
     grid = st.grid(3, min_column_width=120)
@@ -224,7 +224,7 @@ def _metrics(app: App, target: Target) -> None:
     grid.metric(
         "Price of a call", units.price(float(tools.price_usd[row])), border=True, delta_color="off", delta_arrow="off",
         delta="not set" if unpriced else _source(int(tools.price_source[row]), calls),
-        help="What one call costs: declared by the catalog or edited on the Catalog page.",
+        help="The price of one call, declared by the catalog or edited on the Catalog page.",
     )  # fmt: skip
     grid.metric(
         "Expected time", units.seconds(float(tools.latency_s[row])), border=True, delta_color="off", delta_arrow="off",

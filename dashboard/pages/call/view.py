@@ -28,13 +28,13 @@ CALL = "call"
 
 
 def judgement(app: App, run: Run, outcome: Outcome) -> None:
-    """Right, wrong, or what it should have been; nothing for a call that came from no sub-task."""
+    """Draw the labels for the called tool. Draws nothing for a call without a sub-task."""
     if run.decision is None:
         return
     known = labelling(app, run.decision)
 
     def changed() -> None:
-        run.next_decision = None  # it is decided anew, with the label
+        run.next_decision = None  # decide again with the label
 
     st.markdown("##### Was this the right tool?")
     st.markdown(f"For “{escaped(run.decision.subtask, 160)}”. {_teaches(outcome)}")
@@ -50,7 +50,7 @@ def judgement(app: App, run: Run, outcome: Outcome) -> None:
 
 
 def _teaches(outcome: Outcome) -> str:
-    """What the call says of the tool by itself."""
+    """Says what the call itself teaches."""
     if outcome.simulated:
         return "The call was simulated and teaches nothing by itself: what you say here counts as your own judgement."
     how = "ended well" if outcome.kind.success else "failed"
@@ -94,7 +94,7 @@ SIMULATED = {
 
 
 def outcome_head(run: Run, outcome: Outcome) -> None:
-    """The outcome in a line and five metrics; where something is missing, the way to it."""
+    """Show the outcome in a line and five metrics, with a button if the server is not connected."""
     word, colour, icon, sentence = WORDS[outcome.kind]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.badge(word, icon=icon, color=colour)
@@ -137,7 +137,7 @@ def _metrics(outcome: Outcome) -> None:
 
 
 def _arguments(run: Run, outcome: Outcome) -> None:
-    """What was sent; values of secret fields are masked."""
+    """Show the sent arguments with masked secrets."""
     sent = {name: "•••" if name in run.secret else value for name, value in outcome.call.arguments.items()}
     if sent:
         with st.expander("Arguments of this call"):
@@ -145,7 +145,7 @@ def _arguments(run: Run, outcome: Outcome) -> None:
 
 
 def page() -> None:
-    """Draw it: the tool and its form on the left, the result and what was learnt on the right."""
+    """Draw the tool and its form on the left, the result and the changed statistics on the right."""
     app = current_app()
     target = choose_target(app, first_catalog())
     if target is None:
@@ -160,12 +160,12 @@ def page() -> None:
     with right:
         _result(app, target, run)
     if run is not None and under_way and run.handle.done:
-        st.rerun()  # it ended between the two columns: the left one still shows it under way
+        st.rerun()  # the call ended between the two columns: the left one still shows it as running
 
 
 def _result(app: App, target: Target, run: Run | None) -> None:
     st.markdown("#### Result")
-    under_way = st.empty()  # of its own, so that nothing of it stays between the lines of the result
+    under_way = st.empty()  # a place of its own, so that it leaves no rest in the result
     if run is None:
         st.info(
             "Not called yet: fill in the form and press Call. "
@@ -185,12 +185,12 @@ def _result(app: App, target: Target, run: Run | None) -> None:
 
 
 def _report(run: Run) -> CallReport | None:
-    """The report of a call that is done; what went wrong on our side is shown."""
+    """Returns the report of a finished call, or shows our error and returns None."""
     try:
         return run.handle.report(0)
     except WayfareError as error:
         reason = str(error)
-    except Exception as error:  # noqa: BLE001 - a call runs in its own thread; whatever ended it belongs on the page
+    except Exception as error:  # noqa: BLE001 - a call runs in its own thread; every error is shown on the page
         reason = f"{type(error).__name__}: {error}"
     st.error(f"Wayfare could not finish this call: {escaped(reason)} Press Call to try again.", icon=":material/error:")
     return None

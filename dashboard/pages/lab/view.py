@@ -93,7 +93,7 @@ def _sidebar(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[str,
         preset_choice(defaults, prefix)
         knob_panel(defaults, prefix, ())
     for problem in problems:
-        st.warning(f"The link was not taken whole: {escaped(problem)}", icon=":material/link_off:")
+        st.warning(f"A part of the link was not used: {escaped(problem)}", icon=":material/link_off:")
     return router, read_knobs(defaults, prefix)
 
 

@@ -99,7 +99,7 @@ def linked_parameters(app: App, query: QueryForm, linked: Mapping[str, str]) -> 
     """The router's defaults, or those of a link from the Route page; the page says what differs."""
     defaults, prefix = app.routing.parameters(query.router), f"map.knob.{query.router}"
     for problem in start_knobs(defaults, linked, prefix):
-        st.warning(f"The link was not taken whole: {escaped(problem)}", icon=":material/link_off:")
+        st.warning(f"A part of the link was not used: {escaped(problem)}", icon=":material/link_off:")
     found = read_knobs(defaults, prefix)
     if changed := found.changed():
         with st.container(horizontal=True, vertical_alignment="center"):

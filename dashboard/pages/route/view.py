@@ -129,7 +129,7 @@ def page() -> None:
     query = query_row(app, state, linked, first_catalog())
     defaults, prefix = app.routing.parameters(query.router), knob_prefix(query)
     for problem in start_knobs(defaults, linked, prefix):
-        st.warning(f"The link was not taken whole: {escaped(problem)}", icon=":material/link_off:")
+        st.warning(f"A part of the link was not used: {escaped(problem)}", icon=":material/link_off:")
     with st.sidebar:
         reset_and_history(defaults, prefix)
         st.fragment(preset_choice, key=PRESET)(defaults, prefix)

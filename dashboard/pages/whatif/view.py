@@ -126,7 +126,7 @@ def page() -> None:
     query = query_row(app, state, linked, first_catalog())
     defaults, prefix = app.routing.parameters(query.router), f"whatif.knob.{query.router}"
     for problem in start_knobs(defaults, linked, prefix):
-        st.warning(f"The link was not taken whole: {escaped(problem)}", icon=":material/link_off:")
+        st.warning(f"A part of the link was not used: {escaped(problem)}", icon=":material/link_off:")
     for name in KEPT:
         st.session_state.setdefault(state.key(name), linked.get(name, ""))
     with st.sidebar:

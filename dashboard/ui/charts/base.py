@@ -20,7 +20,7 @@ LABEL_LIMIT = 34
 
 
 def label(text: str, limit: int = LABEL_LIMIT) -> str:
-    """A name as text, never markup: on one line with nothing unseen, shortened in the middle, escaped.
+    """Returns a name as escaped text on one line, shortened in the middle, with hidden characters written out.
 
     >>> label("<b>bold</b>")
     '&lt;b&gt;bold&lt;/b&gt;'
@@ -35,8 +35,8 @@ def label(text: str, limit: int = LABEL_LIMIT) -> str:
 
 
 class LazyFigure(go.Figure):
-    """A figure that is made into Plotly's objects when somebody looks into it. The page needs its JSON and its title alone, and
-    making objects of them takes four times as long as deciding.
+    """A figure that becomes Plotly's objects when an attribute is read. The page needs only its JSON and its title, and making
+    the objects takes four times as long as a decision.
 
     >>> drawn = figure([{"type": "bar", "y": [1, float("nan")]}], title="Two", height=100)
     >>> figure_json(drawn)[:40], title_of(drawn), type(drawn) is go.Figure
@@ -58,12 +58,12 @@ class LazyFigure(go.Figure):
 
 
 def figure_json(drawn: go.Figure) -> str:
-    """A figure as the browser is given it."""
+    """Returns a figure as JSON for the browser."""
     if type(drawn) is not LazyFigure:
         return str(drawn.to_json(validate=False))
     try:
         return json.dumps(drawn.spec, default=_as_list, allow_nan=False, separators=(",", ":"))
-    except (TypeError, ValueError):  # numbers that JSON has not, dates
+    except (TypeError, ValueError):  # NaN, infinite numbers, dates
         return str(to_json_plotly(drawn.spec))
 
 
@@ -74,12 +74,12 @@ def _as_list(value: object) -> object:
 
 
 def title_of(drawn: go.Figure) -> str:
-    """What a figure says it shows, with markup."""
+    """Returns the title of a figure, with markup."""
     return str(drawn.spec["layout"]["title"]["text"] if type(drawn) is LazyFigure else drawn.layout.title.text)
 
 
 def figure(traces: Sequence[Mapping[str, Any]], *, title: str, height: int, **layout: Any) -> go.Figure:
-    """A figure in the house style. `title` says what the chart shows; `layout` goes on top of the template."""
+    """Returns a figure in the house style. `layout` overrides the template."""
     base: dict[str, Any] = {
         "template": {},  # the page adds its colours and fonts, in light and in dark
         "title": {"text": title, "x": 0, "xref": "container", "pad": {"l": 4}, "font": {"size": 13}},
@@ -135,7 +135,7 @@ def rows_axis(count: int, *, shown: int) -> dict[str, Any]:
     }
 
 
-# two quick clicks, on whatever points, are two clicks
+# a double click counts as two clicks
 CONFIG = {"displayModeBar": False, "doubleClick": False, "doubleClickDelay": 0}
 
 
@@ -146,7 +146,7 @@ SMALL = {"size": 11}
 
 
 def chart(traces: Sequence[Mapping[str, Any]], *, title: str, height: int, top: int = 62, **layout: Any) -> go.Figure:
-    """A figure in the house style: the title on top, and below it the legend that tells the traces apart."""
+    """Returns a figure in the house style with a legend below its title."""
     drawn = figure(
         traces, title=title, height=height, showlegend=True, margin={"l": 8, "r": 8, "b": 8, "t": top}, **layout
     )
@@ -154,7 +154,7 @@ def chart(traces: Sequence[Mapping[str, Any]], *, title: str, height: int, top: 
 
 
 def bucket_for(span: timedelta) -> timedelta:
-    """The shortest bucket that cuts a span into at most `MOST_BUCKETS` pieces; 30 days for the longest spans.
+    """Returns the shortest bucket that cuts a span into at most `MOST_BUCKETS` pieces, at most 30 days.
 
     >>> bucket_for(timedelta(minutes=3)), bucket_for(timedelta(days=2)), bucket_for(timedelta(days=9999)).days
     (datetime.timedelta(seconds=5), datetime.timedelta(seconds=3600), 30)
@@ -164,7 +164,7 @@ def bucket_for(span: timedelta) -> timedelta:
 
 
 def bucket_words(bucket: timedelta) -> str:
-    """A bucket's length for a title.
+    """Returns a bucket's length for a title.
 
     >>> [bucket_words(timedelta(seconds=s)) for s in (1, 900, 10_800, 86_400)]
     ['second', '15 minutes', '3 hours', 'day']
@@ -178,12 +178,12 @@ def bucket_words(bucket: timedelta) -> str:
 
 
 def local(times: Any, zone: str, shift: timedelta = timedelta(0)) -> list[str]:
-    """A column of times as the visitor's clock shows them, for a date axis, which knows no zones."""
+    """Returns times in the visitor's zone, as texts for a date axis."""
     return [f"{time:%Y-%m-%dT%H:%M:%S.%f}" for time in (times + shift).dt.tz_convert(zone)]
 
 
 def time_axis(frame: pd.DataFrame, bucket: timedelta, zone: str) -> dict[str, Any]:
-    """A date axis over all buckets of `frame`, or over a dozen where there are fewer, so that bars keep their shape."""
+    """Returns a date axis over all buckets of `frame`, at least twelve, so that bars keep their shape."""
     if frame.empty:
         return {"type": "date"}
     first, last = frame["at"].min(), frame["at"].max() + bucket
@@ -193,7 +193,7 @@ def time_axis(frame: pd.DataFrame, bucket: timedelta, zone: str) -> dict[str, An
 
 
 def money_unit(amounts_usd: Sequence[float]) -> tuple[float, str]:
-    """What to multiply USD by, and the unit: m$ below one dollar.
+    """Returns the factor for USD, and its unit: m$ below one dollar.
 
     >>> money_unit([0.002, 0.01]), money_unit([3.0]), money_unit([])
     ((1000.0, 'm$'), (1.0, '$'), (1000.0, 'm$'))
@@ -202,7 +202,7 @@ def money_unit(amounts_usd: Sequence[float]) -> tuple[float, str]:
 
 
 def fill(colour: str, *, simulated: bool) -> dict[str, Any]:
-    """A bar's fill: full where real, hatched where simulated."""
+    """Returns the fill of a bar: solid for real calls, hatched for simulated ones."""
     if not simulated:
         return {"color": colour}
     return {
@@ -213,7 +213,7 @@ def fill(colour: str, *, simulated: bool) -> dict[str, Any]:
 
 
 def line(colour: str, *, simulated: bool, dash: str = "solid") -> dict[str, Any]:
-    """A line with points: full where real, thin with open points where simulated."""
+    """Returns the style of a line: solid for real calls, thin with open points for simulated ones."""
     return {
         "line": {"color": colour, "width": 1.2 if simulated else 2.2, "dash": dash},
         "marker": {"color": colour, "size": 6, "symbol": "circle-open" if simulated else "circle"},
@@ -222,7 +222,7 @@ def line(colour: str, *, simulated: bool, dash: str = "solid") -> dict[str, Any]
 
 
 def calls_words(calls: int, unpriced: int = 0) -> str:
-    """How many calls, and how many of them had no price.
+    """Returns the number of calls, and of calls without a price.
 
     >>> calls_words(1), calls_words(12, 3)
     ('1 call', '12 calls, 3 unpriced')

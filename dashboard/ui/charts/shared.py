@@ -17,12 +17,12 @@ from dashboard.theme import ACCEPTED, CHOSEN, GRID, MUTED, REJECTED, SERIES, SIM
 from dashboard.ui.charts.base import EDGES, figure, label, row_texts, rows_axis
 
 LONGEST_TITLE = 90
-NAMED = 4  # lines that a legend names; of more, hover tells
+NAMED = 4  # up to so many lines have a legend
 KINDS = {"chosen": CHOSEN, "accepted": ACCEPTED, "rejected": REJECTED, "muted": MUTED}
 
 
 def curve_chart(curve: Curve, *, height: int = 300) -> go.Figure:
-    """The lines of a curve. The dotted line is the current value; within the band the winner stays the same."""
+    """Draws the lines of a curve. A dotted line marks the current value, a band the values with the same winner."""
     others = [colour for colour in SERIES if colour != CHOSEN]
     drawn = [_line(line, others[number % len(others)]) for number, line in enumerate(curve.lines)]
     named = 1 < sum(not line.marks for line in curve.lines) <= NAMED
@@ -73,7 +73,7 @@ def _band(low: float, high: float) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a solved sub-task takes, on an axis: `scale` turns a stored value into `unit`."""
+    """The cost of a solved sub-task on an axis. `scale` turns a stored value into `unit`."""
 
     name: str
     unit: str
@@ -98,7 +98,7 @@ def frontier(
     cost: str = MONEY,
     height: int = 380,
 ) -> go.Figure:
-    """For each name its success rate, and what a solved sub-task took of `cost`; one that solved nothing has no place on the chart."""
+    """Draws the success rate of each name against the `cost` of a solved sub-task. Names that solved nothing are left out."""
     of = COSTS[cost]
     best = unbeaten([(rate.mean, taken.mean) for rate, taken in zip(success, costs, strict=True)])
     shown = [number for number, rate in enumerate(success) if rate.mean > 0]
@@ -139,7 +139,7 @@ ROW_PX = 34
 
 
 def stages(done: Sequence[Stage], *, shown: int = 0) -> go.Figure:
-    """A bar for each stage, first on top: the share that went on, of what came in. Room for at least `shown` stages."""
+    """Draws a bar for each stage, the first on top: the share of its input that it kept. Has room for at least `shown` stages."""
     rows = list(done)[::-1]
     last = len(rows) - 1
     whole = {"type": "bar", "orientation": "h", "x": [1] * len(rows), "marker": {"color": GRID}, "hoverinfo": "skip"}
