@@ -1,4 +1,4 @@
-"""What clients are given of a server's definitions: what it says of itself, up to a length that a model can be given."""
+"""A server's definitions as clients get them: in the server's own words, cut to a length that fits a model."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from core.shared.untrusted_text import visible
 
 DESCRIPTION_CHARS, SCHEMA_CHARS, SCHEMA_TEXT_CHARS = 10_000, 50_000, 1_000
 SCHEMA_TEXTS = ("title", "description", "$comment")
-"""Words of a schema that nothing is checked against."""
+"""Keywords of a schema that hold text and play no part in validation."""
 Extra = TypeVar("Extra", bound=Mapping[str, Any] | Sequence[BaseModel] | None)
 _JSON: TypeAdapter[Any] = TypeAdapter(Any)
 
 
 def shown_description(text: str) -> str:
-    """A description with nothing unseen in it; what is left out of a long one is said at its end.
+    """Returns a description without invisible characters. A long one is cut, and the cut is stated at its end.
 
     >>> shown_description("Reads."), shown_description("x" * 12_000)[9_998:]
     ('Reads.', 'xx… [cut: the first 10,000 of 12,000 characters]')
@@ -29,8 +29,8 @@ def shown_description(text: str) -> str:
 
 
 def shown_schema(tool: Tool) -> dict[str, Any]:
-    """A tool's input schema: as it is, or with its texts cut where it is long, or one that takes any object and says what is left
-    out. A call is always checked against the whole one."""
+    """Returns a tool's input schema. Texts of a long schema are cut. A schema that is still too long becomes one that
+    accepts any object and states the cut. Calls are always validated against the full schema."""
     schema = tool.input_schema or {"type": "object"}
     shortened = _shortened(schema)
     if shortened is not None:
@@ -40,17 +40,17 @@ def shown_schema(tool: Tool) -> dict[str, Any]:
 
 
 def shown_output_schema(tool: Tool) -> dict[str, Any] | None:
-    """The same of the output schema; none where it is too long."""
+    """Returns the output schema in the same form, or None if it is too long."""
     return _shortened(tool.output_schema) if tool.output_schema else None
 
 
 def small(extra: Extra) -> Extra | None:
-    """Icons or metadata; none where they are longer than a schema may be."""
+    """Returns icons or metadata, or None if they are longer than a schema may be."""
     return extra if extra and len(_JSON.dump_json(extra)) <= SCHEMA_CHARS else None
 
 
 def _shortened(schema: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The schema, with its texts cut where it is long; None where it is too long even so."""
+    """Returns the schema, with its texts cut if it is long, or None if it is still too long."""
     if len(compact(schema)) <= SCHEMA_CHARS:
         return dict(schema)
     shortened = _with_short_texts(schema)

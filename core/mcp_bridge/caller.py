@@ -1,4 +1,4 @@
-"""Tool calls over MCP: one call in, one `Outcome` out, whatever the server does."""
+"""Tool calls over MCP: one call in, one `Outcome` out, for every behaviour of the server."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from core.mcp_bridge.transports import HTTP_REFUSED
 from core.shared.json_schema import arguments_fit
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Which kind of failure an error response is.
+# Classification of error responses.
 
 
 def not_json(arguments: Mapping[str, Any]) -> str:
-    """Why the arguments cannot be sent as JSON; empty if they can.
+    """Returns why the arguments cannot be sent as JSON, or "".
 
     >>> not_json({"n": float("inf")})
     'The arguments are not JSON: Out of range float values are not JSON compliant'
@@ -53,9 +53,9 @@ def not_json(arguments: Mapping[str, Any]) -> str:
 def classify_error_result(
     call: ToolCall, tool: Tool | None, listed: Mapping[str, mcp_types.Tool] | None
 ) -> OutcomeKind:
-    """The kind of a result that is marked as an error: bad arguments, an unknown tool, or the tool's own error.
+    """Returns the kind of a result that is marked as an error: bad arguments, an unknown tool, or the tool's own error.
 
-    Arguments are checked against the schema that the server listed, or the catalog's where the server lists nothing.
+    Arguments are validated against the schema that the server listed, or the catalog's if the server lists none.
     """
     if listed is not None and call.tool not in listed:
         return OutcomeKind.INVALID_ARGUMENTS
@@ -66,7 +66,8 @@ def classify_error_result(
 
 
 def classify_protocol_error(error: MCPError) -> OutcomeKind:
-    """The kind of a protocol error: -32602 is about the arguments; an HTTP error page means that the tool was not reached."""
+    """Returns the kind of a protocol error: -32602 is about the arguments; an HTTP error page means that the tool was
+    not reached."""
     if error.code == INVALID_PARAMS:
         return OutcomeKind.INVALID_ARGUMENTS
     if error.code == INTERNAL_ERROR and error.message.startswith(HTTP_REFUSED):
@@ -79,7 +80,7 @@ MAX_ERROR_CHARS = 20_000
 
 @dataclass(frozen=True)
 class _Attempt:
-    """How one attempt ended; `latency_s` is the tool call alone and 0 where it was never sent."""
+    """The result of one attempt; `latency_s` is the tool call alone, 0 if it was never sent."""
 
     kind: OutcomeKind
     error: str = ""
@@ -93,7 +94,7 @@ class _Attempt:
 
 
 class McpCaller:
-    """The `ToolCaller` for MCP servers. A call whose connection is lost is made once more where the tool's hints allow it."""
+    """The `ToolCaller` for MCP servers. It repeats a call once if the connection is lost and the tool's hints allow it."""
 
     def __init__(
         self,
@@ -134,7 +135,7 @@ class McpCaller:
         return self._outcome(call, started_at, attempt, attempts)
 
     def _unreachable(self, call: ToolCall, connection: Connection | None) -> str:
-        """What is missing before the server can even be tried; empty if nothing is."""
+        """Returns what a connection attempt lacks, or ""."""
         if connection is None or not (connection.command if connection.transport == "stdio" else connection.url):
             where = f"catalog {call.catalog}" if call.catalog else "the catalog"
             return f"Server {call.server} has no command or URL in {where}; add a connection to call it."
@@ -163,7 +164,7 @@ class McpCaller:
         except NotConnectedError as error:
             attempt = _Attempt(OutcomeKind.NOT_CONNECTED, str(error), connect_s=error.connect_s)
         except CallTimeoutError as error:
-            if side is not None and side.waiting.now:  # no fault of the server
+            if side is not None and side.waiting.now:  # the server is not at fault
                 attempt = _Attempt(
                     OutcomeKind.CANCELLED, f"{call.tool}: a question to the client was not answered in time"
                 )
@@ -215,14 +216,14 @@ class McpCaller:
         return content, attempt.result.structured_content
 
     def _original(self, attempt: _Attempt) -> mcp_types.CallToolResult | None:
-        """What the server answered; of an error, which may quote what it was sent, all that is known is masked."""
+        """Returns the server's answer. An error may quote what was sent, so all known secrets in it are masked."""
         result = attempt.result
         if result is None or attempt.kind is OutcomeKind.OK:
             return result
         return without_secrets(result, self._pool.vault.redact)
 
     def _shown(self, text: str) -> str:
-        """The text without secrets, cut where it is very long."""
+        """Returns the text without secrets, cut if it is very long."""
         text = self._pool.vault.redact(text)
         if len(text) <= MAX_ERROR_CHARS:
             return text
@@ -266,7 +267,7 @@ class _CallWork:
             self._ended_s = self._clock()
 
     def measured(self, attempt: _Attempt) -> _Attempt:
-        """The attempt with its times; a call that was given up on has lasted until now."""
+        """Returns the attempt with its times. An abandoned call has lasted until now."""
         if self.lease is None or self._started_s is None:
             return attempt
         ended_s = self._clock() if self._ended_s is None else self._ended_s

@@ -1,7 +1,7 @@
 """Connections with an injected network: each message to a server is delayed, gets lost, or breaks the connection.
 
-The faults are below the protocol, where the network is: connecting, listing tools, calls and probes all meet them, while time
-limits, cancelling, retries and reconnecting are the pool's as ever.
+The faults act below the protocol, where the network is: connecting, listing tools, calls and probes all meet them. Time
+limits, cancelling, retries and reconnecting remain the pool's.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from core.network.traces import Fault, FaultKind, Injection
 
 
 def injected(open_target: OpenTarget, injection: Injection, server: str) -> OpenTarget:
-    """Open what `open_target` opens, through the injected network. A server in this process has no network to inject."""
+    """Returns a function that opens the target of `open_target` through the injected network. A server in this process
+    has no network."""
 
     def opened(launch: Launch, stderr_log: StderrLog, on_end: Callable[[], None]) -> Transport | MCPServer:
         target = open_target(launch, stderr_log, on_end)
@@ -47,7 +48,7 @@ async def _troubled(
 
 
 async def _reached(fault: Fault | None, give_up_s: float) -> None:
-    """Wait as long as connecting takes in the injected network. Raises NotConnectedError where it fails."""
+    """Waits for the injected connection time. Raises NotConnectedError if connecting fails."""
     if fault is None:
         return
     if fault.kind is FaultKind.DROPPED:
@@ -59,7 +60,7 @@ async def _reached(fault: Fault | None, give_up_s: float) -> None:
 
 
 class TroubledStream:
-    """A write stream whose messages meet faults. Messages are delayed side by side: one delay does not add to another."""
+    """A write stream whose messages meet faults. Messages are delayed in parallel: delays do not add up."""
 
     def __init__(
         self, stream: WriteStream[SessionMessage], fault: Callable[[], Fault | None], on_end: Callable[[], None]
@@ -69,7 +70,7 @@ class TroubledStream:
         self._on_end = on_end
 
     async def send(self, item: SessionMessage, /) -> None:
-        """Send a message, later or never. Raises BrokenResourceError where the connection breaks: it is torn down."""
+        """Sends a message, later or never. Raises BrokenResourceError if the connection breaks; it is closed then."""
         fault = self._fault()
         if fault is not None:
             if fault.kind is FaultKind.SILENT:
@@ -81,7 +82,7 @@ class TroubledStream:
         await self._stream.send(item)
 
     async def aclose(self) -> None:
-        """Close the wrapped stream."""
+        """Closes the wrapped stream."""
         await self._stream.aclose()
 
     async def __aenter__(self) -> Self:

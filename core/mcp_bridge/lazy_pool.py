@@ -1,4 +1,4 @@
-"""The pool of client sessions, opened at the first call: a start does not wait for the protocol's packages."""
+"""The pool of client sessions, opened at the first call, so that a start does not wait for the protocol's packages."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _loading = threading.Lock()
 
 
 def load_protocol() -> None:
-    """Import what sessions need, one thread at a time: two that import the protocol's packages at once find each other's half
-    done and fail. Who imports modules of this room that need them does this before."""
+    """Imports the protocol's packages, one thread at a time: two threads that import them at once find half-loaded
+    modules and fail. Call it before importing modules of this room that need them."""
     with _loading:
         import_module("core.mcp_bridge.caller")  # and with it the pool
 
@@ -33,7 +33,7 @@ class LazyPool:
         self._lock = threading.Lock()
 
     def get(self) -> SessionPool:
-        """The pool."""
+        """Returns the pool."""
         load_protocol()
         from core.mcp_bridge.pool import PoolConfig, SessionPool
 
@@ -43,17 +43,17 @@ class LazyPool:
             return self._pool
 
     def caller(self) -> ToolCaller:
-        """Calls over the pool's sessions."""
+        """Returns a caller over the pool's sessions."""
         load_protocol()
         from core.mcp_bridge.caller import McpCaller
 
         return McpCaller(self.get())
 
     def states(self) -> tuple[ConnectionState, ...]:
-        """The state of every server that was connected to; asking opens no pool."""
+        """Returns the state of every connected server, without opening a pool."""
         return () if self._pool is None else self._pool.states()
 
     def close(self) -> None:
-        """End every session, where there are any."""
+        """Ends every session."""
         if self._pool is not None:
             self._pool.close()
