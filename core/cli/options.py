@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -156,26 +157,20 @@ def _print(line: str) -> None:
     click.echo(line, err=True)
 
 
+@dataclass
 class TerminalProgress:
     """A `Report` for people: a line for each step that lasts longer than a second, and another one every few seconds.
 
     It writes to standard error. `later` and `clock` are the timers; tests give their own.
     """
 
-    def __init__(
-        self,
-        print_line: Callable[[str], None] = _print,
-        *,
-        later: Callable[[float, Callable[[], None]], Cancel] = _later,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._print = print_line
-        self._later = later
-        self._clock = clock
-        self._lock = threading.RLock()
-        self._step: Step | None = None
-        self._printed_s: float | None = None
-        self._cancel: Cancel | None = None
+    print_line: Callable[[str], None] = _print
+    later: Callable[[float, Callable[[], None]], Cancel] = _later
+    clock: Callable[[], float] = time.monotonic
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+    _step: Step | None = None
+    _printed_s: float | None = None
+    _cancel: Cancel | None = None
 
     def __call__(self, step: Step | None) -> None:
         """Records that a step begins or advances. None ends it."""
@@ -184,7 +179,7 @@ class TerminalProgress:
             self._step = step
             if fresh:
                 self._restart()
-            elif self._printed_s is not None and self._clock() - self._printed_s >= EVERY_S:
+            elif self._printed_s is not None and self.clock() - self._printed_s >= EVERY_S:
                 self._report()
 
     def _restart(self) -> None:
@@ -192,13 +187,13 @@ class TerminalProgress:
         if self._cancel is not None:
             self._cancel()
         self._printed_s = None
-        self._cancel = None if self._step is None else self._later(PATIENCE_S, self._report)
+        self._cancel = None if self._step is None else self.later(PATIENCE_S, self._report)
 
     def _report(self) -> None:
         with self._lock:
             if self._step is not None:
-                self._printed_s = self._clock()
-                self._print(str(self._step))
+                self._printed_s = self.clock()
+                self.print_line(str(self._step))
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -12,9 +12,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -22,10 +20,11 @@ from core.cli.options import TerminalProgress, catalog_option, db_option, preset
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.services.govern.clients import ClientRegister
 from core.shared.errors import UnknownNameError, WayfareError
-from core.shared.settings import Settings
+from core.shared.settings import Launch, Settings, set_launch
 from core.store import Store
 
 M_ARENA_MAX = -8  # of malloc.h
+CONSOLE = "dashboard.app:app"  # the ASGI app that uvicorn loads by name
 EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - what an operator may have given, not what is bound
 
 
@@ -58,18 +57,14 @@ def up(host: str, port: int, catalog: str, mcp_hosts: tuple[str, ...], sign_in: 
     _keep_memory_small()
     url = f"http://{'[' + host + ']' if ':' in host else host}:{port}"
     click.echo(f"Wayfare is starting on {url} (stop with Ctrl-C)")
-    session: Any = import_module("dashboard.session")  # by name, as uvicorn does: core imports nothing of the dashboard
     own = url if host not in EVERY_ADDRESS else f"http://127.0.0.1:{port}"
     if guarded:
         click.echo(_how_to_sign_in(own, host, operators=operators))
-    session.configure(
-        settings, TerminalProgress(), url=own, hosts=frozenset(name.lower() for name in mcp_hosts), sign_in=guarded
-    )
+    hosts = frozenset(name.lower() for name in mcp_hosts)
+    set_launch(Launch(settings, TerminalProgress(), own, hosts, guarded))
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _leave)  # uvicorn shuts everything down, then raises the signal again
-    uvicorn.run(
-        "dashboard.app:app", host=host, port=port, log_level="warning", access_log=False, timeout_graceful_shutdown=3
-    )
+    uvicorn.run(CONSOLE, host=host, port=port, log_level="warning", access_log=False, timeout_graceful_shutdown=3)
 
 
 def _keep_memory_small() -> None:

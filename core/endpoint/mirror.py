@@ -17,8 +17,7 @@ from mcp.shared.inbound import X_MCP_HEADER_KEY
 
 from core.domain.catalog import Catalog, Tool
 from core.endpoint.base import Answer, EndpointOptions, Refusal, Request, Services
-from core.endpoint.definitions import shown_description, shown_output_schema, shown_schema, small
-from core.endpoint.describe import MOST_NEAR
+from core.endpoint.describe import MOST_NEAR, shown_description, shown_output_schema, shown_schema, small
 from core.endpoint.execute import execute_tool
 from core.endpoint.offering import Offering
 from core.endpoint.passing_on import READ_RESULT

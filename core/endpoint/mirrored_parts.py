@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import anyio
@@ -22,7 +22,7 @@ from mcp import MCPError
 from core.domain.catalog import ServerId, Tool, ToolHints
 from core.domain.execution import ITEMS, PROMPTS, RESOURCES, TEMPLATES, TOOLS
 from core.endpoint.base import EndpointOptions, PartRequest, Refusal, Services
-from core.endpoint.definitions import shown_description, small
+from core.endpoint.describe import shown_description, small
 from core.endpoint.mirror import chosen, names
 from core.endpoint.passing_on import MOST_BINARY_CHARS, text_of
 from core.governance.calls import NotAllowedError
@@ -52,19 +52,22 @@ NOT_THERE = {
 EXPRESSION, OPERATOR = re.compile(r"\{[^{}]*\}"), re.compile(r"\{[+#/?&;.][^{}]*\}")
 """The expressions of a template, and those with an operator, which match more than one segment."""
 Lists = dict[str, list[Any]]
+ServerList = tuple[ServerId, str]
 
 
+@dataclass
 class MirroredParts:
     """Serves any number of clients. Lists are cached for a minute, to find the owner of a name."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
-        self._kept = TTLCache[tuple[ServerId, str], list[Any]](MOST_LISTS, KEPT_S)
+    services: Services
+    _kept: TTLCache[ServerList, list[Any]] = field(
+        default_factory=lambda: TTLCache[ServerList, list[Any]](MOST_LISTS, KEPT_S), init=False
+    )
 
     async def answer(self, request: PartRequest) -> Any:
         """Returns the lists of all servers, or the owner's answer. Raises MCPError, Refusal, NotAllowedError,
         WayfareError."""
-        app = self._services.app
+        app = self.services.app
         client = app.governance.admission.enter(request.client, request.options.catalog, known=request.known)
         request = replace(request, client=client)
         if request.method in RESULTS:
@@ -99,8 +102,8 @@ class MirroredParts:
     async def lists(self, options: EndpointOptions, client: str, method: str, *, fresh: bool) -> Lists:
         """Returns each chosen server's list, as far as the client may use it, by server in order of name. Raises
         Refusal, WayfareError."""
-        catalog = await anyio.to_thread.run_sync(self._services.app.catalogs.catalog, options.catalog)
-        admission, found = self._services.app.governance.admission, dict[str, list[Any]]()
+        catalog = await anyio.to_thread.run_sync(self.services.app.catalogs.catalog, options.catalog)
+        admission, found = self.services.app.governance.admission, dict[str, list[Any]]()
         asked = sorted(chosen(catalog, options.mirror))
         if method != TOOLS:  # tools are checked one by one
             asked = [one for one in asked if admission.may_request(client, catalog.name, _request(one, NEEDED[method]))]
@@ -114,7 +117,7 @@ class MirroredParts:
         kept = None if fresh else self._kept.get((server, method))
         if kept is None:
             try:
-                kept = await _in_thread(lambda: self._services.app.server_requests.list(server, method, limit_s=LIST_S))
+                kept = await _in_thread(lambda: self.services.app.server_requests.list(server, method, limit_s=LIST_S))
             except (MCPError, WayfareError) as error:
                 _log.info("%s of %s: %s", method, server.server, error)
                 return
@@ -143,7 +146,7 @@ class MirroredParts:
 
     async def _sent(self, request: PartRequest, server: str) -> Any:
         """Sends one counted request. Raises MCPError, NotAllowedError, WayfareError."""
-        app, options = self._services.app, request.options
+        app, options = self.services.app, request.options
         tool, id_ = _request(server, request.method), ServerId(options.catalog, server)
         await _in_thread(lambda: app.governance.request(request.client, options.catalog, tool))
         answer = await _in_thread(

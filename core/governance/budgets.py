@@ -9,7 +9,7 @@ Days are UTC.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Literal, NamedTuple
@@ -109,6 +109,7 @@ class Short(NamedTuple):
     left: float
 
 
+@dataclass
 class Ledger:
     """Settled use and reservations. Its owner locks it.
 
@@ -119,11 +120,10 @@ class Ledger:
     (Amount(usd=0.002, calls=1, tokens=30), (Short(budget=Budget(client='*', catalog='', server='', usd=None, calls=2, tokens=None, at_limit='refuse'), unit='calls', left=1),))
     """
 
-    def __init__(self) -> None:
-        self._settled: dict[Usage, Amount] = {}
-        self._over: dict[Usage, Amount] = {}
-        self._open: dict[str, Reservation] = {}
-        self._since: dict[Usage, datetime] = {}
+    _settled: dict[Usage, Amount] = field(default_factory=dict[Usage, Amount])
+    _over: dict[Usage, Amount] = field(default_factory=dict[Usage, Amount])
+    _open: dict[str, Reservation] = field(default_factory=dict[str, Reservation])
+    _since: dict[Usage, datetime] = field(default_factory=dict[Usage, datetime])
 
     def add(self, usage: Usage, amount: Amount, at: datetime, *, over: bool = False) -> None:
         """Counts an earlier, settled use."""

@@ -7,7 +7,7 @@ lists and objects than on the bytes, so that number is limited, too.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import httpx2
 
@@ -63,6 +63,7 @@ class EndlessLineError(Exception):
     """A line goes on far beyond the limit."""
 
 
+@dataclass
 class Lines:
     r"""The lines of a stream that comes in pieces, in linear time: each piece is searched and joined once.
 
@@ -73,11 +74,10 @@ class Lines:
     [(b'1234567890', b'12345678901')]
     """
 
-    def __init__(self, limit: AnswerLimit) -> None:
-        self._limit = limit
-        self._pieces: list[bytes] = []
-        self._size = 0
-        self._tail = b""
+    limit: AnswerLimit
+    _pieces: list[bytes] = field(default_factory=list[bytes])
+    _size: int = 0
+    _tail: bytes = b""
 
     def add(self, piece: bytes) -> list[bytes | TooLargeLine]:
         """Returns the lines that end in this piece. Raises EndlessLineError."""
@@ -91,16 +91,16 @@ class Lines:
 
     def _keep(self, piece: bytes) -> None:
         self._size += len(piece)
-        if self._size <= self._limit.max_bytes:
+        if self._size <= self.limit.max_bytes:
             self._pieces.append(piece)
-        elif self._size > SKIPPED_LIMITS * self._limit.max_bytes:
-            raise EndlessLineError(self._limit.broken_by(self._size, 0))
+        elif self._size > SKIPPED_LIMITS * self.limit.max_bytes:
+            raise EndlessLineError(self.limit.broken_by(self._size, 0))
         self._tail = piece[-END_BYTES:] if len(piece) >= END_BYTES else (self._tail + piece)[-END_BYTES:]
 
     def _taken(self) -> bytes | TooLargeLine:
         line, tail, size = b"".join(self._pieces), self._tail, self._size
         self._pieces, self._tail, self._size = [], b"", 0
-        reason = self._limit.broken_by(size, containers(line))
+        reason = self.limit.broken_by(size, containers(line))
         return TooLargeLine(line[:END_BYTES], tail, reason) if reason else line
 
 

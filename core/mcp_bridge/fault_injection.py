@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
 from typing import Any, Self
@@ -59,37 +60,35 @@ async def _reached(fault: Fault | None, give_up_s: float) -> None:
     await anyio.sleep(fault.delay_s)
 
 
+@dataclass
 class TroubledStream:
     """A write stream whose messages meet faults. Messages are delayed in parallel: delays do not add up."""
 
-    def __init__(
-        self, stream: WriteStream[SessionMessage], fault: Callable[[], Fault | None], on_end: Callable[[], None]
-    ) -> None:
-        self._stream = stream
-        self._fault = fault
-        self._on_end = on_end
+    stream: WriteStream[SessionMessage]
+    fault: Callable[[], Fault | None]
+    on_end: Callable[[], None]
 
     async def send(self, item: SessionMessage, /) -> None:
         """Sends a message, later or never. Raises BrokenResourceError if the connection breaks; it is closed then."""
-        fault = self._fault()
+        fault = self.fault()
         if fault is not None:
             if fault.kind is FaultKind.SILENT:
                 return
             if fault.kind is FaultKind.DROPPED:
-                self._on_end()
+                self.on_end()
                 raise anyio.BrokenResourceError
             await anyio.sleep(fault.delay_s)
-        await self._stream.send(item)
+        await self.stream.send(item)
 
     async def aclose(self) -> None:
         """Closes the wrapped stream."""
-        await self._stream.aclose()
+        await self.stream.aclose()
 
     async def __aenter__(self) -> Self:
-        await self._stream.__aenter__()
+        await self.stream.__aenter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
-        return await self._stream.__aexit__(kind, error, trace)
+        return await self.stream.__aexit__(kind, error, trace)

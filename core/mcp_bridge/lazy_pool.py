@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -23,14 +24,14 @@ def load_protocol() -> None:
         import_module("core.mcp_bridge.caller")  # and with it the pool
 
 
+@dataclass
 class LazyPool:
     """One `SessionPool` for the whole process, made on first use. Thread-safe."""
 
-    def __init__(self, vault: SecretVault, *, max_answer_bytes: int) -> None:
-        self._vault = vault
-        self._max_answer_bytes = max_answer_bytes
-        self._pool: SessionPool | None = None
-        self._lock = threading.Lock()
+    vault: SecretVault
+    max_answer_bytes: int
+    _pool: SessionPool | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def get(self) -> SessionPool:
         """Returns the pool."""
@@ -39,7 +40,7 @@ class LazyPool:
 
         with self._lock:
             if self._pool is None:
-                self._pool = SessionPool(self._vault, PoolConfig(max_answer_bytes=self._max_answer_bytes))
+                self._pool = SessionPool(self.vault, PoolConfig(max_answer_bytes=self.max_answer_bytes))
             return self._pool
 
     def caller(self) -> ToolCaller:

@@ -8,6 +8,7 @@ import os
 import threading
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TextIO, cast
@@ -139,48 +140,48 @@ def _http_client(launch: Launch, stderr_log: StderrLog, limit: AnswerLimit) -> h
     return httpx2.AsyncClient(headers=headers, timeout=HTTP_TIMEOUT, event_hooks=hooks)
 
 
+@dataclass
 class WatchedStream:
     """A read stream that calls `on_end` when the server ends it, and logs output that is not a protocol message."""
 
-    def __init__(self, stream: ReadStream[Message], stderr_log: StderrLog, on_end: Callable[[], None]) -> None:
-        self._stream = stream
-        self._stderr_log = stderr_log
-        self._on_end = on_end
+    stream: ReadStream[Message]
+    stderr_log: StderrLog
+    on_end: Callable[[], None]
 
     @property
     def last_context(self) -> Any:
         """The sender's context, if the wrapped stream has one."""
-        return getattr(self._stream, "last_context", None)
+        return getattr(self.stream, "last_context", None)
 
     async def receive(self) -> Message:
         """Returns the next message."""
-        return await self._stream.receive()
+        return await self.stream.receive()
 
     async def aclose(self) -> None:
         """Closes the wrapped stream."""
-        await self._stream.aclose()
+        await self.stream.aclose()
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> Message:
         try:
-            item = await self._stream.__anext__()
+            item = await self.stream.__anext__()
         except StopAsyncIteration:
-            self._on_end()
+            self.on_end()
             raise
         if isinstance(item, Exception):
-            self._stderr_log.add(f"not a protocol message: {_unparsed(item)}")
+            self.stderr_log.add(f"not a protocol message: {_unparsed(item)}")
         return item
 
     async def __aenter__(self) -> Self:
-        await self._stream.__aenter__()
+        await self.stream.__aenter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
-        return await self._stream.__aexit__(kind, error, trace)
+        return await self.stream.__aexit__(kind, error, trace)
 
 
 def _unparsed(error: Exception) -> str:

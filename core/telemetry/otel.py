@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from opentelemetry import metrics, trace
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
@@ -46,23 +47,23 @@ KNOWN = (
 TEXT_CHARS = 200
 
 
+@dataclass
 class KnownAttributesExporter(SpanExporter):
     """Exports spans with known attributes only, without events and error texts."""
 
-    def __init__(self, exporter: SpanExporter) -> None:
-        self._exporter = exporter
+    exporter: SpanExporter
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         """See SpanExporter."""
-        return self._exporter.export([_bare(span) for span in spans])
+        return self.exporter.export([_bare(span) for span in spans])
 
     def shutdown(self) -> None:
         """See SpanExporter."""
-        self._exporter.shutdown()
+        self.exporter.shutdown()
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
         """See SpanExporter."""
-        return self._exporter.force_flush(timeout_millis)
+        return self.exporter.force_flush(timeout_millis)
 
 
 def _bare(span: ReadableSpan) -> ReadableSpan:
