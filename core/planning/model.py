@@ -203,7 +203,7 @@ class ModelPlanner:
         ids = tuple(name for name in named if name in offered)[:count]
         invented = sum(name not in offered for name in named)
         self._meter.invented(invented)
-        refused = f" {invented} named tools were not offered." if invented else ""
+        refused = f" Named but not offered: {invented}." if invented else ""
         return Selection(
             ids, f"{one_line(reply.reason, LINE_CHARACTERS)}{refused}".strip() or "No reason given.", invented
         )
