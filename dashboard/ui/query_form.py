@@ -106,7 +106,7 @@ def _warn_if_missing(kind: str, shown: str, options: Sequence[str], linked: Mapp
 
 TITLE = "Getting ready for the first decision"
 BEGIN = Step("Reading the catalog", after="its texts are embedded where they have no vectors yet")
-NOTE = "Only the first time takes this long. It goes on when you leave this page."
+NOTE = "Only the first time takes this long. You can leave this page meanwhile."
 POLL_S = 0.2
 
 

@@ -100,7 +100,7 @@ TOOL_COLUMNS: dict[str, Any] = {
 
 
 def servers_body(app: App, catalog: Catalog, statistics: Statistics, query: str, chosen: str) -> str:
-    """The servers that match the query; returns the chosen one's name, or nothing."""
+    """Draw the servers that match the query. Returns the name of the chosen server, or ""."""
     frame = filtered(server_frame(catalog, statistics), matching(map(server_text, catalog.servers), query))
     if not _found(len(frame), len(catalog.servers), "server"):
         return ""
@@ -119,7 +119,7 @@ def servers_body(app: App, catalog: Catalog, statistics: Statistics, query: str,
 
 
 def tools_body(app: App, catalog: Catalog, statistics: Statistics, query: str, *, server: str, chosen: str) -> str:
-    """The tools that match the query, of one server or of all; returns the chosen one as `server::tool`, or nothing."""
+    """Draw the tools that match the query, of one server or of all. Returns the id of the chosen tool, or ""."""
     if not catalog.tools:
         _no_tools(catalog)
         return ""
@@ -148,17 +148,17 @@ def tools_body(app: App, catalog: Catalog, statistics: Statistics, query: str, *
 
 
 def _found(shown: int, total: int, thing: str) -> bool:
-    """Say how many there are, and whether there are any."""
+    """Show the number of matches. Tells whether there are any."""
     if not shown:
         _nothing(f"None of {counted(total, thing)} matches the search.")
         return False
     words = counted(total, thing) if shown == total else f"{shown:,} of {counted(total, thing)}"
-    st.caption(f"{words}. Choose a row to read all of it and to set its price; click a heading to sort.")
+    st.caption(f"{words}. Choose a row for its details and its price; click a heading to sort.")
     return True
 
 
 def _no_tools(catalog: Catalog) -> None:
-    st.info("No server of this catalog lists a tool: the servers say themselves what they offer, once connected.")
+    st.info("No server of this catalog lists a tool. Connected servers list their tools.")
     st.button(
         "Connect its servers…",
         key="catalog.tools.connect",
@@ -180,7 +180,7 @@ def _tokens(app: App, catalog: Catalog) -> NDArray[np.int64] | None:
 
 def _offer_index(app: App, catalog: Catalog) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption("Token counts come with the index, which is made at the first decision on this catalog, or now.")
+        st.caption("Token counts come with the index. The first decision on this catalog makes it.")
         if st.button("Index it now", key="catalog.index", icon=":material/database:"):
             _index(app, catalog.name)
 

@@ -28,7 +28,7 @@ JOB = "catalog:job"
 
 @dataclass(frozen=True)
 class Job:
-    """A discovery under way or done. `started_s` is on the monotonic clock."""
+    """A running or finished discovery. `started_s` is on the monotonic clock."""
 
     name: str
     source: str
@@ -46,13 +46,13 @@ def start(app: App, imported: Imported, name: str, source: str) -> None:
 
 
 def running() -> bool:
-    """Whether a discovery of this visitor is under way."""
+    """Tells whether a discovery of this visitor runs."""
     job: Job | None = st.session_state.get(JOB)
     return job is not None and not job.future.done()
 
 
 def job_panel(app: App) -> None:
-    """The discovery of this visitor: progress while it runs, then the report until it is closed."""
+    """Show the progress of this visitor's discovery, then its report until it is closed."""
     job: Job | None = st.session_state.get(JOB)
     if job is None:
         return
@@ -87,7 +87,7 @@ def _report(job: Job) -> None:
         with st.expander("What each server replied"):
             st.text(str(error).replace("; ", "\n"))
         _buttons(job, again=True)
-    except Exception as error:  # noqa: BLE001 - a fault of ours: its text could hold what must not show
+    except Exception as error:  # noqa: BLE001 - our error: its text could contain a secret
         st.error(f"Discovery stopped unexpectedly ({type(error).__name__}); nothing was stored. Try again.")
         _buttons(job, again=True)
     else:
@@ -116,7 +116,7 @@ def _buttons(job: Job, *, again: bool, show: str = "") -> None:
 
 
 def report_frame(discoveries: Sequence[Discovery]) -> pd.DataFrame:
-    """What each server replied; `connect_s` is empty for a session that was open already."""
+    """Returns the reply of each server. `connect_s` is empty for a session that was already open."""
     return pd.DataFrame(
         {
             "server": [found.name for found in discoveries],
@@ -164,7 +164,7 @@ def command_line(connection: Connection) -> str:
 
 
 def connection_lines(connection: Connection) -> str:
-    """Everything that is known of how a server is reached, one thing a line."""
+    """Returns the whole connection of a server, one entry on each line."""
     lines = [command_line(connection)]
     if connection.cwd:
         lines.append(f"in {_argument(connection.cwd)}")
@@ -174,7 +174,7 @@ def connection_lines(connection: Connection) -> str:
 
 
 def reference_name(reference: str) -> str:
-    """The name that a reference stands for.
+    """Returns the name in a reference.
 
     >>> reference_name("${input:key}"), reference_name("${HOME:-/}"), reference_name("${secret:web/KEY}")
     ('key', 'HOME', 'web/KEY')
@@ -195,7 +195,7 @@ OWN_PREFIX = "catalog.detail.value."
 
 
 class Wanted(NamedTuple):
-    """A value that can be entered: the name that references use, what it is, which servers use it, and which of them lack it."""
+    """A value that can be entered: its name in references, its description, its servers, and the servers that lack it."""
 
     name: str
     what: str
@@ -204,7 +204,7 @@ class Wanted(NamedTuple):
 
 
 def wanted_values(app: App, catalog: str, imported: Imported) -> tuple[Wanted, ...]:
-    """Every reference of the servers of a catalog to be that has no value, or one that was entered for this catalog."""
+    """Returns the references without a value, and those with a value that was entered for this catalog."""
     descriptions = {prompt.id: prompt.description for prompt in imported.prompts}
     users: dict[str, list[str]] = {}
     lacking: dict[str, list[str]] = {}
@@ -223,7 +223,7 @@ def wanted_values(app: App, catalog: str, imported: Imported) -> tuple[Wanted, .
 
 
 def value_fields(wanted: tuple[Wanted, ...], prefix: str = PREFIX) -> None:
-    """One password field for each value; `prefix` begins their keys."""
+    """Draw a password field for each value. Their keys begin with `prefix`."""
     if not wanted:
         return
     lacking = sum(bool(one.lacking) for one in wanted)
@@ -239,13 +239,13 @@ def value_fields(wanted: tuple[Wanted, ...], prefix: str = PREFIX) -> None:
 
 
 def values_given(wanted: tuple[Wanted, ...], prefix: str = PREFIX) -> dict[str, str]:
-    """What was typed so far, by name."""
+    """Returns the entered values by name."""
     typed = ((item.name, st.session_state.get(f"{prefix}{place}", "")) for place, item in enumerate(wanted))
     return {name: value for name, value in typed if value}
 
 
 def own_values(app: App, catalog: str, server: Server) -> None:
-    """A form for the values that one server of a catalog uses; nothing where it uses none that can be entered."""
+    """Draw a form for the values of one server, if it has any."""
     wanted = wanted_values(app, catalog, Imported("catalog", (server,)))
     if not wanted:
         return
@@ -259,7 +259,7 @@ def own_values(app: App, catalog: str, server: Server) -> None:
             on_click=_keep,
             args=(app, catalog, server, wanted, prefix),
         )
-    st.caption("The next call uses a new value: a session that was opened with the old one is closed.")
+    st.caption("The next call uses the new value. A session with the old value is closed.")
 
 
 def _keep(app: App, catalog: str, server: Server, wanted: tuple[Wanted, ...], prefix: str) -> None:

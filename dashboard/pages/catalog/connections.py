@@ -45,7 +45,7 @@ EXAMPLE = (
 
 @st.dialog("Connect a client configuration", width="large", icon=":material/cable:", on_dismiss=state.close_dialog)
 def connection_dialog(app: App) -> None:
-    """Draw it; it closes itself once discovery has begun."""
+    """Draw the dialog. It closes when the discovery begins."""
     if not state.dialog_open("connect"):
         st.rerun()
     st.caption(
@@ -97,7 +97,7 @@ def _plan(app: App, known: state.Known) -> None:
 
 
 def server_plan(imported: Imported, wanted: tuple[Wanted, ...]) -> pd.DataFrame:
-    """What will be started or asked, server by server, and which values it still needs."""
+    """Returns the command or address of each server, and the values that it lacks."""
     missing = {
         name: [item.name for item in wanted if name in item.lacking] for name in (s.name for s in imported.servers)
     }
@@ -191,7 +191,7 @@ COLUMNS = {
 
 
 def connection_frame(states: Sequence[ConnectionState]) -> pd.DataFrame:
-    """One row for each server that was connected to; `connect_s` in s, `since` in UTC."""
+    """Returns one row for each connected server; `connect_s` in s, `since` in UTC."""
     return pd.DataFrame(
         {
             "server": [one.server for one in states],
@@ -210,11 +210,11 @@ def connection_frame(states: Sequence[ConnectionState]) -> pd.DataFrame:
 
 @st.fragment(run_every=2)
 def connections_panel(app: App) -> None:
-    """The table and the chosen server's error output, renewed every two seconds."""
+    """Draw the table and the error output of the chosen server, every two seconds."""
     states = app.pool.states()
     if not states:
         st.info(
-            "No server was connected to yet. A session opens with the first call of one of its tools, or here.",
+            "No server is connected yet. The first call of a tool opens a session, or connect here.",
             icon=":material/cable:",
         )
         if st.button("Connect a client configuration…", key="catalog.connect.first", icon=":material/cable:"):
@@ -222,7 +222,7 @@ def connections_panel(app: App) -> None:
             st.rerun()
         return
     st.caption(
-        "All sessions of this process, over all catalogs; renewed every two seconds. Choose a row for its error output."
+        "All sessions of this process in all catalogs, updated every two seconds. Choose a row for its error output."
     )
     frame = connection_frame(states)
     row = choice_table(
@@ -243,10 +243,10 @@ def _error_output(chosen: ConnectionState) -> None:
     if chosen.last_error:
         st.text(f"Last error: {chosen.last_error[:2000]}")
     if chosen.stderr_lines:
-        st.caption("The last lines of its error output; known secrets are masked.")
+        st.caption("The last lines of the error output. Known secrets are masked.")
         st.code("\n".join(chosen.stderr_lines), language=None, wrap_lines=True)
     else:
-        st.caption("It wrote nothing to its error output.")
+        st.caption("The error output is empty.")
 
 
 def _colour(word: str) -> str:

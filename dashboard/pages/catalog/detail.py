@@ -28,9 +28,9 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)?(?:e-?\d{1,3})?|[.,]\d+", re.IGNORECASE)
 
 
 def parse_price(text: str) -> float:
-    """A price in USD per call from m$ (`2.5` or `2.5 m$`) or dollars (`$0.0025`).
+    """Returns a price in USD per call from m$ (`2.5` or `2.5 m$`) or dollars (`$0.0025`).
 
-    Raises ValueError with a sentence where it is none.
+    Raises ValueError if the text is not a price.
 
     >>> parse_price("2.5"), parse_price("2,5 m$"), parse_price("$1.20"), parse_price("0")
     (0.0025, 0.0025, 1.2, 0.0)
@@ -48,7 +48,7 @@ def parse_price(text: str) -> float:
 def price_panel(
     app: App, catalog: str, server: str, tool: str, *, value_usd: float, source: str, declared_usd: float | None
 ) -> None:
-    """The price of a tool or, with an empty tool, the ask of a server: what it is, a field to set it, a way back."""
+    """Draw the price of a tool or, with an empty tool, the ask of a server, with a field to set and reset it."""
     what = "Price" if tool else "Ask"
     key = f"catalog.price.{catalog}.{server}.{tool}"
     declared = "nothing" if declared_usd is None else units.price(declared_usd)
@@ -143,7 +143,7 @@ def _server_buttons(catalog: str, server: Server) -> None:
             "Multiply…",
             key="catalog.multiply",
             icon=":material/content_copy:",
-            help="A new catalog with virtual copies of this server: other names, other words, other statistics.",
+            help="A new catalog with virtual copies of this server with other names, texts and statistics.",
             disabled=not server.tools,
             on_click=open_multiply,
             args=(catalog, server.name),
@@ -179,7 +179,7 @@ def tool_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) ->
 
 
 def server_statistics(server: Server, statistics: Statistics, row: int) -> list[Statistic]:
-    """Name, value, source and declared value of each statistic of a server."""
+    """Returns name, value, source and declared value of each statistic of a server."""
     known, calls = statistics.servers, int(statistics.servers.calls[row])
     learnt = source_word(known.success_source[row], calls, known.decayed[row])
     variance = "–" if server.success_variance is None else f"{server.success_variance:.3g}"
@@ -208,7 +208,7 @@ def server_statistics(server: Server, statistics: Statistics, row: int) -> list[
 
 
 def tool_statistics(tool: Tool, statistics: Statistics, row: int) -> list[Statistic]:
-    """Name, value, source and declared value of each statistic of a tool."""
+    """Returns name, value, source and declared value of each statistic of a tool."""
     known, calls = statistics.tools, int(statistics.tools.calls[row])
     learnt = source_word(known.success_source[row], calls, known.decayed[row])
     return [
@@ -248,12 +248,12 @@ def _text(text: str, otherwise: str) -> None:
 def _connection(server: Server) -> None:
     connection = server.connection
     if connection is not None:
-        st.caption(f"Reached by {connection.transport}. Values stand as references; secrets are never stored.")
+        st.caption(f"Reached by {connection.transport}. Values are shown as references. Secrets are never stored.")
         st.code(connection_lines(connection), language=None, wrap_lines=True)
     elif server.virtual:
-        st.caption("A call starts it as a process of its own, which answers after the declared times.")
+        st.caption("A call starts a process that plays this server and answers after the declared times.")
     else:
-        st.caption("No command and no address: it can be ranked, and a virtual server can stand in for it.")
+        st.caption("No command and no address. The server can be ranked, and a virtual server can replace it.")
 
 
 def _schemas(tool: Tool) -> None:

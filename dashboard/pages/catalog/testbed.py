@@ -1,4 +1,4 @@
-"""Catalogs that are made: a testbed by words, and multiplied servers."""
+"""The dialogs that make catalogs: a testbed chosen by words, and multiplied servers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ROWS_SHOWN, MOST_SERVERS, MOST_TASKS, MOST_SIZE = 6, 1_000, 5_000, 200
 
 @st.dialog("Draw a testbed", width="large", icon=":material/playlist_add_check:", on_dismiss=state.close_dialog)
 def testbed_dialog(app: App, catalog: str) -> None:
-    """Draw it; it closes itself once the catalog is stored."""
+    """Draw the dialog. It closes when the catalog is stored."""
     if not state.dialog_open("testbed"):
         st.rerun()
     st.caption(
@@ -108,7 +108,7 @@ def _fields(app: App, names: Sequence[str]) -> None:
 
 
 def _drawn(app: App) -> tuple[Testbed, list[Registry]]:
-    """What the fields ask for, as they are set now: also after the page was drawn. Raises WayfareError."""
+    """Returns the testbed of the current fields, which may be newer than the drawn page. Raises WayfareError."""
     files = st.session_state[FILES] or ()
     registries = [Registry(file.name, app.catalog_editor.read(file.getvalue(), file.name)) for file in files]
     return app.testbeds.draw(st.session_state[FROM], _selection(), registries=registries), registries
@@ -186,14 +186,16 @@ COPIES_SHOWN, LONGEST_TEXT = 5, 600
 COLUMNS = {
     "server": st.column_config.TextColumn("server", width=150),
     "call_s": st.column_config.NumberColumn("call", format="%.3g s", help="Declared seconds of one call."),
-    "success_percent": st.column_config.NumberColumn("success", format="%.4g %%", help="Declared share of good calls."),
-    "price_musd": st.column_config.NumberColumn("price", format="%.4g m$", help="Median price of its tools' calls."),
+    "success_percent": st.column_config.NumberColumn(
+        "success", format="%.4g %%", help="Declared share of successful calls."
+    ),
+    "price_musd": st.column_config.NumberColumn("price", format="%.4g m$", help="Median price of a call of its tools."),
 }
 
 
 @st.dialog("Multiply a server", width="large", icon=":material/content_copy:", on_dismiss=state.close_dialog)
 def multiply_dialog(app: App) -> None:
-    """Draw it; it closes itself once the catalog is stored."""
+    """Draw the dialog. It closes when the catalog is stored."""
     if not state.dialog_open("multiply"):
         st.rerun()
     catalog, name = state.original()
@@ -220,7 +222,7 @@ def multiply_dialog(app: App) -> None:
 
 
 def _recipe() -> Recipe:
-    """The four numbers and the choice, as they are set now: also after the page was drawn."""
+    """Returns the recipe of the current fields, which may be newer than the drawn page."""
     return Recipe(
         copies=int(st.session_state[MULTIPLY_COPIES]),
         seed=int(st.session_state[MULTIPLY_SEED]),
@@ -241,7 +243,7 @@ def _copy_fields() -> None:
 
 
 def _copy_preview(server: Server, copies: Sequence[Server]) -> None:
-    """What each declares, and how each describes one tool: all of it, for that is where they differ."""
+    """Draw the declared statistics of each server, and each description of one tool."""
     everyone = (server, *copies)
     st.dataframe(
         copies_frame(everyone),
@@ -260,7 +262,7 @@ def _copy_preview(server: Server, copies: Sequence[Server]) -> None:
 
 
 def copies_frame(servers: Sequence[Server]) -> pd.DataFrame:
-    """What each says of itself and declares: s, percent, m$; missing where nothing is declared.
+    """Returns descriptions and declared statistics in s, percent and m$; NaN if not declared.
 
     >>> copies_frame([Server("a", "Finds.", call_s=0.5, success=0.9)])["success_percent"].tolist()
     [90.0]
@@ -287,4 +289,4 @@ def _make(app: App, catalog: str, server: str) -> None:
         return
     state.close_dialog()
     state.go_to(name)
-    state.say(f"{name} has {recipe.copies} virtual copies of {server}: {len(made.servers):,} servers in all.")
+    state.say(f"{name} has {recipe.copies} virtual copies of {server}: {len(made.servers):,} servers in total.")

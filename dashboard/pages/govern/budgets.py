@@ -26,7 +26,7 @@ ALL_SERVERS, EACH_SERVER = "all servers together", "each server by itself"
 
 
 def budget_form(app: App) -> None:
-    """A line for each that is set, and a form for one more."""
+    """Draw a line for each budget, and a form for another one."""
     if app.governance.policy.budgets:
         with st.container(border=True, gap=None):
             for number, budget in enumerate(app.governance.policy.budgets):
@@ -71,7 +71,7 @@ def budget_form(app: App) -> None:
 
 
 def words(budget: Budget) -> str:
-    """A budget in a sentence.
+    """Returns a budget as a sentence.
 
     >>> words(Budget(catalog="work", server="files", usd=1.5, at_limit="ask"))
     'For each client by itself, in work, on files: $1.5 a day; at the limit ask a person.'
@@ -111,7 +111,7 @@ def _add(app: App) -> None:
 
 
 def _named(choice: str | None, each: str, together: str) -> str:
-    """What a budget has for a choice: a name, all together, or each by itself."""
+    """Returns the value of a choice: a name, "" for all together, or `EACH`."""
     if choice == each:
         return EACH
     return "" if choice is None or choice == together else choice
@@ -131,7 +131,7 @@ LIMIT_NOTES = {
 
 
 def budgets_view(app: App) -> None:
-    """A card for whoever a budget is for, with a bar for each limit, and the form for another budget."""
+    """Draw a card for each client of a budget, with a bar for each limit, and the form for another budget."""
     now, found = app.settings.now(), budgets(app.governance, app.settings.now)
     if found:
         st.html(f'<div class="govern-budgets">{"".join(card_html(one, now) for one in cards(found))}</div>')
@@ -149,7 +149,7 @@ def budgets_view(app: App) -> None:
 
 
 def cards(found: Sequence[BudgetStatus]) -> list[list[BudgetStatus]]:
-    """The limits of a budget for one client, catalog and server together; where least is left, first."""
+    """Returns the limits of each budget for one client, catalog and server, the tightest first."""
     together = defaultdict[tuple[str, str, str, str], list[BudgetStatus]](list)
     for one in found:
         together[one.client, one.catalog, one.server, one.at_limit].append(one)
@@ -157,7 +157,7 @@ def cards(found: Sequence[BudgetStatus]) -> list[list[BudgetStatus]]:
 
 
 def card_html(limits: Sequence[BudgetStatus], now: datetime) -> str:
-    """Who it is for, and of each limit a bar of what is used and reserved, what is left, when it runs out."""
+    """Returns a card: the client, and for each limit a bar of use and reservation, the rest, and when it runs out."""
     one = limits[0]
     who = as_html(one.client or "all clients", 60)
     where = f" on {as_html(one.server, 60)}" if one.server else ""
@@ -188,7 +188,7 @@ def _amount(one: BudgetStatus, value: float) -> str:
 
 
 def _ends(one: BudgetStatus, now: datetime) -> str:
-    """When it runs out, at the pace since the day's first call."""
+    """Returns when a budget runs out at the pace since the first call of the day."""
     if one.runs_out_at is None:
         return "lasts for today at this pace"
     if one.runs_out_at <= now:

@@ -1,4 +1,4 @@
-"""The Govern page: what waits for a person, budgets, clients, and the policy. Live: it follows what agents do."""
+"""The Govern page: waiting calls, budgets, clients and the policy, updated live."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def page() -> None:
     app, state = current_app(), UrlState("govern")
     linked = state.begin()
     st.html(CSS)
-    seen = _state(app)  # before anything is drawn: what changes later is drawn by the next beat
+    seen = _state(app)  # before anything is drawn: later changes are drawn by the next beat
     try:
         _headline(app)
         key = state.key("view")
@@ -45,7 +45,7 @@ def page() -> None:
 
 
 def _headline(app: App) -> None:
-    """How much waits, is held back, is left and is paused, at a glance."""
+    """Draw the counts of waiting calls, held-back tools and paused servers, and the tightest budget."""
     governance = app.governance
     paused = [one for one in servers(governance) if one.state != "closed"]
     figures = (
@@ -66,7 +66,7 @@ def _tightest(found: tuple[BudgetStatus, ...]) -> str:
 
 
 def _state(app: App) -> tuple[object, ...]:
-    """What the page shows, in a form that is cheap to compare."""
+    """Returns the state behind the page, in a form that is cheap to compare."""
     governance = app.governance
     limits = tuple(
         (one.client, one.server, one.unit, one.used, one.reserved) for one in budgets(governance, app.settings.now)
@@ -81,6 +81,6 @@ def _state(app: App) -> tuple[object, ...]:
 
 @st.fragment(run_every=EVERY_S)
 def _beat(app: App, seen: tuple[object, ...], live: bool) -> None:
-    """Draw nothing, and have the page drawn anew once it would show something else. A form that is filled in stays as it is."""
+    """Redraw the page when its state changes. The Policy view is not redrawn, so that its form stays."""
     if live and _state(app) != seen:
         st.rerun()

@@ -30,7 +30,7 @@ Pairs = Sequence[tuple[AskedQuery, str]]
 
 
 def model_judge(app: App, catalog: str, set_name: str, pool: Pairs) -> None:
-    """All of it; `pool` is what is to be judged beside what people judged."""
+    """Draw the model as judge. `pool` are the pairs to grade beside those that people graded."""
     judge = app.model_judge
     box = st.expander("A model as judge", key="lab:model-judge", icon=":material/smart_toy:", on_change="rerun")
     if not box.open:
@@ -115,7 +115,7 @@ DESCRIBED, PARAMETERS = 1_200, 12
 
 
 def pooled_tool(app: App, catalog: str, item: Pooled, known: Judgment | None) -> None:
-    """A bordered card."""
+    """Draw the card of a tool in the pool."""
     found = app.catalogs.catalog(catalog)
     tool = found.tools[found.tool_row[item.tool]]
     server = found.servers[found.server_row[tool.server]]
@@ -140,11 +140,11 @@ Made = tuple[object, tuple[Pooled, ...]]
 
 
 def judge_view(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen) -> dict[str, str]:
-    """All of it; what it puts into the URL."""
+    """Draw the view. Returns the texts for the URL."""
     tasks = chosen.tasks
     if (
         tasks.rule and st.session_state.get(TASKS) != tasks.option
-    ):  # a judgment set as tasks is the one that is judged into
+    ):  # a judgment set that is chosen as tasks gets the new judgments
         choose_set(tasks.option.removeprefix(JUDGED), "lab")
     st.session_state[TASKS] = tasks.option
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
@@ -178,7 +178,7 @@ def judge_view(app: App, state: UrlState, linked: Mapping[str, str], chosen: Cho
 
 
 def _pool(app: App, chosen: Chosen, runs: Sequence[LabRun], depth: int, set_name: str, judge: str) -> None:
-    """Make the pool where something else is asked for than last time; while it is judged its order stays."""
+    """Make the pool if its inputs have changed. Its order stays while it is judged."""
     asked = (chosen.catalog, [task.id for task in chosen.tasks.tasks], [run.id for run in runs], depth, set_name, judge)
     known: Made | None = st.session_state.get(POOL)
     if known is None or known[0] != asked:
@@ -192,14 +192,14 @@ def _pool(app: App, chosen: Chosen, runs: Sequence[LabRun], depth: int, set_name
 
 @st.fragment(key="lab:judging")
 def _judging(app: App, chosen: Chosen, set_name: str, judge: str, runs: Sequence[LabRun]) -> None:
-    """What a grade redraws: the tool to be judged, where there are runs, and the set below it."""
+    """Draw the parts that follow a grade: the next tool, if there are runs, and the set."""
     if runs:
         _next_tool(app, chosen.catalog, set_name, judge)
     judgment_set(app, chosen, set_name, judge, runs)
 
 
 def _next_tool(app: App, catalog: str, set_name: str, judge: str) -> None:
-    """The tool that is to be judged now; a key press stores a grade and goes on."""
+    """Draw the next tool of the pool. A key press stores a grade and shows the next one."""
     made: Made = st.session_state[POOL]
     items, at = made[1], st.session_state[AT]
     if not items:
@@ -257,7 +257,7 @@ def _grade(
     known: Judgment | None,
     at: int,
 ) -> None:
-    """Store the grade with the note that the field has now, and go on to the next; the same again stores nothing."""
+    """Store the grade with the current note and show the next tool. Unchanged grades are not stored again."""
     note = str(st.session_state[f"{NOTE}:{at}"])
     try:
         if known is None or (known.grade, known.note) != (grade, note):

@@ -29,7 +29,7 @@ NOTHING_CAN = "nothing can do it"
 
 
 def breakdown(shown: ShownRuns, measure: str) -> dict[str, str]:
-    """All of it; what it puts into the URL."""
+    """Draw the view. Returns the texts for the URL."""
     runs, tasks = shown.runs, shown.tasks
     usable = [by for by, groups in BY.items() if len({group for task in tasks for group in groups(task)}) > 1]
     if not usable or not runs:
@@ -69,12 +69,12 @@ def _part_figure(part: Part) -> str:
 
 MOST, FIRST = 6, 4
 TESTS = "lab:tests"
-JUDGED_AFTER = {"hit@1": 1, "recall@3": 3, "ndcg@10": 10}  # measure: the depth whose judged share follows it
+JUDGED_AFTER = {"hit@1": 1, "recall@3": 3, "ndcg@10": 10}  # measure: the depth of the judged share behind it
 Results = Mapping[str, Mapping[str, Any]]
 
 
 def leaderboard(shown: ShownRuns) -> dict[str, str]:
-    """All of it; what it puts into the URL."""
+    """Draw the view. Returns the texts for the URL."""
     results = {run.id: run.result for run in shown.runs}
     measure = select(
         st.container(),
@@ -153,7 +153,7 @@ def _tests(shown: ShownRuns, results: Results, measure: str) -> None:
     if known is None or known[0] != asked:
         values = [
             task_values(shown.tasks, results[run.id], MEASURES[measure]) for run in reversed(runs)
-        ]  # the better is b
+        ]  # the better run is b
         known = st.session_state[TESTS] = (asked, compared(values, MEASURES[measure]))
     pairs, worst_first = known[1], list(reversed(runs))
     if not pairs:
@@ -184,7 +184,7 @@ def _line(run: LabRun, name: str, result: Mapping[str, Any], same_catalog: bool)
 
 
 def _measure(result: Mapping[str, Any], key: str) -> Iterator[tuple[str, str]]:
-    """A measure, and after the last one of its depth how much of that depth is judged."""
+    """Yields a measure, followed by the judged share if it is the last measure of its depth."""
     yield MEASURE_WORDS[key][0], _figure(result, key)
     if key in JUDGED_AFTER:
         share = result.get(f"judged@{JUDGED_AFTER[key]}")

@@ -34,7 +34,7 @@ class Stopped(Exception):
 
 @dataclass(eq=False)
 class Job:
-    """Work under way or done: `of` steps of which `done` are; `about` is what its result is for."""
+    """Running or finished work: `done` of `of` steps. `about` identifies its inputs."""
 
     kind: str
     title: str
@@ -46,33 +46,33 @@ class Job:
     future: Future[Any] = field(default_factory=Future[Any], repr=False)
 
     def report(self, done: int) -> None:
-        """Take over how far it is. Raises Stopped where the visitor has stopped it."""
+        """Set the number of finished steps. Raises Stopped if the visitor has stopped the work."""
         if self.cancel.is_set():
             raise Stopped
         self.done = done
 
     @property
     def text(self) -> str:
-        """How far it is, and about how long it still takes."""
+        """The progress, and the estimated time left."""
         elapsed_s = time.monotonic() - self.started_s
         left = f", about {elapsed_s * (self.of - self.done) / self.done:,.0f} s left" if self.done else ""
-        return f"{self.title}: {self.done:,} of {self.of:,}{left}. It goes on when you leave this page."
+        return f"{self.title}: {self.done:,} of {self.of:,}{left}. You can leave this page meanwhile."
 
 
 def start_button(
     place: DeltaGenerator, label: str, start: Callable[[], None], *, disabled: bool = False, **looks: Any
 ) -> None:
-    """A button that starts work with what is chosen now. A callback would start it with what was chosen when the button was drawn
-    last: something else, where a choice and the press come close together. Disabled while other work is under way, which it says."""
+    """Draw a button that starts work with the current choices. A callback would use the choices of the last drawing, which are
+    outdated if a choice and the click come close together. The button is disabled while other work runs."""
     if busy():
         looks["help"] = "Other work is under way: stop it, or wait for its end."
     if place.button(label, disabled=disabled or busy(), **looks):
         start()
-        st.rerun()  # what stands above the button shows the progress
+        st.rerun()  # the panel above the button shows the progress
 
 
 def begin(kind: str, title: str, of: int, work: Callable[[Job], object], about: object = None) -> None:
-    """Start work in a thread of its own. Nothing where other work is under way."""
+    """Start work in a thread. Does nothing while other work runs."""
     if busy():
         return
     job = st.session_state[JOB] = Job(kind, title, max(1, of), about)
@@ -82,13 +82,13 @@ def begin(kind: str, title: str, of: int, work: Callable[[Job], object], about: 
 
 
 def busy() -> bool:
-    """Whether work of this visitor is under way."""
+    """Tells whether work of this visitor runs."""
     job: Job | None = st.session_state.get(JOB)
     return job is not None and not job.future.done()
 
 
 def result(kind: str, about: object = None) -> Any:
-    """What finished work of this kind and about this gave; None where there is none."""
+    """Returns the result of finished work of this kind and these inputs, or None."""
     job: Job | None = st.session_state.get(JOB)
     if job is None or (job.kind, job.about) != (kind, about) or not job.future.done() or job.future.exception():
         return None
@@ -96,7 +96,7 @@ def result(kind: str, about: object = None) -> Any:
 
 
 def taken(kind: str) -> Any:
-    """The same, once: the work is forgotten."""
+    """Returns the result once, and forgets the work."""
     found = result(kind)
     if found is not None:
         st.session_state.pop(JOB)
@@ -104,7 +104,7 @@ def taken(kind: str) -> Any:
 
 
 def job_panel() -> None:
-    """The work under way, or how it ended where it gave nothing."""
+    """Show the running work, or why it ended without a result."""
     job: Job | None = st.session_state.get(JOB)
     if job is None:
         return
@@ -147,7 +147,7 @@ class Chosen:
 
     @property
     def preset(self) -> str:
-        """The preset that the knobs are, else the one that they start from."""
+        """The preset of the knobs, else the default one."""
         return preset_of(self.parameters) or DEFAULT_PRESET
 
 
@@ -157,7 +157,7 @@ def knob_prefix(router: str) -> str:
 
 
 def run_form(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen) -> dict[str, str]:
-    """The row with the button; what it puts into the URL."""
+    """Draw the row with the button. Returns the texts for the URL."""
     titles = {router.id: router.title for router in app.routing.routers()}
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     with row:
@@ -200,7 +200,7 @@ def _estimate(app: App, chosen: Chosen, asked: Asked, titles: Mapping[str, str],
 
 
 def _asked(app: App, chosen: Chosen, also: tuple[str, ...]) -> Asked:
-    """Every router that is to be measured, with its parameters."""
+    """Returns every router to measure with its parameters."""
     more = [(router, app.routing.parameters(router, {BY_N: 10}, preset=chosen.preset)) for router in also]
     return [(chosen.router, chosen.parameters), *more]
 
@@ -220,7 +220,7 @@ def _kept(app: App, chosen: Chosen, asked: Asked, *, play: bool) -> int:
 
 
 def _playing(parameters: Parameters) -> Playing:
-    """As deep as a decision is on its own; tokens follow from it."""
+    """Returns the depth of an ordinary decision, on which tokens depend."""
     return Playing(int(next(knob.default for knob in parameters.knobs() if knob.name == BY_N) or 0))
 
 

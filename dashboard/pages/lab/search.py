@@ -27,7 +27,7 @@ from dashboard.ui.url_state import UrlState
 def search_result(
     app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen, sweep: Sweep, axes: Sequence[Axis]
 ) -> dict[str, str]:
-    """All of it; what it puts into the URL."""
+    """Draw the view. Returns the texts for the URL."""
     document = app.sweeps.document(sweep.id)
     points, front = document["points"], document["front"]
     if not points:
@@ -82,7 +82,7 @@ FIRST = ("alpha_s", "alpha_t", "kappa")
 
 
 def searches(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen) -> dict[str, str]:
-    """All of it; what it puts into the URL."""
+    """Draw the view. Returns the texts for the URL."""
     knobs = {knob.name: knob for knob in chosen.parameters.knobs() if _searchable(knob)}
     names = choose_some(
         state, linked, "over", "Knobs that Optuna may turn, each over all that it can be", list(knobs),
@@ -131,7 +131,7 @@ def _searchable(knob: Knob) -> bool:
 
 
 def _axis(knob: Knob) -> Axis:
-    """All that a knob can be."""
+    """Returns the whole range of a knob."""
     if knob.low is None or knob.high is None:
         return evenly(knob, 0, 0, 0)
     text = f"{knob.name}={knob.low:g}:{knob.high:g}"
@@ -141,7 +141,7 @@ def _axis(knob: Knob) -> Axis:
 
 
 def _stored(app: App, chosen: Chosen) -> list[Sweep]:
-    """The searches of this router over these tasks, newest first."""
+    """Returns the searches of this router over these tasks, newest first."""
     return [
         sweep
         for sweep in app.lab_runs.sweeps()
@@ -158,7 +158,7 @@ def _name(sweep: Sweep) -> str:
 
 
 def _go_on(app: App, chosen: Chosen, sweep: Sweep, axes: Sequence[Axis]) -> None:
-    """For a search that was ended: the button that takes it up."""
+    """Draw the button that continues a stopped search."""
     plan, known = json.loads(sweep.plan_json), len(app.sweeps.document(sweep.id)["points"])
     if known >= plan["points"] or busy():
         return
@@ -168,10 +168,10 @@ def _go_on(app: App, chosen: Chosen, sweep: Sweep, axes: Sequence[Axis]) -> None
         return
     row = st.container(horizontal=True, vertical_alignment="center", gap="small")
     start_button(
-        row, "Go on", partial(_begin, app, chosen, tuple(axes), plan["points"], sweep.seed, parameters, sweep.preset),
+        row, "Continue", partial(_begin, app, chosen, tuple(axes), plan["points"], sweep.seed, parameters, sweep.preset),
         key="lab:search-on", icon=":material/resume:",
     )  # fmt: skip
-    row.caption(f"{known:,} of {plan['points']:,} trials are known.")
+    row.caption(f"{known:,} of {plan['points']:,} trials are finished.")
 
 
 def _start(app: App, chosen: Chosen, axes: tuple[Axis, ...], trials: int, seed: int) -> None:

@@ -1,4 +1,4 @@
-"""Snapshots of the whole console: kept under a name, compared, returned to with one click, and taken along as a file."""
+"""Snapshots of the whole console: kept under a name, compared, restored with one click, exported and imported."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from dashboard.ui.url_state import UrlState, pages_state, restore_pages
 
 SAID = "lab:snapshot-said"
 FILE = "lab:snapshot-file"
-NOW = "\x00"  # what no name can be
+NOW = "\x00"  # never the name of a snapshot
 SHOWN = ("q", "catalog", "router", "profile")
 
 
 def snapshots(app: App, state: UrlState, linked: Mapping[str, str], catalog: str) -> dict[str, str]:
-    """All of it; what it puts into the URL."""
+    """Draw the view. Returns the texts for the URL."""
     _said()
     st.caption(
         "A snapshot keeps what every page shows (query, catalog, router, knobs, filters, network), the calibrations in force and the "
@@ -157,12 +157,12 @@ def _remove(app: App, key: str) -> None:
 
 
 def _chosen_now(key: str) -> str:
-    """The name in the field, which may be chosen anew while the page with its buttons is still drawn."""
+    """Returns the current name in the field, which may be newer than the drawn buttons."""
     return str(st.session_state[key])
 
 
 def _said() -> None:
-    """What the last button did."""
+    """Show the result of the last button."""
     kind, sentence = st.session_state.pop(SAID, ("", ""))
     if kind == "error":
         st.error(escaped(sentence, 600), icon=":material/error:")

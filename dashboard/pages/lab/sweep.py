@@ -40,7 +40,7 @@ OBJECTIVE_WORDS = {
 
 
 def sweep_result(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen, sweep: Sweep) -> dict[str, str]:
-    """All of it; what it puts into the URL."""
+    """Draw the view. Returns the texts for the URL."""
     document = app.sweeps.document(sweep.id)
     points: Points = document["points"]
     if not points:
@@ -54,7 +54,7 @@ def sweep_result(app: App, state: UrlState, linked: Mapping[str, str], chosen: C
     known = {str(point["number"]): point for point in best}
     number = select(
         row, state, linked, f"point.{sweep.id}", "Point, the best first", list(known), width=245,
-        show=lambda one: f"{known[one][measure]:.4g} at {values_text(known[one]['values'])}", note="Or click on it in the chart.",
+        show=lambda one: f"{known[one][measure]:.4g} at {values_text(known[one]['values'])}", note="Or click a point in the chart.",
     )  # fmt: skip
     point = known[number]
     _chart(sweep, points, point, measure, words[measure].partition(":")[0], chosen, state)
@@ -90,7 +90,7 @@ def _chart(
 
 
 def apply_point(app: App, chosen: Chosen, sweep: str, point: Mapping[str, Any]) -> None:
-    """First what the point changes, then the button that applies it; and the one that takes it back."""
+    """Show the changes of a point, then a button that applies it, and one that undoes it."""
     now = chosen.parameters.values()
     new = {name: value for name, value in point["values"].items() if now[name] != value}
     about = (sweep, point["number"], chosen.router, json.dumps(now, sort_keys=True))
@@ -126,7 +126,7 @@ def apply_point(app: App, chosen: Chosen, sweep: str, point: Mapping[str, Any]) 
 
 
 def _set(router: str, values: Mapping[str, Value], before: Mapping[str, Value] | None) -> None:
-    """Turn knobs; `before` is what they are turned back to."""
+    """Set knobs. `before` are the values for Undo."""
     for name, value in values.items():
         st.session_state[f"{knob_prefix(router)}.{name}"] = value
     if before is None:
@@ -136,7 +136,7 @@ def _set(router: str, values: Mapping[str, Value], before: Mapping[str, Value] |
 
 
 def _start_point(app: App, chosen: Chosen, new: Mapping[str, Value], about: object) -> None:
-    """Route the tasks under the knobs as they are and as they would be; nothing is stored."""
+    """Route the tasks with the current and with the new knobs. Nothing is stored."""
     tasks = chosen.tasks.tasks
 
     def work(job: Job) -> list[dict[str, Any]]:
@@ -186,7 +186,7 @@ AXES = ("axis1", "axis2")
 
 
 def sweeps(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen) -> dict[str, str]:
-    """All of it; what it puts into the URL."""
+    """Draw the view. Returns the texts for the URL."""
     knobs = {
         knob.name: knob
         for knob in chosen.parameters.knobs()
@@ -221,7 +221,7 @@ def sweeps(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen)
 
 
 def _found(app: App, sweep: str, chosen: Chosen) -> Sweep | None:
-    """The sweep of the link or the one just made, where it is of this catalog, router and tasks."""
+    """Returns the sweep of the link or the one just made, if it is of this catalog, router and tasks."""
     if not sweep:
         return None
     try:
@@ -237,7 +237,7 @@ def _found(app: App, sweep: str, chosen: Chosen) -> Sweep | None:
 def _axis(
     state: UrlState, linked: Mapping[str, str], name: str, knobs: Mapping[str, Knob], *, first: bool
 ) -> tuple[str, Axis | None]:
-    """One axis: its knob, and for a number from where to where in how many values. As the URL has it, `alpha_t:0:0.2:9`."""
+    """Draw one axis: its knob and, for a number, range and count of values. Returns its URL text, as `alpha_t:0:0.2:9`, and the axis."""
     wanted = [*linked.get(name, "").split(":"), "", "", ""]
     start = "alpha_t" if "alpha_t" in knobs else next(iter(knobs))
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
@@ -270,7 +270,7 @@ def _axis(
 
 
 def _number(text: str, otherwise: float, low: float, high: float) -> float:
-    """The number in a link within its range; `otherwise` where it has none.
+    """Returns the number in a link within its range, or `otherwise`.
 
     >>> _number("0.5", 1, 0, 1), _number("x", 1, 0, 1), _number("7", 0, 0, 1)
     (0.5, 1, 1)

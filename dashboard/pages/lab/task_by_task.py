@@ -37,7 +37,7 @@ Results = Mapping[str, Mapping[str, Any]]
 
 
 def task_by_task(shown: ShownRuns) -> dict[str, str]:
-    """All of it; what it puts into the URL."""
+    """Draw the view. Returns the texts for the URL."""
     if len(shown.runs) < 2:
         st.info(
             "One run alone has no baseline: measure another router or other knobs first.", icon=":material/science:"
@@ -75,7 +75,7 @@ def _filters(
     tasks: Sequence[Task],
     result: Mapping[str, Any],
 ) -> tuple[str, str, str]:
-    """Which tasks are shown: by what became of them, by why they failed, and with which words."""
+    """Draw the filters: by change, by reason of failure, and by words."""
     failed = failures(tasks, result)
     counts = {ALL: len(found), FAILED: sum(map(len, failed.values()))}
     counts |= {change: sum(one.change == change for one in found) for change in ("won", "lost", "same")}
@@ -105,7 +105,7 @@ def _admitted(one: TaskChange, result: Mapping[str, Any], show: str, why: str) -
 
 
 def _reasons(tasks: Sequence[Task], runs: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
-    """How many tasks failed, by why, in each run."""
+    """Show the number of failed tasks of each run by reason."""
     counted = [failures(tasks, result) for _, result in runs]
     known = list(dict.fromkeys(why for found in counted for why in found))
     if not known:
@@ -135,7 +135,7 @@ def _table(app: App, rows: Sequence[TaskChange], runs: tuple[LabRun, LabRun], re
             "base": [route_link(base, values[base], one.task) for one in rows],
             "run": [route_link(mine, values[mine], one.task) for one in rows],
             "both": [compare_link(values, one.task) for one in rows],
-            "right": [one_line(", ".join(one.task.relevant) or "nothing can do it", 120) for one in rows],
+            "right": [one_line(", ".join(one.task.relevant) or "no tool can do it", 120) for one in rows],
             "first then": [one_line(next(iter(one.before), "–"), 80) for one in rows],
             "first now": [one_line(next(iter(one.after), "–"), 80) for one in rows],
             "why it failed": [STAGES.get(where := stage(one.task, result), where) for one in rows],
@@ -178,7 +178,7 @@ WHY_WORDS = {
 
 
 def failed_tasks(shown: ShownRuns) -> dict[str, str]:
-    """A run, its groups with their sizes, and the tasks of one group; what it puts into the URL."""
+    """Draw the failures of a run in groups, and the tasks of one group. Returns the texts for the URL."""
     st.markdown("**Why tasks failed**")
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     ids = [run.id for run in shown.runs]
@@ -207,7 +207,7 @@ def _failure_table(app: App, run: LabRun, failed: Sequence[Failed]) -> None:
         {
             "sub-task": [one_line(one.task.subtask, 200) for one in failed],
             "decision": [route_link(run, values, one.task) for one in failed],
-            "right": [one_line(", ".join(one.task.relevant) or "nothing can do it", 120) for one in failed],
+            "right": [one_line(", ".join(one.task.relevant) or "no tool can do it", 120) for one in failed],
             "first": [one_line(next(iter(entries[one.task.id]["candidates"]), "–"), 80) for one in failed],
             "stage": [STAGES.get(one.stage, one.stage) for one in failed],
         }

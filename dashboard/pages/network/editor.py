@@ -26,14 +26,14 @@ from dashboard.ui.chart import chart
 from dashboard.ui.choice_table import ROW_PX, table_height
 from dashboard.ui.text import escaped
 
-NAMES = pd.ArrowDtype(pa.list_(pa.string()))  # also where all lists are empty
+NAMES = pd.ArrowDtype(pa.list_(pa.string()))  # the type also holds if all lists are empty
 SERVERS_SHOWN = 8
 LONGEST_LIST = 300
 TOGETHER = "For two that act together, type both with a plus: High jitter + Ideal."
 
 
 def parts(editing: Editing, categories: Sequence[str]) -> tuple[Draft, str, str]:
-    """All but the table: the draft as it stands, the state of which one more is wanted, and what is wrong."""
+    """Draw all parts but the table. Returns the draft, the state to copy, and the problem."""
     others, rules, values = st.tabs(["All others", "Rules", "Values"])
     with values:
         wanted, problem = _state_values(editing)
@@ -50,7 +50,7 @@ def parts(editing: Editing, categories: Sequence[str]) -> tuple[Draft, str, str]
 def server_table(
     editing: Editing, draft: Draft, servers: Sequence[Server], seed: int, problem: str
 ) -> tuple[Draft, Sequence[Row], str]:
-    """The table, the draft with what was chosen in it, its rows, and what is wrong."""
+    """Draw the table. Returns the draft with its choices, its rows, and the problem."""
     key = editing.key("servers")
     edits: dict[int, dict[str, Any]] = st.session_state.get(key, {}).get("edited_rows", {})
     changed = {servers[row].name: tuple(edit["by_hand"] or ()) for row, edit in edits.items() if "by_hand" in edit}
@@ -84,9 +84,9 @@ def server_table(
 
 
 def server_frame(rows: Sequence[Row], by_hand: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """One row a server: its states by hand as the table began, what applies now, and why.
+    """Returns a row for each server: its first states by hand, the state that applies, and the reason.
 
-    An editor drops a change that its data already has: what was changed since must not be in them.
+    An editor drops a change that is already in its data, so later changes are not in them.
 
     >>> server_frame([Row("a", "Ideal", "by hand")], {"a": ["High jitter"]}).iloc[0].tolist()
     ['a', ['High jitter'], 'Ideal', 'by hand']
@@ -145,7 +145,7 @@ def _rules(editing: Editing, categories: Sequence[str]) -> tuple[DraftRule, ...]
 
 
 def rule_frame(rules: Sequence[DraftRule]) -> pd.DataFrame:
-    """One row a rule."""
+    """Returns one row for each rule."""
     return pd.DataFrame(
         {
             "category": pd.Series([rule.category or None for rule in rules], dtype="string"),
@@ -156,7 +156,7 @@ def rule_frame(rules: Sequence[DraftRule]) -> pd.DataFrame:
 
 
 def rules_of(frame: pd.DataFrame) -> tuple[DraftRule, ...]:
-    """The rules that such a table says, half-filled ones as well.
+    """Returns the rules of a table, including incomplete ones.
 
     >>> rules_of(rule_frame([DraftRule(("Ideal",), "mail"), DraftRule(())]))
     (DraftRule(cycle=('Ideal',), category='mail', name='*'), DraftRule(cycle=(), category='', name='*'))
@@ -169,7 +169,7 @@ def rules_of(frame: pd.DataFrame) -> tuple[DraftRule, ...]:
 
 
 def _state_values(editing: Editing) -> tuple[str, str]:
-    """The values of one state at a time, stored in the draft. Returns the state to have one more of, and what is wrong."""
+    """Draw the values of one state, and store them in the draft. Returns the state to copy, and the problem."""
     name = st.selectbox("State", list(editing.draft.states), key=editing.key("state"))
     state = editing.draft.states[name]
     st.caption(escaped(state.summary))
@@ -205,7 +205,7 @@ STEPS_SHOWN = 300
 
 
 def editor(app: App, catalog: str, seed: int, usual: str) -> None:
-    """The dialog, where it is open; `usual` is the profile to go to where the edited one is deleted."""
+    """Draw the dialog if it is open. `usual` is the profile to show after the edited one is deleted."""
     if OPEN in st.session_state:
         _dialog(app, catalog, seed, usual)
 
@@ -249,7 +249,7 @@ def _preview(draft: Draft, rows: Sequence[Row], servers: Sequence[Server], seed:
 
 
 def preview_curves(draft: Draft, rows: Sequence[Row], servers: Sequence[Server], seed: int) -> tuple[Curve, ...]:
-    """The curves of a few servers, as a simulation with this seed has them from its first query on."""
+    """Returns the curves of a few servers in a simulation with this seed, from its first query on."""
     assigned = draft.profile("preview").assign(servers, seed)
     states = {name: assigned[name] for name in varied(rows)}
     traces = Traces.of(states, LEAD_IN + STEPS_SHOWN, seed=seed)

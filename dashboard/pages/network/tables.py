@@ -21,7 +21,7 @@ SIGNS = (":violet[●]", ":blue[◆]")  # the marks in the charts
 
 
 def step_cards(timeline: RunTimeline, at: int) -> None:
-    """The query of a step, and a card for each router."""
+    """Draw the query of a step, and a card for each router."""
     subtask = timeline.subtasks[int(timeline.runs[0].task[at])]
     passed = timedelta(seconds=at * timeline.step_s)
     st.markdown(f":gray[Step {at:,}, {passed} after the first query, asks:] **{escaped(subtask, 300)}**")
@@ -52,7 +52,7 @@ def _card(timeline: RunTimeline, place: int, at: int) -> None:
 
 
 def best_tools(timeline: RunTimeline, place: int, at: int) -> str:
-    """Markdown: the best tools of a step by the router's own score."""
+    """Returns Markdown: the best tools of a step by the router's score."""
     ranking = timeline.rankings[place]
     best = [
         f"{escaped(timeline.tools[int(tool)], 60)} **{score:.3f}**"
@@ -63,7 +63,7 @@ def best_tools(timeline: RunTimeline, place: int, at: int) -> str:
 
 
 def outcome_text(run: ScenarioRun, at: int) -> str:
-    """What came of the call at a step, with its sign."""
+    """Returns the outcome of a step with its sign, as Markdown."""
     if run.ok[at]:
         return ":green[✓ answered]"
     if run.network_s[at] >= OUTAGE_S:
@@ -74,7 +74,7 @@ def outcome_text(run: ScenarioRun, at: int) -> str:
 
 
 def latency_text(run: ScenarioRun, at: int) -> str:
-    """Markdown: the latency of a step, and where it comes from. A live call without an answer has none of its own."""
+    """Returns Markdown: the latency of a step and its source. A live call without an answer has a fixed one."""
     value = f"**{escaped(units.seconds(float(run.network_s[at])))}**"
     if run.mode != LIVE:
         return f"network latency {value}"
@@ -82,7 +82,7 @@ def latency_text(run: ScenarioRun, at: int) -> str:
 
 
 def compared_with_last_time(timeline: RunTimeline, place: int, at: int) -> str:
-    """Markdown: whether the router went elsewhere than for the last query of the same task, and why."""
+    """Returns Markdown: whether the router chose another server than for the last equal query, and why."""
     run = timeline.runs[place]
     before = np.flatnonzero(run.task[:at] == run.task[at])
     if not len(before):
@@ -125,7 +125,7 @@ EVENTS = {
 
 
 def measures_frame(timeline: RunTimeline) -> pd.DataFrame:
-    """One row a router; shares in percent."""
+    """Returns one row for each router; shares in percent."""
     return pd.DataFrame(
         {
             "router": timeline.titles,
@@ -141,7 +141,7 @@ def measures_frame(timeline: RunTimeline) -> pd.DataFrame:
 
 
 def events_frame(events: list[Event], at: int) -> pd.DataFrame:
-    """The newest events up to a step, the newest first."""
+    """Returns the newest events up to a step, the newest first."""
     past = [event for event in events if event.step <= at][-NEWEST:][::-1]
     return pd.DataFrame(
         {
@@ -154,7 +154,7 @@ def events_frame(events: list[Event], at: int) -> pd.DataFrame:
 
 
 def measures_table(timeline: RunTimeline) -> None:
-    """The measures of the whole run."""
+    """Draw the measures of the whole run."""
     st.markdown(f"**The whole run, {timeline.steps:,} steps**{LIVE_NOTE if timeline.live else ''}")
     st.dataframe(
         measures_frame(timeline), hide_index=True, column_config=MEASURES, key="network:measures", placeholder="–"
@@ -162,9 +162,9 @@ def measures_table(timeline: RunTimeline) -> None:
 
 
 def events_table(events: list[Event], at: int) -> None:
-    """The newest events, or that there are none yet."""
+    """Draw the newest events, or say that there are none yet."""
     frame = events_frame(events, at)
     if frame.empty:
-        st.caption("Nothing has happened yet: no server went down, and no router went elsewhere than before.")
+        st.caption("No events yet: no server went down, and no router changed its server.")
         return
     st.dataframe(frame, hide_index=True, column_config=EVENTS, key="network:events")

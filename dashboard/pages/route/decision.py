@@ -45,7 +45,7 @@ from dashboard.ui.url_state import UrlState
 
 
 def refusing(app: App, decision: Decision, parameters: Parameters) -> None:
-    """Folded away; nothing for a router without the knob, or a catalog without tools."""
+    """Draw the refusal knob's effect in a fold. Draws nothing for a router without the knob, or an empty catalog."""
     if not isinstance(parameters, RefusingParameters) or decision.fit is None or not decision.tools.ids:
         return
     percent = parameters.wrong_refusals
@@ -83,7 +83,7 @@ def _point(curve: RefusalCurve, percent: float) -> str:
 
 
 def winning_interval(strip: Strip, knob: Knob, value: Value) -> str:
-    """Markdown: the exact interval around the current value, and the winner beyond each end."""
+    """Returns Markdown: the exact interval around the current value, and the winner beyond each end."""
     winners = strip.winners()
     now = strip.high if value is None else float(value)
     here = max(place for place, one in enumerate(winners) if place == 0 or one.low <= now)
@@ -116,10 +116,10 @@ def decision_body(
     knobs: str,
     token: str,
 ) -> None:
-    """Route the query and show the decision. `linked` are what a link to it carries, `knobs` the prefix of the router's, `token`
-    that of the page's fast lane. Under a what-if layer nothing is recorded.
+    """Route the query and show the decision. Raises WayfareError if the router fails.
 
-    Raises WayfareError as the router does.
+    `linked` are the texts of a link to it, `knobs` is the prefix of the router's knobs, `token` that of the fast lane. Nothing is
+    recorded with supposed figures.
     """
     asked = Asked(query.subtask, parameters, query.catalog, query.router, query.hint, supposed(query.catalog))
     if asked.supposed:
@@ -150,7 +150,7 @@ def decision_body(
 def _columns(
     known: Labelling, html: Mapping[str, str], linked: Mapping[str, str], choose: Callable[[str], None]
 ) -> None:
-    """Four columns: servers, what happened between, tools, candidates. A click calls `choose` with a name."""
+    """Draw four columns: servers, auction or stages, tools, candidates. A click calls `choose` with a name."""
     decision = known.decision
     drawn = figures(decision)
     grid = st.grid(4, min_column_width=235, gap="xsmall")
@@ -180,7 +180,7 @@ def _stages(decision: Decision, drawn: go.Figure) -> None:
 
 
 def _cost_curves(app: App, asked: Asked) -> None:
-    """The interval in which the winner stays the same; nothing for another router than EHRR."""
+    """Draw the cost curves with the interval of the winner. Draws nothing for other routers than EHRR."""
     case = app.what_if.case(asked)
     if case is None:
         return

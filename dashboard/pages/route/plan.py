@@ -25,9 +25,9 @@ SHOWN = 4
 
 
 def gated_tools(views: Sequence[StateView], grant: Callable[..., None], arguments: tuple[Any, ...]) -> None:
-    """One line for each tool, best first, with a button that gives the state what the tool lacks.
+    """Draw a line for each tool, best first, with a button that adds its missing preconditions to the state.
 
-    The views are those of a decision, or of a plan's steps in order: there a tool is listed once, for the first step that
+    The views are those of a decision, or of the steps of a plan in order. A tool is listed once, for the first step that
     leaves it out. `grant` is called with the arguments and the preconditions.
     """
     if not views[0].checked:
@@ -61,7 +61,7 @@ def _line(tool: HeldBack, step: str, grant: Callable[..., None], arguments: tupl
 
 
 def lack_in_words(precondition: str) -> str:
-    """A precondition as a phrase; as it stands where it cannot be read.
+    """Returns a precondition as a phrase, or unchanged if it cannot be parsed.
 
     >>> lack_in_words('is_authenticated(scope="mail:write")'), lack_in_words("a gate")
     ('scope mail:write', 'a gate')
@@ -85,10 +85,10 @@ STATE_HELP = {
 
 
 def agent_state(app: App, decisions: Sequence[Decision], knobs: str) -> None:
-    """The editor, and the tools that a decision or the steps of a plan leave out for it; nothing for a router without state.
+    """Draw the editor of the state, and the tools that it leaves out. Draws nothing for a router without a state.
 
-    The first decision has the state as it was given; later steps of a plan have seen more. `knobs` is the prefix of the
-    session keys of the router's parameters.
+    The first decision has the given state; later steps of a plan have seen more. `knobs` is the prefix of the session keys of the
+    router's parameters.
     """
     views = [view for decision in decisions if (view := app.attention.agent_state(decision))]
     if not views:
@@ -128,7 +128,7 @@ def _choice(name: str, granted: list[str], named: list[str], knobs: str, *, disa
 
 
 def _chosen(name: str, before: Sequence[str], knobs: str) -> None:
-    """Everything and something exclude each other: what was chosen last counts."""
+    """Store the choice. "Everything" and single values exclude each other: the last choice counts."""
     chosen: list[str] = st.session_state[f"route.state.{name}"]
     if EVERYTHING in chosen and len(chosen) > 1:
         chosen = [one for one in chosen if one != EVERYTHING] if EVERYTHING in before else [EVERYTHING]
@@ -158,7 +158,7 @@ def start_plan(state: UrlState, linked: Mapping[str, str]) -> None:
 
 
 def plan_choice(app: App, state: UrlState, subtask: str) -> str:
-    """Who takes the query apart, for the URL too: empty for nobody. Nothing is drawn where it asks for one thing."""
+    """Draw the choice of a planner if the query has several parts. Returns the planner, or ""."""
     key, planners = state.key("plan"), app.routing.planners()
     count = len(app.routing.parts(subtask))
     chosen = st.session_state.get(key, ONE)
@@ -177,9 +177,9 @@ def plan_choice(app: App, state: UrlState, subtask: str) -> str:
 def plan_body(
     app: App, query: QueryForm, parameters: Parameters, planner: str, texts: Mapping[str, str], knobs: str
 ) -> None:
-    """Plan the query and show the steps over time, and a line for each with the way to its decision and its call.
+    """Plan the query and show the steps over time, each with buttons to its decision and its call.
 
-    `texts` are what a link to it carries, `knobs` the prefix of the router's. Raises WayfareError as the planner does.
+    `texts` are those of a link to it, `knobs` is the prefix of the router's knobs. Raises WayfareError if the planner fails.
     """
     plan = app.routing.plan(
         query.subtask,
@@ -205,7 +205,7 @@ def _option(name: str, title: str, count: int) -> str:
 
 
 def _totals(plan: Plan) -> None:
-    """What all steps take together."""
+    """Draw the totals of all steps."""
     missing = plan.unanswered
     if missing:
         steps = ", ".join(str(position + 1) for position in missing)
@@ -233,7 +233,9 @@ def _step(app: App, plan: Plan, position: int, texts: Mapping[str, str]) -> None
         )
         if st.button("Open", key=f"route:plan:open:{position}", help="This step as a decision of its own"):
             changed = app.routing.parameters(step.decision.router, step.decision.parameters).changed()
-            own = {name: str(value) for name, value in changed.items()}  # a later step has seen what earlier ones bring
+            own = {
+                name: str(value) for name, value in changed.items()
+            }  # a later step has seen the outputs of earlier ones
             open_page("route", **{**texts, **own, "q": step.text, "plan": "", "hint": ""})
         if winner and st.button("Call", key=f"route:plan:call:{position}"):
             open_page("call", catalog=step.decision.catalog, tool=winner.tool, decision=step.decision.id)

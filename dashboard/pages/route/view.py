@@ -44,12 +44,12 @@ _guide = component(
 
 
 def guide(*, asked: bool, calls: str) -> None:
-    """The three steps; the first is done where something was `asked`. `calls`: a CSS selector of the buttons that call."""
+    """Draw the three steps. The first is done if a query was `asked`. `calls` is a CSS selector of the call buttons."""
     _guide(key="route:guide", data={"steps": STEPS, "asked": asked, "calls": calls})
 
 
 class Example(NamedTuple):
-    """A sub-task that shows something of its own; `winners` are the tools that are right, step by step."""
+    """An example sub-task. `winners` are the right tools of each step."""
 
     icon: str
     title: str
@@ -89,7 +89,7 @@ LOOK_AT = (
 
 
 def home(app: App, state: UrlState, catalog: str) -> None:
-    """What can be done here, and where to begin."""
+    """Draw the page without a query: its purpose, and examples."""
     st.markdown("#### Which tool should a sub-task go to?")
     info = next(info for info in app.catalogs.infos() if info.name == catalog)
     st.markdown(
@@ -113,7 +113,7 @@ def _example_cards(state: UrlState) -> None:
                 type="primary" if number == 0 else "secondary", width="stretch",
             )  # fmt: skip
             if pressed:
-                st.rerun()  # the field that was filled stands outside the fragment that holds this button
+                st.rerun()  # the filled field is outside the fragment of this button
             st.caption(example.about)
 
 
@@ -141,7 +141,7 @@ def page() -> None:
 
 @st.fragment(key=RESULT)
 def _result(app: App, state: UrlState, query: QueryForm) -> None:
-    """What is redrawn when a knob moves: everything below the query."""
+    """Draw everything below the query. It is redrawn when a knob moves."""
     parameters = read_knobs(app.routing.parameters(query.router), knob_prefix(query))
     linked = {**query.texts(first_catalog()), **{name: str(value) for name, value in parameters.changed().items()}}
     planner = plan_choice(app, state, query.subtask) if query.subtask else ""
@@ -161,15 +161,15 @@ def _result(app: App, state: UrlState, query: QueryForm) -> None:
 
 
 def _below(key: str) -> str:
-    """A CSS selector of what has a key that begins like this."""
+    """Returns a CSS selector of elements with a key that begins with `key`."""
     return f'[class*="st-key-{key.replace(":", "-")}"]'
 
 
 def lane_token() -> str:
-    """What this visitor's page proves itself with to the fast lane; nobody else has it."""
+    """Returns the secret token of this visitor's page for the fast lane."""
     return str(st.session_state.setdefault(TOKEN, secrets.token_urlsafe(32)))
 
 
 def knob_prefix(query: QueryForm) -> str:
-    """The prefix of a router's knobs in the session: two routers may give one name another range."""
+    """Returns the prefix of a router's knobs in the session: routers may have knobs of one name with different ranges."""
     return f"route.knob.{query.router}"

@@ -1,4 +1,4 @@
-"""Over tasks: how many labelled tasks change when one knob is turned, which of them are fragile, and the tasks of one bar."""
+"""Over tasks: the labelled tasks that change when a knob is turned, the fragile ones, and the tasks of one bar."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from dashboard.ui.presets import imported_presets
 from dashboard.ui.url_state import UrlState
 
 FRAGILE = 0.1
-OWN = "own:"  # no preset of ours is called like that
+OWN = "own:"  # no shipped preset has such a name
 BAR = "whatif:bar"
 
 
 def tasks_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
-    """The tasks that come with the catalog; the sub-task above plays no part."""
+    """Draw the effects of knobs on the tasks of the catalog. The sub-task of the page is not used."""
     sets = app.lab.task_sets(asked.catalog)
     if not sets:
         st.info("No labelled tasks come with this catalog; the Lab page measures your own.", icon=":material/science:")
@@ -64,7 +64,7 @@ def _choose(name: str, *, state: UrlState) -> None:
 
 
 def _presets(app: App, asked: Asked, tasks: Sequence[Task], prefix: str) -> None:
-    """The presets, those too that were imported, beside the knobs as they are; computed when the table is unfolded."""
+    """Draw shipped and imported presets beside the current knobs. They are computed when the fold is opened."""
     fold = st.expander("Presets beside these knobs", icon=":material/compare:", key="whatif:presets", on_change="rerun")
     if not fold.open:
         return
@@ -119,7 +119,7 @@ def _effects(found: Tornado, symbols: dict[str, str]) -> None:
 
 
 def _tasks_of(found: Tornado, name: str, symbols: dict[str, str]) -> None:
-    """The tasks of the bar that was clicked."""
+    """Draw the tasks of the clicked bar."""
     knob, _, turn = name.partition("|")
     bar = next((one for one in found.bars if one.name == knob and f"{one.turn:g}" == turn), None)
     if bar is None:
@@ -142,7 +142,7 @@ def _turn(bar: Bar, symbols: dict[str, str]) -> str:
 
 def _table(found: Tornado, places: list[tuple[int, str]]) -> None:
     rows = [
-        {"task": found.tasks[place].subtask, "winner today": found.winners[place] or "nobody",
+        {"task": found.tasks[place].subtask, "winner today": found.winners[place] or "none",
          "right": "yes" if found.winners[place] in found.tasks[place].relevant else "no", **({"changes at": why} if why else {})}
         for place, why in places
     ]  # fmt: skip

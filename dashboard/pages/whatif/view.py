@@ -34,7 +34,7 @@ WORTH = 0.10
 
 
 def auction_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:  # noqa: ARG001
-    """The table of offers, then one server's pay-off over what it asks."""
+    """Draw the table of offers, then the pay-off of one server over its ask."""
     case = app.what_if.case(asked)
     if case is None:
         return
@@ -87,7 +87,7 @@ def _row(one: Offer) -> dict[str, object]:
 
 
 def curves_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:  # noqa: ARG001
-    """Three to a row; under another router than EHRR only what is not EHRR's."""
+    """Draw the curves, three in a row. Other routers than EHRR have only the curve of expected value."""
     grid = st.grid(3, min_column_width=330, gap="small")
     for number, curve in enumerate(_curves(app, asked)):
         with grid.cell(), st.container(border=True, gap="xxsmall"):
@@ -116,7 +116,7 @@ VIEWS: dict[str, View] = {
     "Over tasks": tasks_view,
 }
 OF_EHRR = ("Auction", "Over tasks")
-KEPT = ("x", "y", "tool", "server", "tasks", "bar")  # what views keep in the URL
+KEPT = ("x", "y", "tool", "server", "tasks", "bar")  # texts of views in the URL
 
 
 def page() -> None:
@@ -159,7 +159,7 @@ def page() -> None:
 
 
 def _choice(state: UrlState, linked: dict[str, str], link: dict[str, str]) -> str:
-    """Which view, and the way back to Route with the same knobs."""
+    """Draw the choice of a view, and the button to Route with the same knobs."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         key = state.key("view")
         if st.session_state.get(key) not in VIEWS:
@@ -171,9 +171,9 @@ def _choice(state: UrlState, linked: dict[str, str], link: dict[str, str]) -> st
 
 
 def _empty_page(state: UrlState, query: QueryForm) -> None:
-    st.markdown("#### What would have to be different?")
+    st.markdown("#### What would change the winner?")
     st.markdown(
-        "Type what is needed. You see at which value of each knob another tool wins, what would make a tool of your choice win, "
-        "and who wins over two knobs at once: computed, not sampled."
+        "Enter a sub-task. You see the winner at each value of each knob, the changes that make another tool win, "
+        "and the winner over two knobs. All values are exact."
     )
     example_subtasks(state, query.catalog)

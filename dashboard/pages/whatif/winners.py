@@ -31,7 +31,7 @@ COMPARED = 8
 
 
 def winners_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
-    """The whole view; a click on a strip turns the knob to the nearest value of that segment."""
+    """Draw the view. A click on a strip turns the knob to the nearest value of that segment."""
     decision, strips = app.what_if.decision(asked), app.what_if.strips(asked)
     winner = decision.winner.tool if decision.winner else None
     st.markdown(
@@ -70,7 +70,7 @@ def winners_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
 def turn(
     name: str, *, prefix: str, knobs: dict[str, Knob], strips: dict[str, Strip], values: Mapping[str, object]
 ) -> None:
-    """Turn a knob into the segment that was clicked, `parameter|place`; what the browser sends may be anything."""
+    """Turn a knob into the clicked segment, `parameter|place`. Ignores other messages of the browser."""
     parameter, _, place = name.partition("|")
     if parameter not in strips or not place.isdigit() or int(place) >= len(strips[parameter].segments):
         return
@@ -84,7 +84,7 @@ def _set(prefix: str, knob: Knob, value: float) -> None:
 
 
 def legend(colours: dict[str | None, str]) -> None:
-    """Who has which colour."""
+    """Draw the legend of winners."""
     parts = [
         f'<span style="color:{colour}">■</span> {"nobody" if name is None else label(name, 50)}'
         for name, colour in colours.items()
@@ -103,7 +103,7 @@ def _room(room: Room) -> str:
 
 
 def _make_win(app: App, state: UrlState, asked: Asked, decision: Decision, prefix: str) -> None:
-    """A tool is chosen, and what would make it win is said, each change with a button that tries it."""
+    """Draw the choice of a tool, and the changes that make it win, each with a button that tries it."""
     winner = decision.candidates[0] if decision.candidates else -1
     by_fit = sorted(range(len(decision.tools.ids)), key=lambda row: -decision.tools.similarity[row])
     likely = [decision.tools.ids[row] for row in by_fit if row != winner]
@@ -127,7 +127,7 @@ def _sentence(found: Counterfactual, asked: Asked) -> str:
 
 
 def words(change: Change, asked: Asked) -> str:
-    """`its price at 0.552 m$ instead of 2.12 m$`; where both read the same, that it is hardly more or less."""
+    """Returns `its price at 0.552 m$ instead of 2.12 m$`, or "hardly above" if both read the same."""
     show, what, unit = _knob_number, f"its {change.name}", ""
     if change.of_knob:
         knob = next(one for one in asked.parameters.knobs() if one.name == change.name)
@@ -145,7 +145,7 @@ def _knob_number(value: float) -> str:
 
 
 def _changes(found: Counterfactual, asked: Asked, prefix: str) -> None:
-    """One line a change with its button; what is blocked is said with the stage."""
+    """Draw a line with a button for each change, and the blocked figures with their reason."""
     knobs = {knob.name: knob for knob in asked.parameters.knobs()}
     grid = st.grid(2, min_column_width=380, gap="xxsmall")
     for change in found.changes:
@@ -164,7 +164,7 @@ def _changes(found: Counterfactual, asked: Asked, prefix: str) -> None:
 
 
 def _compared(app: App, asked: Asked, tools: list[str]) -> None:
-    """The best fitting losers, with the smallest change of each kind."""
+    """Draw the best fitting losers with the smallest change of each kind."""
     rows = []
     knobs = {knob.name: knob for knob in asked.parameters.knobs()}
     for tool in tools:
@@ -188,7 +188,7 @@ AXES_OF_VALUE = ("worth_usd", "wrong_usd", "kappa", "unsafe_usd", "n")
 
 
 def plane_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
-    """The choice of both parameters, and the map."""
+    """Draw the choice of two knobs, and the map of winners."""
     by_value = isinstance(asked.parameters, ExpectedValueParameters)
     axes = AXES_OF_VALUE if by_value else AXES
     infos = {knob.name: knob for knob in asked.parameters.knobs()}
@@ -240,7 +240,7 @@ def _number(asked: Asked, knob: Knob) -> float:
 
 
 def set_both(name: str, *, prefix: str, x: Knob, y: Knob) -> None:
-    """Turn both knobs to the cell that was clicked, `x|y`; what the browser sends may be anything."""
+    """Turn both knobs to the clicked cell, `x|y`. Ignores other messages of the browser."""
     first, _, second = name.partition("|")
     try:
         values = float(first), float(second)
