@@ -30,7 +30,7 @@ Values = Mapping[str, object]
 Answer = Callable[[Values], Mapping[str, Any]]  # from values of the knobs to parts of the page, as JSON
 HEADERS = {"Cache-Control": "no-store", "Content-Encoding": "identity"}  # compressing takes longer than sending
 _log = logging.getLogger(__name__)
-UNKNOWN = "This page is not known here any more; reload it."
+UNKNOWN = "This page is no longer known here. Reload it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class FastLanes:
             raise
         except Exception:  # noqa: BLE001 - a released knob asks the page host, which shows the error
             _log.exception("A turned knob was not answered.")
-            return _sentence(500, "This could not be worked out while the knob was turned; let it go.")
+            return _sentence(500, "The page could not be updated while the knob was turned. Release the knob.")
 
 
 async def _body(request: Request) -> bytes:

@@ -44,7 +44,7 @@ HEADERS = {
     "frame-ancestors 'none'; base-uri 'none'",
     "Referrer-Policy": "same-origin",  # without it a browser sends forms from the origin "null"
 }
-WRONG = "This token signs nobody in: it is not an operator's, or was revoked."
+WRONG = "This token does not sign in: it is not an operator's token, or it was revoked."
 
 
 class SignInGate:
@@ -134,7 +134,7 @@ async def _answer(sign_ins: SignIns, request: Request) -> Response:
     address = request.client.host if request.client is not None else ""
     begun = await anyio.to_thread.run_sync(sign_ins.begin, token, address)
     if begun.wait_s:
-        page = _page(target, f"Too many wrong tokens from your address: go on in {begun.wait_s} s.", 429)
+        page = _page(target, f"Too many wrong tokens from your address. Try again in {begun.wait_s} s.", 429)
         page.headers["Retry-After"] = str(begun.wait_s)
         return page
     if not begun.cookie:

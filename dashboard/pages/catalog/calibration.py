@@ -88,10 +88,10 @@ def _progress(job: Job) -> None:
     if not total:
         text = "Reading the labels and trying fits to the first fold"
     elif done < total:
-        text = f"{done} of {total} held-back folds are judged"
+        text = f"{done} of {total} held-back folds are measured"
     else:
-        text = "All folds are judged; fitting the whole, and Tool Attention's threshold"
-    st.progress(done / total if total else 0.0, f"{text}, {elapsed_s:.0f} s. You can go on working.")
+        text = "All folds are measured. Fitting all labels, and Tool Attention's threshold"
+    st.progress(done / total if total else 0.0, f"{text}, {elapsed_s:.0f} s. You can continue to work.")
 
 
 def _result(app: App, result: CalibrationResult) -> None:
@@ -101,7 +101,7 @@ def _result(app: App, result: CalibrationResult) -> None:
     if result.fit.remark:
         st.markdown(escaped(result.fit.remark, 600))
     if not result.accepted:
-        st.warning("Nothing gained beyond noise, so there is nothing to keep.", icon=":material/info:")
+        st.warning("No part improved beyond noise, so there is nothing to keep.", icon=":material/info:")
         _close()
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -135,7 +135,7 @@ COLUMNS = {
     "sub-task": st.column_config.TextColumn("sub-task", width=420),
     "server hint": st.column_config.TextColumn("server hint", width=120),
     "by": st.column_config.TextColumn(
-        "by", width=110, help="How it came in, and from which machine where that is another."
+        "by", width=110, help="The source of the label, and the address of another machine."
     ),
     "at": st.column_config.DatetimeColumn("at", width=150, format="YYYY-MM-DD HH:mm"),
 }
@@ -146,7 +146,7 @@ def label_list(app: App, catalog: str, labels: Sequence[Label], query: str) -> N
     st.markdown("##### Labels")
     if not labels:
         st.info(
-            "Nothing is labelled yet: say “right” or “wrong” at a candidate on the Route page, or at the result of a call.",
+            "There are no labels yet. Choose “right” or “wrong” at a candidate on the Route page, or at the result of a call.",
             icon=":material/thumbs_up_down:",
         )
         if st.button("Open the Route page", key="catalog.calibration.labels.route", icon=":material/alt_route:"):
@@ -176,7 +176,7 @@ def label_list(app: App, catalog: str, labels: Sequence[Label], query: str) -> N
         disabled=not chosen,
         on_click=_delete,
         args=(app, chosen),
-        help="They do not count any more from the next decision on.",
+        help="They no longer count from the next decision on.",
     )
 
 

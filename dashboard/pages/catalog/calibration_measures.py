@@ -28,8 +28,8 @@ MEASURES = {  # part, name, what it is
     "f1": ("threshold", "F1 ↑"),
 }
 HELP = (
-    "Each fold was ranked by a fit to the other folds. ↑: more is better, ↓: less is better. A part is taken where its change is "
-    "beyond its 95 % interval: MRR for the ranking, log loss for the probability of fit, F1 for Tool Attention's threshold θ."
+    "Each fold was ranked by a fit to the other folds. ↑: higher is better, ↓: lower is better. A part is taken if the 95 % interval "
+    "of its change excludes 0: MRR for the ranking, log loss for the probability of fit, F1 for Tool Attention's threshold θ."
 )
 
 
@@ -76,7 +76,7 @@ def measures_frame(report: Mapping[str, Any]) -> pd.DataFrame:
                 f"{after:.4f}",
                 f"{after - before:+.4f}",
                 f"{low:+.4f} to {high:+.4f}",
-                "✓ taken" if part in taken else "stays as it is",
+                "✓ taken" if part in taken else "unchanged",
             )
         )
     columns = ["part", "measure", "before", "after", "change", "95 % interval of the change", "outcome"]

@@ -75,7 +75,7 @@ def _progress(app: App, job: Job) -> None:
     st.progress(
         min(settled / total, 1.0),
         f"Asking {counted(total, 'server')} for their tools: {settled:,} connected or refused, {elapsed_s:.0f} s. "
-        "You can go on working; a server that does not answer is given up after 30 s.",
+        "You can continue to work. A server without an answer is skipped after 30 s.",
     )
 
 
@@ -84,7 +84,7 @@ def _report(job: Job) -> None:
         report = job.future.result()
     except WayfareError as error:
         st.error(escaped(str(error), 300), icon=":material/error:")
-        with st.expander("What each server replied"):
+        with st.expander("Replies of the servers"):
             st.text(str(error).replace("; ", "\n"))
         _buttons(job, again=True)
     except Exception as error:  # noqa: BLE001 - our error: its text could contain a secret
@@ -98,7 +98,7 @@ def _report(job: Job) -> None:
 def _result(discoveries: Sequence[Discovery], catalog: str, tools: int) -> None:
     answered = sum(found.server is not None for found in discoveries)
     summary = f"{answered:,} of {counted(len(discoveries), 'server')} answered with {counted(tools, 'tool')}."
-    rest = "" if answered == len(discoveries) else " The others are left out."
+    rest = "" if answered == len(discoveries) else " The other servers are left out."
     st.markdown(f":green[:material/check_circle:] **{escaped(catalog)}**: {summary}{rest}")
     frame = report_frame(discoveries)
     height = table_height(min(len(frame), 8))
@@ -133,9 +133,9 @@ REPORT_COLUMNS = {
     "result": st.column_config.TextColumn("result", width=96),
     "tools": st.column_config.NumberColumn("tools", width=60),
     "connect_s": st.column_config.NumberColumn(
-        "connect", format="%.3g s", width=80, help="Seconds to open the session. Empty: it was open already."
+        "connect", format="%.3g s", width=80, help="Seconds to open the session. Empty: it was already open."
     ),
-    "error": st.column_config.TextColumn("what went wrong", width=700),
+    "error": st.column_config.TextColumn("error", width=700),
 }
 
 
@@ -190,7 +190,7 @@ def _argument(text: str) -> str:
 
 
 PREFIX = "catalog.import.value."
-KEPT = " Left empty, the value that was entered stays."
+KEPT = " An empty field keeps the entered value."
 OWN_PREFIX = "catalog.detail.value."
 
 
@@ -228,9 +228,9 @@ def value_fields(wanted: tuple[Wanted, ...], prefix: str = PREFIX) -> None:
         return
     lacking = sum(bool(one.lacking) for one in wanted)
     head = (
-        f"{counted(lacking, 'value')} to enter." if lacking else "All values are entered; a new one replaces the old."
+        f"{counted(lacking, 'value')} to enter." if lacking else "All values are entered. A new value replaces the old one."
     )
-    st.markdown(f"**{head}** Kept in memory for this catalog alone until Wayfare stops, never written down.")
+    st.markdown(f"**{head}** Values stay in memory for this catalog until Wayfare stops, and are never stored.")
     for position, (left, right) in enumerate(zip(wanted[::2], (*wanted[1::2], None), strict=False)):
         columns = st.columns(2)
         for place, item in enumerate(one for one in (left, right) if one is not None):

@@ -60,7 +60,7 @@ def price_panel(
             f"{what} per call, m\\$",
             key=key,
             placeholder="such as 2.5, or $0.0025" if math.isnan(value_usd) else f"{value_usd * 1e3:.6g}",
-            help="In m\\$, thousandths of a US dollar, or in dollars with a dollar sign before it. 0 is free.",
+            help="In m\\$ (thousandths of a US dollar), or in dollars after a dollar sign. 0 is free.",
             width=230,
         )
         st.form_submit_button("Set", icon=":material/check:", on_click=_set, args=(app, catalog, server, tool, key))
@@ -70,7 +70,7 @@ def price_panel(
             on_click=_reset,
             args=(app, catalog, server, tool, key),
             disabled=source != "edited",
-            help="Forget the value that was set by hand.",
+            help="Remove the value that was set by hand.",
         )
     place, sentence = st.session_state.get(PROBLEM, ("", ""))
     if place == key:
@@ -113,7 +113,7 @@ def server_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) 
             _heading(server.name, server.title, server.category)
             if server.virtual:
                 st.badge(SENTENCE, icon=MODES[CallMode.VIRTUAL].icon, color="violet")
-            _text(server.description, "The catalog says nothing about this server.")
+            _text(server.description, "The catalog has no description of this server.")
             _server_buttons(catalog.name, server)
             _connection(server)
             own_values(app, catalog.name, server)
@@ -157,7 +157,7 @@ def tool_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) ->
         left, right = st.columns([1.15, 1], gap="large")
         with left:
             _heading(tool.name, tool.title, tool.server)
-            _text(tool.description, "The catalog says nothing about this tool: it is found by its name alone.")
+            _text(tool.description, "The catalog has no description of this tool. Only its name can be found.")
             if hints := hint_words(tool.hints):
                 st.caption(f"Hints of the server: {hints}.")
             _schemas(tool)

@@ -35,7 +35,7 @@ def pair_cards(catalog: Catalog, pair: Proposal) -> None:
 def _card(catalog: Catalog, tool: Tool) -> None:
     server = catalog.servers[catalog.server_row[tool.server]]
     st.markdown(f"**{escaped(tool.name, 120)}** :gray[of {escaped(tool.server, 80)}]")
-    st.markdown(escaped(tool.description, LONGEST) or ":gray[The catalog says nothing about this tool.]")
+    st.markdown(escaped(tool.description, LONGEST) or ":gray[The catalog has no description of this tool.]")
     lines = parameter_lines(tool.input_schema)
     if lines:
         more = f"\n- :gray[and {len(lines) - MOST_PARAMETERS} more]" if len(lines) > MOST_PARAMETERS else ""
@@ -43,7 +43,7 @@ def _card(catalog: Catalog, tool: Tool) -> None:
     else:
         st.caption("Takes no parameters.")
     price = "no price" if tool.price_usd is None else f"{units.price(tool.price_usd)} a call"
-    about = escaped(server.description, 200) or "nothing is said of it"
+    about = escaped(server.description, 200) or "no description"
     st.caption(f"{escaped(price)} · its server: {about}")
 
 
@@ -51,7 +51,7 @@ def parameter_lines(schema: Json | None) -> list[str]:
     """Returns a line of Markdown for each parameter: name, type, required or not, description.
 
     >>> parameter_lines({"properties": {"path": {"type": "string", "description": "What to read."}}, "required": ["path"]})
-    ['`path` string, needed: What to read\\\\.']
+    ['`path` string, required: What to read\\\\.']
     """
     properties = _mapping((schema or {}).get("properties"))
     needed = (schema or {}).get("required")
@@ -82,12 +82,12 @@ BUTTONS: tuple[tuple[Says, str, str, str], ...] = (
 def equal_sets_body(app: App, catalog: Catalog, query: str) -> None:
     """Draw the view. `query` filters the table of pairs."""
     st.caption(
-        "Tools that do the same make an equal function set: any of them is right where one is. Pairs are proposed of each tool's ten "
-        "nearest with a cosine above 0.8; what you say of them joins the sets, which ETOM's measures of this catalog use "
+        "Tools with the same function form an equal function set: if one is right, all are right. Proposed pairs are a tool and one of its ten "
+        "nearest with a cosine above 0.8. Your judgments form the sets, which ETOM's measures of this catalog use "
         "(wayfare bench, levels L2 to L4)."
     )
     if len(catalog.tools) < 2:
-        st.info("There are no two tools to compare.", icon=":material/search_off:")
+        st.info("This catalog has fewer than two tools.", icon=":material/search_off:")
         return
     show_preparing(app, catalog.name)
     known = app.equal_sets.of_catalog(catalog.name)
@@ -104,7 +104,7 @@ def _progress(known: EqualSets) -> None:
     total = len(known.proposals)
     if not total:
         st.info(
-            "No two tools of this catalog have a cosine above 0.8: nothing is proposed.", icon=":material/search_off:"
+            "No two tools of this catalog have a cosine above 0.8, so there are no proposals.", icon=":material/search_off:"
         )
         return
     follows = sum(one.follows for one in known.proposals)
@@ -115,7 +115,7 @@ def _progress(known: EqualSets) -> None:
     )
     for one, other in known.contradictions[:5]:
         st.warning(
-            f"{escaped(one, 100)} and {escaped(other, 100)} were judged not equal, and other pairs join them; judge one of those again.",
+            f"{escaped(one, 100)} and {escaped(other, 100)} were judged not equal, but other pairs make them equal. Judge one of those pairs again.",
             icon=":material/warning:",
         )
 

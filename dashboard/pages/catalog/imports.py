@@ -83,7 +83,7 @@ def store_import(app: App, imported: Imported, name: str, source: str) -> Import
 def check_name(name: str) -> None:
     """Raises CatalogError if a text cannot be the name of a catalog."""
     if not name.strip():
-        raise CatalogError("A catalog needs a name; write one.")
+        raise CatalogError("A catalog needs a name. Enter one.")
     if len(name) > LONGEST_NAME or not name.isprintable():
         raise CatalogError(f"A catalog's name is one line of at most {LONGEST_NAME} characters; shorten it.")
 
@@ -156,7 +156,7 @@ def chosen_name(app: App, suggestion: str) -> str:
     name = st.session_state.get(NAME, "").strip() or suggestion
     others = [info.name for info in app.catalogs.infos() if info.name not in SHIPPED_CATALOGS]
     if name in others and not st.session_state.get(REPLACE, False):
-        raise WayfareError(f"There is a catalog {name} already; tick that it may be replaced, or choose another name.")
+        raise WayfareError(f"A catalog {name} already exists. Tick the box to replace it, or choose another name.")
     return name
 
 
@@ -198,7 +198,7 @@ def problems(reading: Reading) -> None:
         with st.expander(f"All {len(reading.problems):,} problems"):
             st.text("\n".join(f"• {problem[:600]}" for problem in reading.problems[:PROBLEMS_SHOWN]))
             if len(reading.problems) > PROBLEMS_SHOWN:
-                st.caption(f"The first {PROBLEMS_SHOWN} are listed; the others show once these are mended.")
+                st.caption(f"The first {PROBLEMS_SHOWN} are listed. The others appear when these are fixed.")
 
 
 def _uploaded() -> tuple[Document, ...]:
@@ -227,7 +227,7 @@ def import_dialog(app: App) -> None:
     st.caption(
         "Takes a catalog of servers and tools, a dump of tools/list, a server.json of the MCP Registry, or the "
         "configuration of a client, as JSON or TOML of at most 64 MB. Several files become one catalog. "
-        "A document is taken as a whole or not at all."
+        "A document is imported completely or not at all."
     )
     read = source_widgets(app, EXAMPLE)
     if read is None:

@@ -42,16 +42,16 @@ PLURALS: Mapping[Severity, str] = {
     Severity.NOTE: "Notes",
 }
 MEANINGS = (
-    "Error: do not put it before a model, or it cannot be called. Warning: it costs quality or trust. "
-    "Note: worth knowing."
+    "Error: do not show the tool to a model, or it cannot be called. Warning: a loss of quality or trust. "
+    "Note: for information."
 )
 COLUMNS: dict[str, Any] = {
     "severity": TextColumn("severity", help=MEANINGS, width=92),
     "rule": TextColumn("rule", width=176),
     "server": TextColumn("server", width=130),
-    "tool": TextColumn("tool", help="Empty: it concerns the whole server, or the whole catalog.", width=160),
-    "reason": TextColumn("what was found", width=350),
-    "evidence": TextColumn("evidence", help="The words as they stand; select a row to read around them.", width=380),
+    "tool": TextColumn("tool", help="Empty: the finding is about the whole server or catalog.", width=160),
+    "reason": TextColumn("finding", width=350),
+    "evidence": TextColumn("evidence", help="The exact words. Select a row for the text around them.", width=380),
 }
 
 
@@ -210,7 +210,7 @@ def complete(app: App, name: str) -> None:
     if not report.waiting:
         return
     titles = " and ".join(f"“{RULES[rule].title}”" for rule in report.waiting)
-    st.caption(f"{titles} compare the tools' vectors, which are being made. The other findings are complete.")
+    st.caption(f"{titles} need the vectors of the tools, which are being made. The other findings are complete.")
     try:
         show_preparing(app, name)
     except WayfareError as error:

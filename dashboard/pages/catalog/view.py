@@ -77,11 +77,11 @@ def counts_row(counts: Counts) -> None:
     metrics = (
         ("Servers", f"{counts.servers:,}", "Servers in this catalog."),
         ("Tools", f"{counts.tools:,}", "Tools over all its servers."),
-        ("Unpriced tools", f"{counts.unpriced:,}", "Tools without a price. Unpriced is not free: nothing is known."),
+        ("Unpriced tools", f"{counts.unpriced:,}", "Tools without a declared price. Their calls may still cost money."),
         (
             "Measured statistics",
             f"{counts.measured:,} of {counts.statistics:,}",
-            "Times and success rates of servers and tools that were learnt from real calls, of all there are.",
+            "Times and success rates of servers and tools that come from real calls, out of all.",
         ),
     )
     for label, value, text in metrics:
@@ -101,7 +101,7 @@ def actions(app: App, name: str, servers: int) -> None:
     ):
         st.markdown(
             f"Remove **{escaped(name)}** with its {counted(servers, 'server')}? Recorded decisions and calls stay, "
-            "and so do prices set by hand: they are back when a catalog of this name is imported again."
+            "and so do prices set by hand. They apply again when a catalog of this name is imported."
         )
         st.button(
             "Yes, remove it",

@@ -37,10 +37,10 @@ class Played:
 @st.fragment(key="compare:outcomes")
 def outcomes(app: App, catalog: str, variants: Sequence[Variant]) -> None:
     """Draw the choice of tasks, the button, and the last results."""
-    st.markdown("##### What each is worth")
+    st.markdown("##### Value of each router")
     st.caption(
-        f"Plays labelled tasks without a model: the router decides, its candidates are tried in order, at most {ROUNDS}; a wrong tool "
-        f"takes its time and price, a right one succeeds by its declared reliability. {SEEDS} seeds; nothing is called or recorded."
+        f"Plays labelled tasks without a model. The router decides, and at most {ROUNDS} candidates are tried in order. A wrong tool "
+        f"costs its time and price, a right one succeeds with its declared reliability. {SEEDS} seeds; nothing is called or recorded."
     )
     shipped = app.lab.task_sets(catalog)
     labels = len(app.feedback.queries(catalog))

@@ -83,7 +83,7 @@ def places_table(app: App, variants: tuple[Variant, ...], decisions: tuple[Decis
         columns=["tool", *(variant.name for variant in variants)],
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown("**Where each would go**", width="content")
+        st.markdown("**Ranks of the candidates**", width="content")
         if found:
             asked = decisions[0]
             judge_popover(
@@ -97,7 +97,7 @@ def difference(variants: tuple[Variant, ...], decisions: tuple[Decision, ...]) -
     """Draw two routers side by side: the tools that they rank differently, with reasons."""
     names = [variant.name for variant in variants]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.markdown("**What differs between**", width="content")
+        st.markdown("**Differences between**", width="content")
         one = st.selectbox("First", range(len(names)), key="compare.one", format_func=names.__getitem__, width=260)
         other = st.selectbox(
             "Second", range(len(names)), index=1, key="compare.other", format_func=names.__getitem__, width=260
@@ -178,17 +178,17 @@ def page() -> None:
         return
     names, decisions = [variant.name for variant, _ in done], tuple(decision for _, decision in done)
     compared(app, tuple(variant for variant, _ in done), decisions, texts)
-    st.markdown("##### What each costs in tokens")
+    st.markdown("##### Cost in tokens")
     token_meter(state, assumed, names, decisions)
     outcomes(app, query.catalog, tuple(variant for variant, _ in done))
     planner_usage(app)
 
 
 def _empty_page(state: UrlState, query: QueryForm) -> None:
-    st.markdown("#### Where would each router go?")
+    st.markdown("#### Compare routers on a sub-task")
     st.markdown(
-        "Type what is needed. Each chosen router decides on it, and you see where they agree, what each one dropped and "
-        "why, and what each costs in tokens."
+        "Enter a sub-task. Each chosen router decides on it. You see where they agree, which tools each one dropped and "
+        "why, and their cost in tokens."
     )
     example_subtasks(state, query.catalog)
 

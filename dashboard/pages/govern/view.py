@@ -49,11 +49,11 @@ def _headline(app: App) -> None:
     governance = app.governance
     paused = [one for one in servers(governance) if one.state != "closed"]
     figures = (
-        ("Calls waiting", f"{len(governance.waiting())}", "Calls of agents that a person has to approve or deny."),
-        ("Tools held back", f"{len(governance.definitions.changed())}", "Tools whose definition is not the one that was used or approved."),
-        ("Tightest budget", _tightest(budgets(governance, app.settings.now)), "The budget of the day of which the smallest share is left."),
-        ("Servers paused", f"{len(paused)}", "Servers whose last calls were lost, and that are left alone for a while."),
-        ("Clients today", f"{len(clients_today(governance, app.settings.now))}", "Clients that called something today (UTC), with a token or without one."),
+        ("Calls waiting", f"{len(governance.waiting())}", "Calls of agents that need the decision of a person."),
+        ("Tools held back", f"{len(governance.definitions.changed())}", "Tools with another definition than the one that was used or approved."),
+        ("Tightest budget", _tightest(budgets(governance, app.settings.now)), "The daily budget with the smallest remaining share."),
+        ("Servers paused", f"{len(paused)}", "Servers that are paused after lost calls."),
+        ("Clients today", f"{len(clients_today(governance, app.settings.now))}", "Clients with a call today (UTC), with or without a token."),
     )  # fmt: skip
     with st.container(horizontal=True, gap="small", key="govern-headline"):
         for label, value, about in figures:

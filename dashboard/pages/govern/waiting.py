@@ -57,7 +57,7 @@ def _card(app: App, held: HeldDefinition) -> None:
         state = f"was denied by {escaped(made_by(held.denied_by), 100)}" if held.denied_by else "changed"
         st.markdown(
             f"**{escaped(tool.id, 120)}** {state}  \n"
-            f"Its definition is not the one of {held.known_since:%Y-%m-%d %H:%M} UTC, so nobody may call it."
+            f"Its definition changed since {held.known_since:%Y-%m-%d %H:%M} UTC, so it cannot be called."
         )
         st.caption(f"catalog {escaped(held.catalog, 60)}")
     with buttons.container(horizontal=True, horizontal_alignment="right", gap="small"):
@@ -70,7 +70,7 @@ def _card(app: App, held: HeldDefinition) -> None:
 
 
 def _decide_definition(app: App, held: HeldDefinition, approve: bool) -> None:
-    decided = "approved: agents may call it as it is now" if approve else "denied: it stays held back"
+    decided = "approved: agents may call it" if approve else "denied: the tool stays held back"
     do(
         lambda: app.governance.definitions.decide(held.catalog, held.tool.id, approve=approve, origin=origin()),
         f"The definition of {held.tool.id} is {decided}.",

@@ -89,7 +89,7 @@ def replay_change(rows: Sequence[Replayed]) -> go.Figure:
         layout[f"yaxis{suffix}"] = {
             "anchor": f"x{suffix}", "gridcolor": GRID, "zerolinecolor": MUTED, "range": [0, most], "title": {"text": "now", "font": {"size": 11}}, "nticks": 5, "automargin": True,
         }  # fmt: skip
-    return figure(traces, title="Then and now: below the line is less now; ◆ another winner", height=300, **layout)
+    return figure(traces, title="Then and now: points below the line are lower now; ◆ another winner", height=300, **layout)
 
 
 def _replay_hover(row: Replayed, then: float, now: float, words: str) -> str:
@@ -145,11 +145,11 @@ def importance_bars(shares: Mapping[str, float], *, objective: str) -> go.Figure
     ]
     return figure(
         [trace, *shown],
-        title=f"What mattered for: {label(objective, 60)}",
+        title=f"Importance of knobs for: {label(objective, 60)}",
         height=70 + 46 * max(3, len(names)),
         xaxis={
             "range": [0, 100],
-            "title": {"text": "share of what tells the best tenth from the rest, %", "font": {"size": 11}},
+            "title": {"text": "share in separating the best tenth from the rest, %", "font": {"size": 11}},
         },
         xaxis2=EDGES,
         yaxis=rows_axis(len(names), shown=3),

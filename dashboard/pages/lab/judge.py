@@ -38,7 +38,7 @@ def model_judge(app: App, catalog: str, set_name: str, pool: Pairs) -> None:
     with box:
         if not judge.name:
             st.caption(
-                "No model is set. With WAYFARE_LLM_MODEL in the environment it can grade beside people, explained for each grade."
+                "No model is set. With WAYFARE_LLM_MODEL a model can grade tools beside people, with a reason for each grade."
             )
             return
         if done := taken(JUDGING):
@@ -46,12 +46,12 @@ def model_judge(app: App, catalog: str, set_name: str, pool: Pairs) -> None:
         open_pairs, checked = judge.to_check(catalog, set_name), judge.checked(catalog, set_name)
         row = st.container(horizontal=True, vertical_alignment="center", gap="small")
         start_button(
-            row, f"Grade what people graded ({len(open_pairs):,})", partial(_begin, app, catalog, set_name, open_pairs),
+            row, f"Grade the tools that people graded ({len(open_pairs):,})", partial(_begin, app, catalog, set_name, open_pairs),
             key="lab:model-check", icon=":material/fact_check:", disabled=not open_pairs,
         )  # fmt: skip
         if checked is None:
             st.caption(
-                f"{escaped(judge.name, 80)} grades what people graded first: how far it agrees with them is shown before it is used."
+                f"{escaped(judge.name, 80)} first grades the tools that people graded. You see its agreement with them before you use it."
             )
             return
         _agreement(checked)
@@ -76,7 +76,7 @@ def _line(person: Judgment, model: Judgment) -> dict[str, str]:
         "tool": one_line(person.tool, 80),
         "people": f"{person.grade} {GRADE_WORDS[person.grade or 0]} ({one_line(person.judge, 40)})",
         "model": f"{model.grade} {GRADE_WORDS[model.grade or 0]}",
-        "why, says the model": one_line(model.note, 200),
+        "reason of the model": one_line(model.note, 200),
     }
 
 
@@ -91,11 +91,11 @@ def _rest(app: App, catalog: str, set_name: str, pool: Pairs, row: DeltaGenerato
     row.button(
         f"Count its {len(grades):,} grades in this set", key="lab:model-count", icon=":material/add_task:",
         disabled=len(counting) == len(grades), on_click=judge.count, args=(catalog, set_name),
-        help="Adds the model as a further judge. Where judges differ, the set's rule decides. The next button takes the grades back.",
+        help="Adds the model as a judge. If judges differ, the rule of the set decides. The next button removes the grades.",
     )  # fmt: skip
     if counting:
         row.button(
-            "Take them back",
+            "Remove them",
             key="lab:model-discount",
             icon=":material/undo:",
             on_click=judge.discount,
@@ -160,16 +160,16 @@ def judge_view(app: App, state: UrlState, linked: Mapping[str, str], chosen: Cho
         )
         names = run_names(app, runs)
         pooled = choose_some(
-            state, linked, "pool", "Runs whose first tools are judged", [run.id for run in runs],
+            state, linked, "pool", "Runs in the pool", [run.id for run in runs],
             start=[run.id for run in runs[:FIRST_RUNS]], show=names.__getitem__,
-            note="Take every router that you compare: what only one of them found is judged then, too.",
+            note="Choose every router that you compare, so that the tools of each one are judged.",
         )  # fmt: skip
         texts = {"depth": "" if depth == FIRST_DEPTH else str(depth), "pool": ",".join(pooled)}
         _pool(app, chosen, [run for run in runs if run.id in pooled], depth, set_name, judge)
     else:
         st.info(
-            "What is judged is pooled from stored runs over these tasks, so that no router is judged on another's results: measure "
-            "the routers that you compare under Runs, then come back.", icon=":material/science:",
+            "The pool comes from stored runs over these tasks, so that each router is judged on its own results. Measure "
+            "the routers that you compare under Runs first.", icon=":material/science:",
         )  # fmt: skip
     _judging(app, chosen, set_name, judge, runs)
     made: Made | None = st.session_state.get(POOL) if runs else None
@@ -216,7 +216,7 @@ def _next_tool(app: App, catalog: str, set_name: str, judge: str) -> None:
         st.error(error, icon=":material/error:")
     if at >= len(items):
         st.success(
-            f"All tools of the pool are judged. To measure with them, choose “judgments: {escaped(set_name, 60)}” as tasks.",
+            f"All tools of the pool are judged. To use the judgments as tasks, choose “judgments: {escaped(set_name, 60)}” as tasks.",
             icon=":material/check:",
         )
         st.button("Back", key="lab:pool-back", icon=":material/arrow_back:", on_click=_go, args=(at - 1,))

@@ -23,7 +23,7 @@ FORMATS: dict[Format, tuple[str, str]] = {
     "jsonl": ("JSON Lines: every judgment", "jsonl"),
     "csv": ("CSV: every judgment", "csv"),
     "qrels": ("TREC qrels: one grade for each tool", "qrels"),
-    "tasks": ("labelled tasks: what routers are measured against", "tasks.jsonl"),
+    "tasks": ("labelled tasks to measure routers", "tasks.jsonl"),
 }
 
 

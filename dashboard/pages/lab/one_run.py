@@ -22,10 +22,10 @@ from dashboard.ui.text import escaped
 ETOM = "levels"
 LEVEL_WORDS = {
     "L1": "the platform is named",
-    "L2": "it is not; any equal tool is right",
+    "L2": "no platform is named; any equal tool is right",
     "L3": "a chain inside one server",
     "L4": "a chain across servers",
-    "L5": "nothing can do it",
+    "L5": "no tool can do it",
 }
 
 

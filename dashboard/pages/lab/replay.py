@@ -26,9 +26,9 @@ from dashboard.ui.url_state import UrlState
 REPLAY = "replay"
 KNOBS, ROUTER, RECORDED = "knobs", "router", "recorded"
 HOW = {
-    KNOBS: "what each router was set to then, but for the knobs turned in the sidebar",
+    KNOBS: "the recorded router and knobs, with the changed knobs of the sidebar",
     ROUTER: "the sidebar's router with its knobs",
-    RECORDED: "as recorded: what changed with the catalog and what labels taught",
+    RECORDED: "the recorded router and knobs: shows the effect of catalog and labels",
 }
 DECISIONS, MOST, LISTED = 300, 5_000, 200
 
@@ -45,7 +45,7 @@ def replays(
         text = linked.get("last", "")
         st.session_state[state.key("last")] = min(max(1, int(text)), MOST) if text.isdecimal() else DECISIONS
     last = int(
-        row.number_input("The newest", 1, MOST, key=state.key("last"), width=120, help="How many recorded decisions.")
+        row.number_input("The newest", 1, MOST, key=state.key("last"), width=120, help="The number of recorded decisions.")
     )
     settings = {RECORDED: {}, KNOBS: parameters.changed(), ROUTER: parameters.values()}[how]
     if str(settings.get("n")) == RANKED:  # the Lab ranks more tools than a decision; tokens depend on it

@@ -65,7 +65,7 @@ def start_button(
     """Draw a button that starts work with the current choices. A callback would use the choices of the last drawing, which are
     outdated if a choice and the click come close together. The button is disabled while other work runs."""
     if busy():
-        looks["help"] = "Other work is under way: stop it, or wait for its end."
+        looks["help"] = "Other work is running. Stop it, or wait for its end."
     if place.button(label, disabled=disabled or busy(), **looks):
         start()
         st.rerun()  # the panel above the button shows the progress
@@ -114,13 +114,13 @@ def job_panel() -> None:
     error = job.future.exception()
     if isinstance(error, Stopped):
         st.info(
-            "Stopped. What was finished before is stored, and the same button goes on from there.",
+            "Stopped. Finished steps are stored, and the same button continues from there.",
             icon=":material/stop_circle:",
         )
     elif isinstance(error, WayfareError):
         st.error(escaped(str(error), 600), icon=":material/error:")
     elif error is not None:
-        st.error(f"The work ended unexpectedly ({type(error).__name__}); start it again.", icon=":material/error:")
+        st.error(f"The work ended unexpectedly ({type(error).__name__}). Start it again.", icon=":material/error:")
 
 
 @st.fragment(run_every=POLL_S)
@@ -162,14 +162,14 @@ def run_form(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chose
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     with row:
         also = choose_some(
-            state, linked, "also", f"Measure {titles[chosen.router]} as the knobs say, and beside it",
+            state, linked, "also", f"Measure {titles[chosen.router]} with these knobs, and also",
             [router for router in titles if router != chosen.router], show=titles.__getitem__,
-            note="The others have the preset of the sidebar; Balanced where the knobs are set by hand.",
+            note="The other routers use the preset of the sidebar, or Balanced if the knobs are set by hand.",
         )  # fmt: skip
         play = st.toggle(
             "Play the tasks out", key="lab:play",
-            help=f"What solving takes, too: candidates are tried in order, at most {ROUNDS}; a right one succeeds by its declared "
-            "reliability, drawn over 20 seeds. Nothing is called.",
+            help=f"Also simulates solving: at most {ROUNDS} candidates are tried in order, and a right one succeeds with its declared "
+            "reliability, over 20 seeds. Nothing is called.",
         )  # fmt: skip
     start_button(
         row,
@@ -191,12 +191,12 @@ def _estimate(app: App, chosen: Chosen, asked: Asked, titles: Mapping[str, str],
     unknown = [titles[router] for router, value in expected.items() if value is None]
     words = [f"{count:,} task{'s' if count != 1 else ''}, {len(routers)} router{'s' if len(routers) > 1 else ''}"]
     if known:
-        words.append(f"about {max(1, round(sum(known))):,} s by the last runs")
+        words.append(f"about {max(1, round(sum(known))):,} s as in the last runs")
     if unknown:
-        words.append(f"no run says yet how long {', '.join(unknown)} takes")
+        words.append(f"the time of {', '.join(unknown)} is not known yet")
     if kept := _kept(app, chosen, asked, play=play):
-        words.append(f"{kept:,} decisions are kept of runs that were ended: Run goes on from there")
-    st.caption(f"{'; '.join(words)}. Nothing that is routed here is recorded as a decision.")
+        words.append(f"{kept:,} decisions of stopped runs are kept, and Run continues from there")
+    st.caption(f"{'; '.join(words)}. These decisions are not recorded.")
 
 
 def _asked(app: App, chosen: Chosen, also: tuple[str, ...]) -> Asked:

@@ -31,7 +31,7 @@ def search_result(
     document = app.sweeps.document(sweep.id)
     points, front = document["points"], document["front"]
     if not points:
-        st.info("Nothing of this search is stored yet.", icon=":material/travel_explore:")
+        st.info("This search has no stored trials yet.", icon=":material/travel_explore:")
         return {}
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     objective = select(
@@ -44,8 +44,8 @@ def search_result(
     known = {str(one["number"]): one for one in best}
     key = f"point.{sweep.id}"
     number = select(
-        row, state, linked, key, "Trial, those on the front first", list(known), width=330,
-        show=lambda one: f"{known[one][objective]:.4g} at {values_text(known[one]['values'])}", note="Or click on it in a chart.",
+        row, state, linked, key, "Trial, the front first", list(known), width=330,
+        show=lambda one: f"{known[one][objective]:.4g} at {values_text(known[one]['values'])}", note="Or click a point in a chart.",
     )  # fmt: skip
     point = known[number]
 
@@ -70,7 +70,7 @@ def search_result(
     st.caption(
         f"{len(front):,} of {len(points):,} trials are on the front of success, money and time. Trial {point['number']:,}: "
         f"{escaped(values_text(point['values']), 300)}: solved {point[SOLVED]:.3f}, {point[USD]:.5f} USD and {point[SECONDS]:.2f} s a "
-        f"task, expected from declared figures. {CHOSEN_ON_THE_SAME}"
+        f"task, expected from declared statistics. {CHOSEN_ON_THE_SAME}"
     )
     apply_point(app, chosen, sweep.id, point)
     return {"objective": objective}
@@ -85,7 +85,7 @@ def searches(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chose
     """Draw the view. Returns the texts for the URL."""
     knobs = {knob.name: knob for knob in chosen.parameters.knobs() if _searchable(knob)}
     names = choose_some(
-        state, linked, "over", "Knobs that Optuna may turn, each over all that it can be", list(knobs),
+        state, linked, "over", "Knobs to search with Optuna, each over its whole range", list(knobs),
         start=[name for name in FIRST if name in knobs] or list(knobs)[:2], most=MOST_KNOBS,
         show=lambda one: f"{knob_title(knobs[one])} ({one})",
     )  # fmt: skip
@@ -101,14 +101,14 @@ def searches(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chose
         key="lab:search", icon=":material/search:", type="primary", disabled=not names,
     )  # fmt: skip
     st.caption(
-        f"Success, money and time at once over {len(chosen.tasks.tasks):,} tasks, by a tree-structured Parzen estimator; the other knobs are "
-        "as in the sidebar. Each trial is stored: a search that was stopped goes on where it was, with the same trials."
+        f"Searches for success, money and time over {len(chosen.tasks.tasks):,} tasks with a tree-structured Parzen estimator. Other knobs are "
+        "those of the sidebar. Each trial is stored, so a stopped search continues with the same trials."
     )
     texts = {"over": ",".join(names), "trials": str(trials), "seed": str(seed)}
     fresh = taken(SEARCH)
     stored = _stored(app, chosen)
     if not stored:
-        st.info("No search over these tasks is stored yet: press Search.", icon=":material/travel_explore:")
+        st.info("No search over these tasks is stored yet. Press Search.", icon=":material/travel_explore:")
         return texts
     if fresh:
         st.session_state[state.key("search")] = fresh
@@ -120,7 +120,7 @@ def searches(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chose
     try:
         axes = [read_axis(text, type(chosen.parameters)) for text in json.loads(sweep.plan_json)["axes"]]
     except WayfareError as error:
-        st.warning(f"That search turned a knob that is not there any more: {error}", icon=":material/history:")
+        st.warning(f"That search used a knob that no longer exists: {error}", icon=":material/history:")
         return {**texts, "search": id_}
     _go_on(app, chosen, sweep, axes)
     return {**texts, "search": id_, **search_result(app, state, linked, chosen, sweep, axes)}

@@ -30,10 +30,10 @@ from dashboard.ui.url_state import UrlState
 
 UNDO = "lab:undo"
 LISTED = 12
-CHOSEN_ON_THE_SAME = "It is chosen on these tasks and measured on the same: on other tasks it may gain less."
+CHOSEN_ON_THE_SAME = "The point is chosen and measured on the same tasks, so it may gain less on other tasks."
 Points = Sequence[Mapping[str, Any]]
 OBJECTIVE_WORDS = {
-    SOLVED: "Solved: the chance to be solved in up to 3 tries",
+    SOLVED: "Solved: chance of success within 3 tries",
     USD: "Money: USD a task, expected",
     SECONDS: "Time: seconds a task, expected",
 }
@@ -44,7 +44,7 @@ def sweep_result(app: App, state: UrlState, linked: Mapping[str, str], chosen: C
     document = app.sweeps.document(sweep.id)
     points: Points = document["points"]
     if not points:
-        st.info("Nothing of this sweep is stored yet; press Sweep.", icon=":material/stacked_line_chart:")
+        st.info("This sweep has no stored points yet. Press Sweep.", icon=":material/stacked_line_chart:")
         return {}
     words = {**OBJECTIVE_WORDS, **{key: measure_name(key) for key in MEASURE_WORDS}}
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
@@ -58,12 +58,12 @@ def sweep_result(app: App, state: UrlState, linked: Mapping[str, str], chosen: C
     )  # fmt: skip
     point = known[number]
     _chart(sweep, points, point, measure, words[measure].partition(":")[0], chosen, state)
-    on_front = "; nothing beats it in success, money and time at once" if point["number"] in document["front"] else ""
+    on_front = "; it is on the front of success, money and time" if point["number"] in document["front"] else ""
     missing = json.loads(sweep.plan_json)["points"] - len(points)
     st.caption(
         f"{escaped(values_text(point['values']), 200)}: solved {point[SOLVED]:.3f}, {point[USD]:.5f} USD and {point[SECONDS]:.2f} s a task "
-        f"(expected from declared figures), RR {point['mrr']:.3f}, Success@1 {point['hit@1']:.3f}{on_front}."
-        + (f" {missing:,} points are not computed yet; press Sweep to go on." if missing else "")
+        f"(expected from declared statistics), RR {point['mrr']:.3f}, Success@1 {point['hit@1']:.3f}{on_front}."
+        + (f" {missing:,} points are not computed yet. Press Sweep to continue." if missing else "")
     )
     st.caption(CHOSEN_ON_THE_SAME)
     apply_point(app, chosen, sweep.id, point)
@@ -101,7 +101,7 @@ def apply_point(app: App, chosen: Chosen, sweep: str, point: Mapping[str, Any]) 
     elif changes is None:
         start_button(
             row,
-            "Show what it changes",
+            "Show the changes",
             partial(_start_point, app, chosen, new, about),
             key="lab:change",
             icon=":material/difference:",
@@ -158,7 +158,7 @@ def _show(chosen: Chosen, results: Sequence[Mapping[str, Any]], new: Mapping[str
     pairs = compared([task_values(tasks, one, MEASURES[measure]) for one in results], measure)
     now = chosen.parameters.values()
     st.markdown(
-        "**What it changes:** "
+        "**Changes:** "
         + escaped(", ".join(f"{name} {_text(now[name])} → {_text(value)}" for name, value in new.items()))
     )
     for pair in pairs:
@@ -209,8 +209,8 @@ def sweeps(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen)
         type="primary",
     )
     row.caption(
-        f"{points:,} points over {len(chosen.tasks.tasks):,} tasks; the other knobs are as in the sidebar. Each point is stored: a "
-        "sweep that was stopped goes on where it was."
+        f"{points:,} points over {len(chosen.tasks.tasks):,} tasks. Other knobs are those of the sidebar. Each point is stored, so a "
+        "stopped sweep continues."
     )
     shown = taken(SWEEP) or linked.get("sweep", "")
     found = _found(app, shown, chosen)
@@ -251,7 +251,7 @@ def _axis(
     knob = knobs[knob_name]
     if knob.low is None or knob.high is None:
         axis = evenly(knob, 0, 0, 0)
-        row.caption(f"all that it can be: {', '.join(map(str, axis.values))}")
+        row.caption(f"all values: {', '.join(map(str, axis.values))}")
         return knob_name, axis
     linked_numbers = wanted[1:4] if wanted[0] == knob_name else ["", "", ""]
     low, high = float(knob.low), float(knob.high)

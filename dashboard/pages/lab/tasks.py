@@ -42,7 +42,7 @@ def choose_tasks(
 
     option = select(
         where, state, linked, "tasks", "Tasks", [*shipped, *judged, *stored, *labels, OWN_FILE], show=shown, width=300,
-        note="Labelled tasks: sub-tasks with the tools that can do them. Those of stored runs are kept with the runs.",
+        note="Labelled tasks are sub-tasks with the tools that can do them. Stored runs keep their tasks.",
     )  # fmt: skip
     if option in shipped:
         return TaskSet(option, option, app.lab.read_tasks(shipped[option]))

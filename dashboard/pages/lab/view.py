@@ -62,7 +62,7 @@ def page() -> None:
             else:
                 texts |= snapshots(app, state, linked, catalog)
         elif tasks is None:
-            st.info("Give a file of labelled tasks to measure routers over them.", icon=":material/upload_file:")
+            st.info("Upload a file of labelled tasks to measure routers.", icon=":material/upload_file:")
         else:
             show_preparing(app, catalog, decides=True)
             with st.container():  # always drawn, so that the parts below keep their place

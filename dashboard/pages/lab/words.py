@@ -80,7 +80,7 @@ STAGES = {
     ABSENT: "not in the catalog",
     NOT_FIRST: "behind another candidate",
     NOT_REFUSED: "not refused",
-    UNKNOWN: "the run does not say",
+    UNKNOWN: "not stored with the run",
 }
 
 

@@ -272,7 +272,7 @@ def tool_map(data: MapData, *, height: int = 610) -> go.Figure:
     axis = {"visible": False, "range": [-0.02, 1.02], "automargin": False}
     return figure(
         [*traces, *_legend(data)],
-        title=f"{len(data.drawn.ids):,} tools: what lies together does similar things",
+        title=f"{len(data.drawn.ids):,} tools: tools that are close do similar things",
         height=height,
         xaxis=axis,
         yaxis=axis,

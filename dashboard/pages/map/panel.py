@@ -31,14 +31,14 @@ from dashboard.ui.url_state import UrlState, open_page
 LISTED = 20
 
 COSINE = (
-    "Exact cosine of the two texts' vectors; 1 is the same meaning. The map draws it as well as two dimensions can."
+    "Exact cosine of the two vectors; 1 means equal meaning. Distances on the map approximate it."
 )
 COLUMNS = {
-    "rank": TextColumn("★", help="Place among the candidates.", width=40),
+    "rank": TextColumn("★", help="Rank among the candidates.", width=40),
     "tool": TextColumn("tool", width=148),
     "server": TextColumn("server", width=96),
     "cosine": NumberColumn("cosine", help=COSINE, format="%.3f", width=58),
-    "similarity": NumberColumn("Sim", help="What the router makes of it: EHRR (1) with its weights and contrast.", format="%.3f", width=50),
+    "similarity": NumberColumn("Sim", help="The similarity of the router: EHRR (1) with weights and contrast.", format="%.3f", width=50),
     "price_musd": NumberColumn("price", help="Price of one call. Empty: unpriced.", format="%.3g m$", width=78),
 }  # fmt: skip
 
@@ -166,10 +166,10 @@ def panel(app: App, state: UrlState, content: MapContent) -> None:
         _choose(content, nearest_frame(content.catalog, content.decision, content.place), "the sub-task")
         st.caption("Candidates first, then by similarity. Choose a row, or click a point of the map.")
     else:
-        st.markdown("##### Which tools can stand in for one another?")
+        st.markdown("##### Which tools are alike?")
         st.markdown(
-            "Click a point: its description, its price and its nearest tools are shown here. Type above what is needed, "
-            "and the map shows where that lies and which tools the router takes."
+            "Click a point for its description, its price and its nearest tools. Enter a sub-task above, "
+            "and the map shows its place and the tools that the router takes."
         )
         for number, text in enumerate(starting_subtasks(content.catalog.name, EXAMPLES)):
             st.button(

@@ -45,14 +45,14 @@ def display_controls(state: UrlState, linked: Mapping[str, str], catalog: Catalo
         st.session_state[state.key("by")] = kinds[0]
     by = st.segmented_control(
         "Colour by", kinds, key=state.key("by"), required=True, format_func=str.capitalize,
-        help="Colour and symbol of a tool. Next to each other on the map, groups differ in colour.",
+        help="The meaning of colour and symbol. Neighbouring groups differ in colour.",
     )  # fmt: skip
     options = [f"{CATEGORY}: {name}" for name in sorted({s.category for s in catalog.servers if s.category})]
     options += [f"{SERVER}: {server.name}" for server in catalog.servers]
     show = st.selectbox(
         "Highlight", options, key=state.key("show"), index=None, accept_new_options=True, width=330,
-        placeholder="Everything. Choose, or type words to look for",
-        help="A category, a server, or any words of names and descriptions; all other tools turn grey.",
+        placeholder="Everything. Choose, or enter words",
+        help="A category, a server, or words of names and descriptions. All other tools turn grey.",
     )  # fmt: skip
     return Display(by or kinds[0], show or "")
 

@@ -61,10 +61,10 @@ def link_text(changed: Changed) -> str:
 GO = "network:go"
 LIVE_HELP = (
     "Every call is made over MCP. The network is injected below the protocol: delays, time-outs after 1 s, dropped connections. "
-    "Latencies are measured. Virtual servers are called, whose results are simulated, and of real ones only tools that read."
+    "Latencies are measured. Results of virtual servers are simulated; of real servers only read-only tools are called."
 )
 SIMULATED_HELP = (
-    "No tool is called: latencies are the network's, outcomes are drawn from the catalog's success rates, by the seed."
+    "No tool is called. Latencies come from the network, outcomes are drawn from the catalog's success rates with the seed."
 )
 
 
@@ -91,7 +91,7 @@ def calls_wanted(choice: object) -> bool:
 def calls_button(choice: object, calls: int, *, again: bool = False) -> None:
     """Draw the button that makes the calls of a choice, with an explanation unless it is to make them `again`."""
     if not again:
-        st.info(f"Up to {calls:,} calls, a second each at most. {LIVE_HELP}", icon=":material/network_ping:")
+        st.info(f"Up to {calls:,} calls of at most one second. {LIVE_HELP}", icon=":material/network_ping:")
     st.button(
         "Make the calls again" if again else "Make the calls", key="network:make", icon=":material/play_arrow:",
         type="tertiary" if again else "primary", on_click=st.session_state.__setitem__, args=(GO, choice),
@@ -148,7 +148,7 @@ def choose_run(app: App, state: UrlState, linked: Mapping[str, str]) -> Choice:
         profile = _select("Network", "profile", app.networks.names(), PROFILE, state, linked, 170, _spaced)
         st.button(
             "Edit", icon=":material/tune:", key="network:change", on_click=open_editor, args=(profile,),
-            help="Which server is in which state, and what that is like; saved under a name of its own.",
+            help="Edit the states of servers and their values, and save them under a name.",
         )  # fmt: skip
         catalog = _select("Catalog", "catalog", tuple(TASKS), TESTBED, state, linked, 140)
         one = _select("Router", "one", tuple(titles), ROUTERS[0], state, wanted, 165, titles.__getitem__)
@@ -156,7 +156,7 @@ def choose_run(app: App, state: UrlState, linked: Mapping[str, str]) -> Choice:
         settings = {setting.name: setting for setting in SETTINGS}
         setting = _select(
             "Short-list", "setting", tuple(settings), SETTINGS[0].name, state, linked, 95,
-            note="How many servers (s) and tools (t) a router keeps: its own parameters s and t, or EHRR's k.",
+            note="The number of servers (s) and tools (t) that a router keeps: its parameters s and t, or EHRR's k.",
         )  # fmt: skip
         seed = _number(
             "Seed",
@@ -167,11 +167,11 @@ def choose_run(app: App, state: UrlState, linked: Mapping[str, str]) -> Choice:
             1,
             state,
             linked,
-            "Of latencies, the order of the queries, and which calls succeed.",
+            "The seed of latencies, of the order of queries, and of success.",
         )
         live = mode_control(state, linked)
         name, start, most, by = ("calls", LIVE_STEPS, MOST_LIVE, 10) if live else ("steps", STEPS, MOST_STEPS, 50)
-        steps = _number("Steps", name, start, FEWEST_STEPS, most, by, state, linked, "One query a step, each 10 s.")
+        steps = _number("Steps", name, start, FEWEST_STEPS, most, by, state, linked, "One query in each step of 10 s.")
     editor(app, catalog, seed, PROFILE)
     network = app.networks.load(profile)
     with st.container(horizontal=True, vertical_alignment="center"):

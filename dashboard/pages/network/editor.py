@@ -29,7 +29,7 @@ from dashboard.ui.text import escaped
 NAMES = pd.ArrowDtype(pa.list_(pa.string()))  # the type also holds if all lists are empty
 SERVERS_SHOWN = 8
 LONGEST_LIST = 300
-TOGETHER = "For two that act together, type both with a plus: High jitter + Ideal."
+TOGETHER = "For two states that act together, enter both with a plus: High jitter + Ideal."
 
 
 def parts(editing: Editing, categories: Sequence[str]) -> tuple[Draft, str, str]:
@@ -43,7 +43,7 @@ def parts(editing: Editing, categories: Sequence[str]) -> tuple[Draft, str, str]
         draft = replace(draft, rules=_rules(editing, categories))
     own = [f"{name} ({values_of})" for name in draft.states if (values_of := draft.changed_values(name))]
     if own:
-        st.caption(escaped(f"With values of their own: {', '.join(own)}.", LONGEST_LIST))
+        st.caption(escaped(f"With changed values: {', '.join(own)}.", LONGEST_LIST))
     return draft, wanted, problem
 
 
@@ -74,7 +74,7 @@ def server_table(
                 "by hand",
                 options=list(draft.states),
                 width=170,
-                help="One state, or several that act together. Empty: what applies follows from the rest.",
+                help="One state, or several that act together. Empty: the rules decide.",
             ),
             "applies": TextColumn("applies", width=150),
             "because": TextColumn("given", width=80),
@@ -107,14 +107,14 @@ def _others(editing: Editing) -> Draft:
         st.session_state.setdefault(editing.key(name), list(start))
     random = st.multiselect(
         "Drawn at random", base.choices(), key=editing.key("random"), accept_new_options=True,
-        placeholder="Nothing is drawn", help=f"Each server draws one of these, by the seed and its name. {TOGETHER}",
+        placeholder="None", help=f"Each server draws one of these with the seed and its name. {TOGETHER}",
     )  # fmt: skip
     default = st.multiselect(
         "State of all others", list(base.states), key=editing.key("default"),
-        help="For servers without a state by hand, by a rule or at random. Several act together.",
+        help="For servers without a state by hand, by rule or at random. Several states act together.",
     )  # fmt: skip
     if random:
-        st.caption("As long as something is drawn at random, no server has the state of all others.")
+        st.caption("With random states, no server has the state of all others.")
     return replace(base, random=tuple(random), default=tuple(default))
 
 
@@ -136,11 +136,11 @@ def _rules(editing: Editing, categories: Sequence[str]) -> tuple[DraftRule, ...]
             "name": TextColumn("name", width=80, help="A pattern: * is any text, ? any character. Empty: any."),
             "cycle": MultiselectColumn(
                 "states in turn", options=editing.draft.choices(), accept_new_options=True, width=230,
-                help=f"The servers that meet the rule take these in turn, in the order of their names. {TOGETHER}",
+                help=f"Servers that match the rule take these in turn, in order of their names. {TOGETHER}",
             ),
         },
     )  # fmt: skip
-    st.caption("The first rule that a server matches counts. A rule without states has no effect and is not saved.")
+    st.caption("The first matching rule counts. A rule without states has no effect and is not saved.")
     return rules_of(frame)
 
 
@@ -185,8 +185,8 @@ def _state_values(editing: Editing) -> tuple[str, str]:
     except ParameterError as error:
         problem = str(error)
     more = st.button(
-        f"One more {state.title}", icon=":material/add:", key=editing.key("more"),
-        help="With values of its own. States that no server has are not saved.",
+        f"Copy {state.title}", icon=":material/add:", key=editing.key("more"),
+        help="A copy with its own values. States without a server are not saved.",
     )  # fmt: skip
     return (name if more else ""), problem
 
@@ -217,8 +217,8 @@ def _dialog(app: App, catalog: str, seed: int, usual: str) -> None:
         st.rerun()
     servers = app.catalogs.catalog(app.catalogs.open(catalog).name).servers
     st.caption(
-        f"The state of every server of {escaped(catalog)}: the one given by hand, else that of the first rule it meets, "
-        "else one drawn at random, else that of all others. States that are named together act together."
+        f"The state of every server of {escaped(catalog)}: by hand, else of the first matching rule, "
+        "else drawn at random, else that of all others. Several states of a server act together."
     )
     grid = st.grid(2, min_column_width=400, gap="medium")
     left, right = grid.cell(), grid.cell()
@@ -230,7 +230,7 @@ def _dialog(app: App, catalog: str, seed: int, usual: str) -> None:
             {name for name, states in draft.servers.items() if states} - {server.name for server in servers}
         )
         if elsewhere:
-            st.caption(f"{elsewhere:,} more by hand for servers of other catalogs: they stay.")
+            st.caption(f"{elsewhere:,} states by hand are for servers of other catalogs. They are kept.")
     if problem:
         st.error(escaped(problem), icon=":material/error:")
     else:

@@ -83,10 +83,10 @@ def saving_row(editing: Editing, draft: Draft | None, usual: str) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         typed = st.text_input(
             "Save as", key=editing.key("name"), max_chars=60, width=220,
-            help="Letters a to z, digits, - and _. Its file lies beside the store, in the folder networks.",
+            help="Letters a to z, digits, - and _. The file is in the folder networks beside the store.",
         )  # fmt: skip
         about = st.text_input(
-            "What it is", key=editing.key("about"), max_chars=LONGEST_ABOUT, placeholder="One sentence."
+            "Description", key=editing.key("about"), max_chars=LONGEST_ABOUT, placeholder="One sentence."
         )
     name = tidy_name(typed)
     agreed = _agreed(editing, name)

@@ -95,8 +95,8 @@ def _experts(world: World) -> tuple[frozenset[int], ...]:
 
 JOB, LIVE_RUN = "network:job", "live network run"
 POLL_S, OTHER_S = 0.1, 2.0
-STOPPING = "It is being stopped: what is under way ends first."
-PREPARING = "Laying out the network and reading the queries."
+STOPPING = "Stopping after the current step."
+PREPARING = "Preparing the network and reading the queries."
 
 
 def finished_timeline(app: App, choice: Choice) -> RunTimeline | None:
@@ -153,7 +153,7 @@ def _other(run: BackgroundRun) -> None:
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
         st.container(width="stretch").markdown(
             f":material/network_ping: **A live run is {'being stopped' if stopping else 'under way'}**: "
-            f"{escaped(' and '.join(choice.titles), 80)} over {escaped(choice.catalog, 60)}. The next one can begin when it has ended."
+            f"{escaped(' and '.join(choice.titles), 80)} over {escaped(choice.catalog, 60)}. The next live run can begin when it has ended."
         )
         if st.button("Show it", key="network:other", icon=":material/visibility:"):
             open_page("network", **{name: text for name, text in choice.texts().items() if text})
@@ -196,7 +196,7 @@ def _offer_calls(app: App, choice: Choice, *, again: bool = False) -> None:
 
 def _stopped(app: App, run: BackgroundRun) -> None:
     choice: Choice = run.about
-    calls = f" {len(run.reported):,} calls were made; they are on the Activity page." if choice.live else ""
+    calls = f" {len(run.reported):,} calls were made. They are on the Activity page." if choice.live else ""
     st.info(f"The {'run' if choice.live else 'simulation'} was stopped.{calls}", icon=":material/stop_circle:")
     if choice.live:
         _offer_calls(app, choice)

@@ -98,13 +98,13 @@ def by_step(run: RunSteps, first: RunSteps) -> str:
 
     >>> def steps(rows, ok): return RunSteps(("a", "b"), (), *[np.array(rows)] * 3, np.zeros(3), np.zeros(3), np.array(ok))
     >>> by_step(steps([0, 1, -1], [True, True, False]), steps([0, 0, -1], [True, False, False]))
-    'The same server at 66.7 % of the steps; success where the first had none: 1, none where it had: 0.'
+    'The same server at 66.7 % of the steps; success only here: 1, only in the first: 0.'
     """
     same = np.mean(_server_names(run) == _server_names(first))
     won, lost = int(np.sum(run.ok & ~first.ok)), int(np.sum(first.ok & ~run.ok))
     return (
-        f"The same server at {units.share(float(same))} of the steps; success where the first had none: {won:,}, "
-        f"none where it had: {lost:,}."
+        f"The same server at {units.share(float(same))} of the steps; success only here: {won:,}, "
+        f"only in the first: {lost:,}."
     )
 
 
@@ -139,7 +139,7 @@ def _times(name: str, value: float, first: float, words: Callable[[float], str])
     return f"{name} {by} {side} ({words(value)}, not {words(first)})"
 
 
-ALONE, FIRST = "is chosen; choose another run to compare it with.", "is what the others are compared with."
+ALONE, FIRST = "is chosen. Choose another run to compare.", "is the baseline of the others."
 
 
 def compared_runs(app: App, runs: Sequence[KeptRun], names: Sequence[str]) -> None:
@@ -155,7 +155,7 @@ def compared_runs(app: App, runs: Sequence[KeptRun], names: Sequence[str]) -> No
         sign = f':color[**{place + 1} {escaped(name)}**]{{foreground="{RUN_COLOURS[place]}"}}'
         lines = [_against_first(run, steps[place], runs[0], steps[0])] if place else []
         if steps[place] is None:
-            lines.append(":orange[Its steps are damaged: delete the run and make it again.]")
+            lines.append(":orange[Its steps are damaged. Delete the run and make it again.]")
         intro = "" if place else f" {FIRST if len(runs) > 1 else ALONE}"
         st.markdown("  \n".join([f"{sign}{intro}", *lines]))
 
@@ -253,8 +253,8 @@ def runs_table(runs: Sequence[KeptRun], titles: Mapping[str, str], count: int) -
         st.session_state[TABLE] = {"selection": {"rows": wanted, "columns": [], "cells": []}}
     part = "" if count <= len(runs) else f" These are the newest {len(runs):,} of {count:,}."
     st.caption(
-        "Finished runs, from here and from `wayfare scenario`, the newest first; the same run made again takes the earlier "
-        f"one's place. Choose up to {MOST} to compare them.{part}"
+        "Finished runs of this page and of `wayfare scenario`, the newest first. A repeated run replaces the earlier one. "
+        f"Choose up to {MOST} to compare them.{part}"
     )
     st.dataframe(
         runs_styler(runs_frame(runs, titles, visitor_zone())),
@@ -284,7 +284,7 @@ def chosen_after(before: Sequence[str], selected: Sequence[str]) -> tuple[list[s
     """
     chosen = [id_ for id_ in before if id_ in selected]
     chosen += [id_ for id_ in selected if id_ not in chosen]
-    notice = f"At most {MOST} runs are compared at once; what was chosen beyond was not taken."
+    notice = f"At most {MOST} runs can be compared. Further choices were dropped."
     return chosen[:MOST], notice if len(chosen) > MOST else ""
 
 

@@ -35,7 +35,7 @@ def _card(timeline: RunTimeline, place: int, at: int) -> None:
     run, title = timeline.runs[place], f"{SIGNS[place]} **{escaped(timeline.titles[place], 60)}**"
     server = int(run.server[at])
     if server < 0:
-        st.markdown(f"{title} :orange[✗ found no candidate: the query went nowhere.]")
+        st.markdown(f"{title} :orange[✗ no candidate, no call.]")
         return
     tool = f"{timeline.servers[server]}::{timeline.tools[int(run.tool[at])]}"
     st.markdown(f"{title} → :violet[★] {escaped(tool, 90)}")
@@ -43,7 +43,7 @@ def _card(timeline: RunTimeline, place: int, at: int) -> None:
     st.markdown(
         f"{outcome_text(run, at)} · {latency_text(run, at)} · "
         f"costs **{escaped(units.price(float(run.price_usd[at])))}** · "
-        + (":green[✓ an expert server]" if expert else ":orange[✗ not a server that can do this]")
+        + (":green[✓ an expert server]" if expert else ":orange[✗ not an expert server]")
     )
     if timeline.live and run.injected[at]:
         injected_badge(run.injected[at])
@@ -86,41 +86,41 @@ def compared_with_last_time(timeline: RunTimeline, place: int, at: int) -> str:
     run = timeline.runs[place]
     before = np.flatnonzero(run.task[:at] == run.task[at])
     if not len(before):
-        return "This was not asked before."
+        return "The first query of this kind."
     last = int(before[-1])
     changed = next((change for change in timeline.changes[place] if change.step == at), None)
     if changed is not None:
         return (
-            f"Changed its mind: at step {last:,} this went to {escaped(changed.left, 60)}. {escaped(changed.why, 200)}"
+            f"Changed: at step {last:,} this query went to {escaped(changed.left, 60)}. {escaped(changed.why, 200)}"
         )
     if run.server[last] == run.server[at]:
-        return f"As last time, at step {last:,}."
-    return f"At step {last:,} this went nowhere." if run.server[last] < 0 else ""
+        return f"The same server as at step {last:,}."
+    return f"At step {last:,} there was no candidate." if run.server[last] < 0 else ""
 
 
 NEWEST = 8
 
 MEASURES = {
     "router": TextColumn("router", width=130),
-    "ssr": NumberColumn("SSR", format="%.1f %%", help="Share of queries that went to a server with a tool that can do them."),
+    "ssr": NumberColumn("SSR", format="%.1f %%", help="Share of queries that went to a server that can do them."),
     "ee": NumberColumn("EE", format="%.3f", help="Mean expertise C of the chosen tools, SONAR (5), in [0, 1]."),
     "al_ms": NumberColumn("AL", format="%.1f ms", help="Mean network latency of the calls."),
-    "sl_ms": NumberColumn("SL", format="%.2f ms", help="Mean time of a selection, with embedding, as it took on this machine."),
-    "fr": NumberColumn("FR", format="%.1f %%", help="Share of calls that met an outage: 1,000 ms or more."),
-    "cost": TextColumn("cost", help="Sum of what the calls cost by the catalog's prices."),
-    "utility": NumberColumn("utility", format="%.3f", help="Mean utility of the chosen tools, EHRR (7). Empty: the router does not rank by it."),
+    "sl_ms": NumberColumn("SL", format="%.2f ms", help="Mean time of a selection with embedding on this machine."),
+    "fr": NumberColumn("FR", format="%.1f %%", help="Share of calls during an outage (1,000 ms or more)."),
+    "cost": TextColumn("cost", help="Sum of the calls' prices in the catalog."),
+    "utility": NumberColumn("utility", format="%.3f", help="Mean utility of the chosen tools, EHRR (7). Empty for routers without it."),
 }  # fmt: skip
 
 LIVE_NOTE = (
-    "  :gray[live: AL and FR are measured, with the network injected; a call without an answer counts as 1,000 ms, and "
-    "results of virtual servers are simulated. The routers learn from these calls within the run; the statistics of the other pages do not.]"
+    "  :gray[live: AL and FR are measured with the injected network. A call without an answer counts as 1,000 ms, and "
+    "results of virtual servers are simulated. The routers learn from these calls only within the run.]"
 )
 
 EVENTS = {
     "step": NumberColumn("step", width=60),
     "who": TextColumn("who", width=120),
-    "what": TextColumn("what happened", width=430),
-    "subtask": TextColumn("sub-task", width=430, help="The query of that step. Empty for what happened to a server."),
+    "what": TextColumn("event", width=430),
+    "subtask": TextColumn("sub-task", width=430, help="The query of the step. Empty for events of servers."),
 }
 
 

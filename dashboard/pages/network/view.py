@@ -56,17 +56,17 @@ def _at_step(state: UrlState, timeline: RunTimeline, texts: dict[str, str]) -> N
         state.end({**texts, "step": str(at), "scale": "" if st.session_state[SCALE] == SCALES[0] else SCALES[1]})
     _chart(latency_curves(timeline, at, logarithmic=st.session_state[SCALE] == SCALES[0]), "curves")
     st.caption(
-        "Shown are the servers that were called most and those that can do what is asked. Shaded: a server is down, "
-        "at 1,000 ms or more (dashed). Dotted: the chosen step; the rings are the servers that the routers call there."
+        "Shows the most called servers and those that can do the queries. Shaded: a server is down "
+        "(1,000 ms or more, dashed). Dotted: the chosen step. Rings: the servers that the routers call there."
     )
     step_cards(timeline, at)
     _server_histories(timeline, at)
     _totals(timeline, at)
     _chart(event_strip(timeline, at), "events")
     st.caption(
-        f"Calls have the colours of the curves, grey for other servers; a cross had no success. A change of mind: the same "
-        f"sub-task goes to another server than the last time; each of the {len(timeline.subtasks):,} is asked once before any "
-        "is asked again. Faint: still to come."
+        f"Calls have the colours of the curves, grey for other servers. A cross: no success. A change: the same "
+        f"sub-task goes to another server than before. Each of the {len(timeline.subtasks):,} sub-tasks is asked once before any "
+        "is repeated. Faint: later steps."
     )
     events_table(timeline.events(), at)
 

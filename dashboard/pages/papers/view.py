@@ -164,7 +164,7 @@ def page() -> None:
         view = _choice(state, linked, "view", "View", VIEWS, {})
     report = reports[paper]
     if report is None:
-        st.info("Nothing has been recomputed yet: run make papers, or wayfare papers.", icon=":material/article:")
+        st.info("No results yet. Run make papers, or wayfare papers.", icon=":material/article:")
     else:
         _heading(app, report)
         if view == TABLES:
@@ -194,18 +194,18 @@ def _heading(app: App, report: Report) -> None:
     st.markdown(f"{escaped(report.about)} {_counted(report)}")
     if changed := app.papers.outdated(report):
         st.warning(
-            f"These figures were made over another state of {escaped(', '.join(changed))} than the one that is here; run make papers again.",
+            f"These figures were made with another version of {escaped(', '.join(changed))}. Run make papers again.",
             icon=":material/history:",
         )
     made = ", ".join(f"{name} {number}" for name, number in report.versions.items())
     catalogs = ", ".join(f"{name} {fingerprint[:8]}" for name, fingerprint in report.catalogs.items())
     model = f"model {report.model}" if report.model else "no model"
-    with st.expander("How to read this, and what repeats it", icon=":material/info:"):
+    with st.expander("How to read this, and how to repeat it", icon=":material/info:"):
         st.markdown(
-            "**exact ✓**: a formula of the paper on its own numbers gives the digits that it prints; **exact ≠**: it does not. "
-            "**our data**: the same experiment on catalogs and tasks that come with Wayfare, so that its level is not theirs to be compared with; "
-            "what can be compared are directions. **needs a model**, **not made**: the row says why. Figures of ours without a model are simulated "
-            "or counted, times are measured on the machine that made the file."
+            "**exact ✓**: a formula of the paper gives the printed digits for the paper's numbers; **exact ≠**: it does not. "
+            "**our data**: the same experiment on catalogs and tasks of Wayfare. Compare directions, not levels. "
+            "**needs a model**, **not made**: the row gives the reason. Our figures without a model are simulated "
+            "or counted. Times are measured on the machine that made the file."
         )
         st.caption(
             f"Catalogs: {escaped(catalogs)}. Seed {report.seed}, {escaped(model)}. {escaped(made, 300)}. Made by make papers."

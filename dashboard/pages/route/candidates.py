@@ -15,7 +15,7 @@ from dashboard.ui.layer import MARK
 from dashboard.ui.text import as_html
 from dashboard.ui.url_state import open_page
 
-HELP = "Calibrated probability of fit, price a call, expected seconds until success, chance that one attempt succeeds, tokens of the definition."
+HELP = "Calibrated probability of fit, price of a call, expected seconds until success, chance that one attempt succeeds, tokens of the definition."
 CARD = "card"
 ACTIONS = "route:actions"
 
@@ -78,7 +78,7 @@ def _links(texts: dict[str, str]) -> None:
             "", icon=":material/compare_arrows:", key="route:compare", type="tertiary", help="Compare routers"
         ):
             open_page("compare", **texts)
-        if st.button("", icon=":material/tune:", key="route:whatif", type="tertiary", help="What would be otherwise"):
+        if st.button("", icon=":material/tune:", key="route:whatif", type="tertiary", help="What if"):
             open_page("whatif", **texts)
         if st.button("", icon=":material/scatter_plot:", key="route:map", type="tertiary", help="Show on the map"):
             open_page("map", **texts)

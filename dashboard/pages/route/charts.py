@@ -147,7 +147,7 @@ def _arrows(plan: Plan, rows: list[int]) -> list[dict[str, object]]:
 def _name(position: int, step: PlannedStep) -> str:
     winner = step.decision.winner
     if winner is None:
-        return f"{position + 1} · {REJECTED_SIGN} nothing can do it"
+        return f"{position + 1} · {REJECTED_SIGN} no tool can do it"
     return f"{position + 1} · {label(winner.tool, 40)} · {units.seconds(winner.time_cost_s)} · {units.price(winner.price_usd)}"
 
 
@@ -172,13 +172,13 @@ def refusal_curve(curve: RefusalCurve, percent: float, *, height: int = 260) -> 
     }  # fmt: skip
     return figure(
         [line, knob],
-        title=f"What refusing turns down, {'measured on your labels' if curve.questions else 'as shipped'}",
+        title=f"Refused sub-tasks, {'measured on your labels' if curve.questions else 'as shipped'}",
         height=height,
         xaxis={
-            "title": {"text": "of what something can do, % (wrong refusals)", "font": {"size": 11}},
+            "title": {"text": "% of answerable sub-tasks (wrong refusals)", "font": {"size": 11}},
             "rangemode": "tozero",
         },
-        yaxis={"title": {"text": "of what nothing can do, %", "font": {"size": 11}}, "range": [-4, 104]},
+        yaxis={"title": {"text": "% of impossible sub-tasks", "font": {"size": 11}}, "range": [-4, 104]},
     )
 
 

@@ -31,14 +31,14 @@ def gated_tools(views: Sequence[StateView], grant: Callable[..., None], argument
     leaves it out. `grant` is called with the arguments and the preconditions.
     """
     if not views[0].checked:
-        st.caption("Preconditions are switched off: no tool is left out for the state.")
+        st.caption("Preconditions are off, so the state leaves out no tool.")
         return
     found: dict[str, tuple[HeldBack, str]] = {}
     for step, view in enumerate(views, start=1):
         for tool in view.held_back:
             found.setdefault(tool.tool, (tool, f"step {step}: " if len(views) > 1 else ""))
     if not found:
-        st.caption("No tool above the threshold is left out for the state.")
+        st.caption("The state leaves out no tool above the threshold.")
         return
     first, rest = list(found.values())[:SHOWN], list(found)[SHOWN:]
     grid = st.grid(2, min_column_width=430, gap="xxsmall")
@@ -74,13 +74,13 @@ def lack_in_words(precondition: str) -> str:
 
 LABELS = {"scopes": "Scopes granted", "outputs": "Outputs seen", "milestones": "Milestones reached"}
 DECLARED = (
-    "The conditions under which a tool may be called are declared in the catalog, beside the tool's description: "
+    "The catalog declares the preconditions of a tool beside its description: "
     '`"preconditions": ["is_authenticated(scope=\'mail:write\')", "milestone_reached(name=\'confirmed\')"]`.'
 )
 STATE_HELP = {
-    "scopes": "What the agent is authenticated for: is_authenticated(scope). mail:* grants all that begins with mail:.",
-    "outputs": "Tools, or beginnings of their names, whose output the agent has seen: has_prior_tool_output(prefix).",
-    "milestones": "How far the work has come: milestone_reached(name).",
+    "scopes": "Scopes of the agent: is_authenticated(scope). mail:* grants every scope that begins with mail:.",
+    "outputs": "Tools with an output that the agent has seen, by a prefix of their name: has_prior_tool_output(prefix).",
+    "milestones": "Milestones of the work: milestone_reached(name).",
 }
 
 
@@ -102,7 +102,7 @@ def agent_state(app: App, decisions: Sequence[Decision], knobs: str) -> None:
                 granted, named = (sorted(getattr(state, name)) for state in (view.state, view.named))
                 _choice(name, granted, named, knobs, disabled=not view.checked)
         if len(views) > 1 and EVERYTHING not in view.state.outputs:
-            st.caption("A step of the plan has also seen the outputs of the steps that it builds on.")
+            st.caption("A step of the plan has also seen the outputs of the steps that it needs.")
         gated_tools(views, _grant, (knobs, view.state))
 
 
@@ -147,8 +147,8 @@ def _set_all(knobs: str, text: str) -> None:
 
 ONE = "one"
 HELP = (
-    "One decision looks the whole query up at once. A plan takes it apart and routes each part by itself; "
-    "the planner of rules goes by the wording and may be wrong."
+    "One decision routes the whole query. A plan splits it and routes each part; "
+    "the planner of rules splits by wording and may be wrong."
 )
 
 
@@ -194,7 +194,7 @@ def plan_body(
     grid = st.grid(2, min_column_width=400, gap="medium")
     with grid.cell():
         chart(plan_steps(plan), key="route:plan")
-        st.caption("Violet steps decide how long all takes; an arrow leads from a step to one that needs its result.")
+        st.caption("Violet steps are on the longest path. An arrow leads from a step to one that needs its result.")
     with grid.cell():
         for position in range(len(plan.steps)):
             _step(app, plan, position, texts)
@@ -209,15 +209,15 @@ def _totals(plan: Plan) -> None:
     missing = plan.unanswered
     if missing:
         steps = ", ".join(str(position + 1) for position in missing)
-        st.warning(f"Nothing can do step {steps}: the totals are without it.", icon=":material/block:")
+        st.warning(f"No tool can do step {steps}. The totals leave it out.", icon=":material/block:")
     row = st.container(horizontal=True, gap="medium")
     unpriced = f" {plan.unpriced} without a price not counted." if plan.unpriced else ""
     for name, value, help_text in (
-        ("Steps", str(len(plan.steps)), f"Taken apart by {plan.planner}."),
+        ("Steps", str(len(plan.steps)), f"Split by {plan.planner}."),
         ("Price", units.price(plan.price_usd), f"Sum over the steps' winners.{unpriced}"),
-        ("Expected time", units.seconds(plan.elapsed_s), "Until all is done, where steps that need no other run at once."),
+        ("Expected time", units.seconds(plan.elapsed_s), "Time until all steps are done; independent steps run in parallel."),
         ("One by one", units.seconds(plan.work_s), "Expected seconds of all steps one after another."),
-        ("Tokens exposed", f"{plan.exposed_tokens:,}", "cl100k_base tokens that all steps newly put before a model."),
+        ("Tokens exposed", f"{plan.exposed_tokens:,}", "New cl100k_base tokens of all steps for a model."),
     ):  # fmt: skip
         row.metric(name, value, help=help_text, width="content")
 
@@ -231,7 +231,7 @@ def _step(app: App, plan: Plan, position: int, texts: Mapping[str, str]) -> None
         st.container(width="stretch").markdown(
             f"**{position + 1}** {escaped(step.text, 160)}  \n:small[:gray[{tool}{after}]]"
         )
-        if st.button("Open", key=f"route:plan:open:{position}", help="This step as a decision of its own"):
+        if st.button("Open", key=f"route:plan:open:{position}", help="This step as a single decision"):
             changed = app.routing.parameters(step.decision.router, step.decision.parameters).changed()
             own = {
                 name: str(value) for name, value in changed.items()

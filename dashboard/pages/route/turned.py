@@ -91,14 +91,14 @@ def _fit_metric(row: int, fit: Fit) -> Metric:
     return (
         "Fits",
         units.share(float(fit.tools[row])),
-        f"Calibrated probability that this tool can do it, from its relevance {float(fit.relevance[row]):.2f} = {parts}, "
-        "and how far that is ahead of tools that do something else.",
+        f"Calibrated probability that this tool fits, from its relevance {float(fit.relevance[row]):.2f} = {parts}, "
+        "and from its lead over tools with another function.",
     )
 
 
 HELP = (
-    "Each try succeeds with P = p_fit · (1 − pfail) · r and costs its price, its time in money, and (1 − P) · w. The order is the "
-    "one with the largest expected value, sum of reached · (P · V − cost)."
+    "Each try succeeds with P = p_fit · (1 − pfail) · r and costs its price, its time in money, and (1 − P) · w. The order has "
+    "the largest expected value, the sum of reached · (P · V − cost)."
 )
 
 
@@ -180,7 +180,7 @@ def _current(strip: Strip, value: Value) -> Segment | None:
 
 def _said(segment: Segment, info: Knob, *, here: bool, in_usd: bool) -> str:
     """Returns the winner, its lead, and the deciding stage."""
-    lead = f"{segment.winner} wins" if segment.winner else "nothing wins"
+    lead = f"{segment.winner} wins" if segment.winner else "no tool wins"
     if segment.winner:
         ahead = units.price(segment.margin) if in_usd else f"{segment.margin:.3f}"
         lead += " without a rival" if isinf(segment.margin) else f" by {ahead}"
@@ -188,7 +188,7 @@ def _said(segment: Segment, info: Knob, *, here: bool, in_usd: bool) -> str:
 
 
 def _band(segment: Segment, info: Knob) -> str:
-    return f"{_span(segment, info)} {one_line(segment.winner, NAME) if segment.winner else 'nothing'} wins"
+    return f"{_span(segment, info)} {one_line(segment.winner, NAME) if segment.winner else 'no tool'} wins"
 
 
 def _span(segment: Segment, info: Knob) -> str:

@@ -29,9 +29,9 @@ from dashboard.ui.url_state import UrlState
 
 ASSETS = Path(__file__).parents[2] / "assets"
 STEPS = (
-    ("Ask", "type what is needed, or take an example."),
-    ("Turn", "a knob at the side: every chart follows your hand."),
-    ("Call", "a candidate: what its call teaches counts from then on."),
+    ("Ask", "enter a sub-task, or choose an example."),
+    ("Turn", "a knob on the left: every chart follows."),
+    ("Call", "a candidate: its outcome counts in later decisions."),
 )
 
 _guide = component(
@@ -62,17 +62,17 @@ class Example(NamedTuple):
 EXAMPLES = (
     Example(
         ":material/target:", "One tool stands out", "convert 300 miles to kilometres",
-        "Of all tools of the catalog one fits. Press Call: its server runs on this machine.",
+        "One tool of the catalog fits. Press Call: its server runs on this machine.",
         (frozenset({"unit-exchange::convert_units"}),),
     ),
     Example(
         ":material/balance:", "Two can do it", "report today's air quality in Kraków",
-        "Both fit; time, reliability and price decide. Raise “Time matters”, and the quicker one wins.",
+        "Both fit, so time, reliability and price decide. Raise “Time matters”, and the quicker one wins.",
         (frozenset({"weather-now::air_quality", "Barometer::airQualityIndex"}),),
     ),
     Example(
         ":material/account_tree:", "Several steps", "get today's weather in Oslo, translate it into French and send it to Bo by mail",
-        "Taken apart into three steps, each routed by itself, with what they take together.",
+        "Split into three steps. Each is routed separately, and their totals are shown.",
         (
             frozenset({"weather-now::current_weather"}),
             frozenset({"language-tutor::translate_text"}),
@@ -82,9 +82,9 @@ EXAMPLES = (
     ),
 )  # fmt: skip
 LOOK_AT = (
-    (":material/arrow_right_alt:", "**From left to right:** servers, auction, tools, candidates. What was dropped, and why."),
-    (":material/tune:", "**At the left:** the knobs. Every chart follows while you move them; the rest is under Advanced."),
-    (":material/play_arrow:", "**Call** makes the call. What is learnt from it counts in the next decision."),
+    (":material/arrow_right_alt:", "**From left to right:** servers, auction, tools, candidates, and the reason for each dropped one."),
+    (":material/tune:", "**On the left:** the knobs. Every chart follows while you move them. Rare ones are under Advanced."),
+    (":material/play_arrow:", "**Call** opens the call. Its outcome counts in the next decision."),
 )  # fmt: skip
 
 
@@ -93,7 +93,7 @@ def home(app: App, state: UrlState, catalog: str) -> None:
     st.markdown("#### Which tool should a sub-task go to?")
     info = next(info for info in app.catalogs.infos() if info.name == catalog)
     st.markdown(
-        f"Type what is needed. Wayfare ranks the {info.servers:,} servers and {info.tools:,} tools of the catalog "
+        f"Enter a sub-task. Wayfare ranks the {info.servers:,} servers and {info.tools:,} tools of the catalog "
         f"{escaped(catalog)}, weighs similarity against time, reliability and price, and shows every number."
     )
     if catalog == SAMPLE:

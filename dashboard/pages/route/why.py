@@ -27,7 +27,7 @@ def tool_labels(known: Labelling, tool: str) -> None:
     if moves:
         bound = known.app.catalogs.learnt(known.decision.catalog).values.bound
         st.markdown(
-            f":gray[labels] **{known.learnt(tool):+.2f}** :gray[of at most ±{bound:g}, in logits of fit: the sum of what each says, "
+            f":gray[labels] **{known.learnt(tool):+.2f}** :gray[of at most ±{bound:g}, in logits of fit, the sum over the labels, "
             "the strongest first]",
             help=LABELS_HELP,
         )
@@ -70,7 +70,7 @@ def why_panel(known: Labelling, key: str) -> None:
     choice, sentence = st.columns([2, 3], vertical_alignment="bottom")
     subject = choice.selectbox(
         "Why this server or tool?", subjects, index=subjects.index(subject), key=listed, on_change=_take_listed,
-        args=(key, listed), help="Type to search; what did not win is here too.",
+        args=(key, listed), help="Type to search. The list has servers and tools that did not win, too.",
     )  # fmt: skip
     sentence.info(escaped(why(decision, subject), 600), icon=":material/help:")
     if "::" in subject:

@@ -43,11 +43,11 @@ def payoff_chart(found: Payoff, server: str, *, height: int = 280) -> go.Figure:
     end = max(1.6 * posted, 1.2 * cost, 1.0)
     step = {
         "type": "scatter", "mode": "lines", "x": [0, posted, posted, end], "y": [posted - cost, posted - cost, 0, 0],
-        "line": {"width": 3, "color": ACCEPTED}, "hovertemplate": "says %{x:.3g} m$: earns %{y:.3g} m$<extra></extra>",
+        "line": {"width": 3, "color": ACCEPTED}, "hovertemplate": "stated %{x:.3g} m$: earns %{y:.3g} m$<extra></extra>",
     }  # fmt: skip
     truth = {
         "type": "scatter", "mode": "markers", "x": [cost], "y": [1e3 * found.truthful_usd], "cliponaxis": False,
-        "marker": {"size": 13, "symbol": "diamond", "color": CHOSEN}, "hovertemplate": "the truth: %{y:.3g} m$<extra></extra>",
+        "marker": {"size": 13, "symbol": "diamond", "color": CHOSEN}, "hovertemplate": "true cost: %{y:.3g} m$<extra></extra>",
     }  # fmt: skip
     line = {
         "type": "line", "x0": posted, "x1": posted, "yref": "paper", "y0": 0, "y1": 1,
@@ -55,11 +55,11 @@ def payoff_chart(found: Payoff, server: str, *, height: int = 280) -> go.Figure:
     }  # fmt: skip
     return figure(
         [step, truth],
-        title=f"What {label(server)} earns by what it says; ◆ the truth, dotted τ",
+        title=f"Pay-off of {label(server)} over its stated cost; ◆ true cost, dotted τ",
         height=height,
         shapes=[line],
-        xaxis={"title": {"text": "cost that it says (m$)", "font": {"size": 11}}, "range": [0, end]},
-        yaxis={"title": {"text": "earns when executed (m$)", "font": {"size": 11}}},
+        xaxis={"title": {"text": "stated cost (m$)", "font": {"size": 11}}, "range": [0, end]},
+        yaxis={"title": {"text": "pay-off if executed (m$)", "font": {"size": 11}}},
     )
 
 
@@ -106,7 +106,7 @@ def plane_chart(
     ]  # fmt: skip
     return figure(
         [*cells, *boundaries, point],
-        title=f"Who wins over {x.symbol} and {y.symbol}",
+        title=f"Winner over {x.symbol} and {y.symbol}",
         height=height,
         xaxis=_axis(x, plane.x),
         yaxis=_axis(y, plane.y),
@@ -136,7 +136,7 @@ def _texts(
     plane: Plane, names: Mapping[int, str | None], row: int, axes: tuple[Knob, Knob], *, in_usd: bool
 ) -> Sequence[Sequence[str]]:
     name, (x, y) = names[row], axes
-    who = "nobody wins" if name is None else f"{label(name, 60)} wins"
+    who = "no tool wins" if name is None else f"{label(name, 60)} wins"
     return [
         [
             f"{x.symbol} {at_x:.3g}, {y.symbol} {at_y:.3g}<br>{who}"
@@ -190,7 +190,7 @@ def strips_chart(
     places = list(range(len(rows)))
     return figure(
         [track, needle, row_texts(names, places), row_texts(ends, places, right=True, faded=True)],
-        title="Who wins at which value of each knob, all others as they are",
+        title="Winner at each value of each knob, with the other knobs unchanged",
         height=70 + ROW_PX * len(rows),
         barmode="overlay",
         xaxis={
@@ -232,7 +232,7 @@ def _name(knob: Knob, value: object) -> str:
 def _segment_hover(knob: Knob, one: Segment, *, in_usd: bool) -> str:
     ahead = units.price(one.margin) if in_usd else f"{one.margin:.3g}"
     lead = "" if not one.winner or math.isinf(one.margin) else f", {ahead} ahead"
-    who = f"{label(one.winner, 60)} wins{lead}" if one.winner else "nobody wins"
+    who = f"{label(one.winner, 60)} wins{lead}" if one.winner else "no tool wins"
     return (
         f"{knob.symbol} from {one.low:.4g} to {one.high:.4g} {knob.unit}<br>{who}<br>decided at: {one.stage}"
         f"<br>{label(one.reason, 150)}"

@@ -39,37 +39,37 @@ def auction_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None: 
     if case is None:
         return
     if not case.parameters.auction:
-        st.info("The auction is off: no price is posted.", icon=":material/gavel:")
+        st.info("The auction is off, so no price is posted.", icon=":material/gavel:")
         return
     worth = st.number_input(
-        "What a solved sub-task is worth to the buyer, V ($)", 0.0, 10.0, WORTH, 0.01, key="whatif.worth", width=320,
-        help="The buyer's surplus is the chance that one call solves the sub-task, times V, less the posted price.",
+        "Value of a solved sub-task for the buyer, V ($)", 0.0, 10.0, WORTH, 0.01, key="whatif.worth", width=320,
+        help="The buyer's surplus is the chance that one call solves the sub-task, times V, minus the posted price.",
     )  # fmt: skip
     offers = auction_of(case, worth)
     st.dataframe(
         pd.DataFrame([_row(one) for one in offers]), hide_index=True, height=table_height(len(offers)), row_height=32,
     )  # fmt: skip
     st.caption(
-        "Payment is exactly the posted price τ (Corollary 2). Surplus of a server: τ − c where it accepts; it counts where the "
-        "server is executed. The asks are taken as true costs."
+        "The payment is exactly the posted price τ (Corollary 2). The surplus of a server that accepts is τ − c; it counts if the "
+        "server is executed. Asks are taken as true costs."
     )
     st.latex(r"a_i = 1\ \text{if}\ c_i \le \tau_i,\qquad u_i = a_i\,(\tau_i - c_i),\qquad u_{buyer} = V\,P - \tau_i")
     key = state.key("server")
     names = [one.server for one in offers]
     if st.session_state.get(key) not in names:
         st.session_state[key] = names[0]
-    st.markdown("##### What if a server said something else?")
+    st.markdown("##### What if a server stated another cost?")
     server = st.selectbox("Server", names, key=key, width=320)
     offer = next(one for one in offers if one.server == server)
     cost = st.slider(
-        "Its true cost of a call (m$)", 0.0, round(3e3 * offer.posted_usd, 2) or 1.0, min(round(1e3 * (offer.ask_usd or 0.0), 2), round(3e3 * offer.posted_usd, 2)),
+        "True cost of a call (m$)", 0.0, round(3e3 * offer.posted_usd, 2) or 1.0, min(round(1e3 * (offer.ask_usd or 0.0), 2), round(3e3 * offer.posted_usd, 2)),
         key=f"whatif.cost.{server}", width=420,
     )  # fmt: skip
     found = payoff(offer.posted_usd, cost / 1e3)
     chart(payoff_chart(found, server), key="whatif:payoff")
     st.markdown(
-        f"Theorem 1: to tell the truth earns **{escaped(units.price(found.truthful_usd))}** when it is executed; no other "
-        f"answer earns more, and {'to overstate beyond τ earns nothing' if found.truthful_usd > 0 else 'to understate makes a loss' if found.cost_usd > found.posted_usd else 'none makes a difference'}."
+        f"Theorem 1: the true cost earns **{escaped(units.price(found.truthful_usd))}** if it is executed. No other "
+        f"statement earns more, and {'a cost above τ earns nothing' if found.truthful_usd > 0 else 'a lower cost makes a loss' if found.cost_usd > found.posted_usd else 'no statement makes a difference'}."
     )
 
 
@@ -81,7 +81,7 @@ def _row(one: Offer) -> dict[str, object]:
         "ask c": "none" if one.ask_usd is None else units.price(one.ask_usd),
         "surplus of the server": units.price(one.server_usd) if one.accepts else "–",
         "surplus of the buyer": units.price(one.buyer_usd) if one.accepts else "–",
-        "would have to ask": "nothing less" if one.accepts else f"{units.price(one.posted_usd)} or less",
+        "needed ask": "no change" if one.accepts else f"{units.price(one.posted_usd)} or less",
         "best tool": one.tool,
     }
 
@@ -150,7 +150,7 @@ def page() -> None:
     try:
         show_preparing(app, query.catalog, decides=True)
         if view in OF_EHRR and not isinstance(parameters, EhrrParameters):
-            st.info("This view is of EHRR, the router with an auction; choose it above.", icon=":material/alt_route:")
+            st.info("This view needs EHRR, the router with an auction. Choose it above.", icon=":material/alt_route:")
             return
         asked = Asked(query.subtask, parameters, query.catalog, query.router, query.hint, supposed(query.catalog))
         VIEWS[view](app, state, asked, prefix)

@@ -87,9 +87,9 @@ def latency_curves(timeline: RunTimeline, at: int, *, logarithmic: bool = True, 
     axis = [math.log10(low), math.log10(high)] if logarithmic else [low, high]
     drawn = figure(
         traces,
-        title="Injected latency of the servers that matter, and what was measured"
+        title="Injected and measured latency of servers"
         if timeline.live
-        else "Simulated latency of the servers that matter",
+        else "Simulated latency of servers",
         height=height,
         showlegend=True,
         hovermode="x unified",

@@ -46,7 +46,7 @@ def calls_so_far(calls: Sequence[LiveCall], titles: Sequence[str], steps: int, *
         )  # fmt: skip
     drawn = figure(
         traces,
-        title="Measured latency of the calls so far, network injected; without an answer: 1,000 ms",
+        title="Measured latency of the calls so far, with injected network; 1,000 ms: no answer",
         height=height,
         showlegend=True,
         margin={"l": LEFT_PX, "r": 8, "t": 74, "b": 8},

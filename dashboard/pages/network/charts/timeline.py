@@ -54,7 +54,7 @@ def event_strip(timeline: RunTimeline, at: int) -> go.Figure:
         traces += _outages(timeline, curve, place, len(failing) - 1 - lane, at)
     return figure(
         traces,
-        title=f"What happened when, {timeline.source}",
+        title=f"Events, {timeline.source}",
         height=AROUND_PX + LANE_PX * lanes,
         hovermode="closest",
         margin={"l": LEFT_PX, "r": 8, "t": 34, "b": 8},
