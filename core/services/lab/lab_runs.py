@@ -27,7 +27,7 @@ from core.shared import documents
 from core.shared.errors import CatalogError, WayfareError
 from core.store import Store
 
-COMPUTING = ("wayfare", "numpy", "onnxruntime", "bm25s", "ir_measures", "optuna")
+COMPUTING = ("wayfare", "numpy", "onnxruntime", "ir_measures", "optuna")
 LISTED = 500
 DRAWN = "tasks drawn with the testbed"
 
