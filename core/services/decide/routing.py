@@ -136,7 +136,25 @@ class RoutingService:
             return self.decide(subtask, self._context(catalog, chosen), router, chosen, server_hint=server_hint)
         set_by = ChosenParameters(chosen, origin, visitor)
         chosen = algorithm.having_seen(chosen, seen)
-        return self._recorded(algorithm, subtask, catalog, chosen, set_by, server_hint=server_hint, anew=anew)
+        context = self._context(catalog, chosen)
+        query = _asked(context, algorithm.id, chosen, subtask, server_hint)
+        asked = (*query, set_by.origin)
+        with self._lock:
+            known = self._asked.get(asked)
+            previewed = self._previewed.pop((*query, ()), None)
+        if known is not None and known[0]() is context and not anew:
+            self._log.repeated(algorithm, set_by)
+            return known[1]
+        if previewed is not None and previewed[0]() is context and not anew:
+            decision = replace(previewed[1], at=datetime.now(UTC))
+        else:
+            decision = algorithm.route(subtask, context, chosen, server_hint=server_hint)
+            decision = replace(_completed(decision, context, chosen), client=set_by.client)
+        self._log.decision(algorithm, decision, set_by)
+        with self._lock:
+            self._by_id[decision.id] = decision
+            self._asked[asked] = (ref(context), decision)
+        return decision
 
     def preview(
         self,
@@ -192,12 +210,11 @@ class RoutingService:
         For a router that knows the agent's state, a step has seen what the steps that it needs bring: that changes what
         the step is decided with, and is no change of parameters that anybody made.
         """
-        algorithm = self._router(router)
-        chosen = algorithm.checked(parameters)
-        set_by = ChosenParameters(chosen, origin, visitor)
 
         def decide(text: str, seen: Sequence[str]) -> Decision:
-            return self._recorded(algorithm, text, catalog, algorithm.having_seen(chosen, seen), set_by)
+            return self.route(
+                text, catalog=catalog, router=router, parameters=parameters, origin=origin, visitor=visitor, seen=seen
+            )
 
         parts = [(part.text, part.needs) for part in self.parts(question, planner=planner)]
         return Plan.of(question, self._planners[planner].name, parts, decide)
@@ -214,38 +231,6 @@ class RoutingService:
         """A decision of this process by id, None where it is not kept any more."""
         with self._lock:
             return self._by_id.get(decision_id)
-
-    def _recorded(
-        self,
-        algorithm: AnyRouter,
-        subtask: str,
-        catalog: str,
-        parameters: Parameters,
-        set_by: ChosenParameters,
-        *,
-        server_hint: str = "",
-        anew: bool = False,
-    ) -> Decision:
-        """A decision, recorded; the earlier one where nothing has changed since it was made."""
-        context = self._context(catalog, parameters)
-        query = _asked(context, algorithm.id, parameters, subtask, server_hint)
-        asked = (*query, set_by.origin)
-        with self._lock:
-            known = self._asked.get(asked)
-            previewed = self._previewed.pop((*query, ()), None)
-        if known is not None and known[0]() is context and not anew:
-            self._log.repeated(algorithm, set_by)
-            return known[1]
-        if previewed is not None and previewed[0]() is context and not anew:
-            decision = replace(previewed[1], at=datetime.now(UTC))
-        else:
-            decision = algorithm.route(subtask, context, parameters, server_hint=server_hint)
-            decision = replace(_completed(decision, context, parameters), client=set_by.client)
-        self._log.decision(algorithm, decision, set_by)
-        with self._lock:
-            self._by_id[decision.id] = decision
-            self._asked[asked] = (ref(context), decision)
-        return decision
 
     def _context(self, catalog: str, parameters: Parameters) -> RoutingContext:
         learning = parameters if isinstance(parameters, LearningParameters) else None
