@@ -18,7 +18,7 @@ class Source(IntEnum):
     DECLARED = 1  # the catalog says so
     EDITED = 2  # the operator set it by hand
     MEASURED = 3  # folded from real calls, EHRR (8)
-    MEDIAN = 4  # an ask that nobody advertised: the median of the server's tools' prices
+    MEDIAN = 4  # an ask that was not advertised: the median of the prices of the server's tools
 
     @property
     def label(self) -> str:
@@ -28,7 +28,7 @@ class Source(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class LearntStatistics:
-    """What calls teach of servers (S,) and of tools (T,) alike; `*_source` hold `Source`.
+    """Statistics that servers (S,) and tools (T,) have in common. `*_source` hold `Source`.
 
     `seen_version` is the version of the statistics after the row's last call, 0 before any. `decayed` is the share in [0, 1]
     that time has taken back of what calls taught, 0 with decay off.
@@ -43,7 +43,7 @@ class LearntStatistics:
 
 @dataclass(frozen=True, slots=True)
 class ServerStatistics(LearntStatistics):
-    """Per server, shape (S,): s, probabilities, USD. `ask_usd` is NaN where nobody asks.
+    """Per server, shape (S,): s, probabilities, USD. `ask_usd` is NaN without an ask.
 
     `conn_decayed` is the share that time has taken back of what connects taught.
     """

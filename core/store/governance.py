@@ -63,7 +63,7 @@ class Governance:
         self._keep(spent)
 
     def settle_later(self, spent: Spent) -> None:
-        """Keep what a call used, in the place of what was reserved for it. As `reserve`: it does not wait for the database."""
+        """Replace a reservation by the amount that the call used. Like `reserve`, it does not wait for the database."""
         self._keep(spent)
 
     def _keep(self, spent: Spent) -> None:
@@ -99,7 +99,7 @@ class Governance:
             self._spending.put(*spent)
 
     def settle_left_over(self) -> int:
-        """Settle, at all that they reserved, the calls of a process that was killed: whether they were made is not known."""
+        """Settle the calls of a killed process at their reserved amounts, because their outcome is unknown."""
         left = self._spending.count(condition="NOT settled")
         if left:
             with self.database.transaction() as connection:
@@ -107,7 +107,7 @@ class Governance:
         return left
 
     def spending(self, day: str) -> tuple[Spent, ...]:
-        """What was settled of a day, oldest first."""
+        """The settled spending of a day, oldest first."""
         self._drain()
         rows = self._spending.select('day = ? AND settled ORDER BY "at"', [day])
         return tuple(replace(row, at=row.at.astimezone(UTC)) for row in rows)

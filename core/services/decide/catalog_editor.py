@@ -90,12 +90,12 @@ def findings_csv(findings: Sequence[Finding]) -> bytes:
 
 
 def count_errors(catalog: Catalog) -> int:
-    """How many errors a catalog has: for a first look."""
+    """The number of errors of a catalog."""
     return len(_errors(catalog))
 
 
 def _errors(catalog: Catalog) -> Sequence[Finding]:
-    """What the rules find that need neither vectors nor token counts nor prices."""
+    """The findings of the rules that need neither vectors nor token counts nor prices."""
     severe = [rule for rule in RULES.values() if rule.severity is Severity.ERROR]
     return lint(catalog, rules=severe).findings
 

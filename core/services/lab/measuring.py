@@ -41,7 +41,7 @@ class Measured:
 
     @property
     def entry(self) -> dict[str, Any]:
-        """What is stored of it."""
+        """The stored entry."""
         return run_entry(self.run, self.played, self.conditions.preset)
 
 
@@ -58,7 +58,7 @@ class Repeated:
     other: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """What `wayfare runs --repeat --json` says beside the result."""
+        """The entries of `wayfare runs --repeat --json` beside the result."""
         return {
             "differing": self.differing,
             "changes": [asdict(one) for one in self.changes],
