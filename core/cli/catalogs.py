@@ -8,15 +8,18 @@ import textwrap
 from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from core.cli.options import catalog_option, common, db_option, opened, print_json, print_table, printable
 from core.domain.lint import Finding, LintReport, Severity
-from core.services.decide.catalog_editor import ImportReport
 from core.shared.errors import UnknownNameError
 from core.virtual.launch import DEFAULT_PROFILE, PROFILES
 from core.virtual.multiply import HIGHEST_SPREAD, MOST_COPIES, Recipe, server_of
+
+if TYPE_CHECKING:
+    from core.services.decide.catalog_editor import ImportReport
 
 
 @click.command()

@@ -11,18 +11,18 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from core.app import App, Settings, build_app, open_app
-from core.endpoint.door import owner_of
 from core.routers.presets import DEFAULT_PRESET, PRESETS
-from core.services.lab.cluster import RaySpread
 from core.shared.errors import CatalogError, ParameterError, StoreBusyError, WayfareError
 from core.shared.progress import Step, silent
 from core.shared.untrusted_text import one_line
-from core.store import Store
+
+if TYPE_CHECKING:
+    from core.services.lab.cluster import RaySpread
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -226,6 +226,9 @@ def opened_even_if_busy(db: Path | None) -> AbstractContextManager[App]:
     try:
         return opened(db)
     except StoreBusyError as error:
+        from core.endpoint.door import owner_of
+        from core.store import Store
+
         owner = owner_of(Settings.from_environment(db=db).db)
         if owner is not None and owner.key:
             raise
@@ -240,6 +243,8 @@ def spread_over(address: str, app: App) -> Generator[RaySpread | None]:
     if not address:
         yield None
         return
+    from core.services.lab.cluster import RaySpread
+
     with RaySpread(address, app.store.tables(), opened=build_app) as spread:
         yield spread
         click.echo(f"{spread.hired} workers of the cluster took part, {spread.lost} of them were lost.", err=True)

@@ -12,8 +12,7 @@ from core.app import App
 from core.domain.lint import Finding, Severity
 from core.relevance.encoder import EncoderError, EncoderSource
 from core.services.decide.catalog_editor import findings_csv
-from dashboard.pages.catalog.lint.finding import marked
-from dashboard.pages.catalog.lint.frames import finding_id
+from dashboard.pages.catalog.lint import finding_id, marked
 from tests.dashboard.harness import app_with, open_page, opened
 from tests.lint.tidy import TIDY
 from tests.relevance.toy_encoders import WordEncoder
