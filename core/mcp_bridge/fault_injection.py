@@ -18,9 +18,9 @@ from mcp.server.mcpserver import MCPServer
 from mcp.shared._stream_protocols import WriteStream
 from mcp.shared.message import SessionMessage
 
-from core.mcp_bridge.errors import NotConnectedError
 from core.mcp_bridge.secrets import Launch
 from core.mcp_bridge.stdio import StderrLog
+from core.mcp_bridge.threads import NotConnectedError
 from core.mcp_bridge.transports import OpenTarget, WrappedStream
 from core.network.traces import Fault, FaultKind, Injection
 

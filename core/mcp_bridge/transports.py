@@ -22,9 +22,9 @@ from mcp.shared._stream_protocols import ReadStream
 from mcp.shared.message import SessionMessage
 
 from core.mcp_bridge.answer_limit import AnswerLimit, LimitedBody
-from core.mcp_bridge.errors import NotConnectedError
 from core.mcp_bridge.secrets import Launch
 from core.mcp_bridge.stdio import LINE_CHARS, StderrLog, stdio_transport
+from core.mcp_bridge.threads import NotConnectedError
 from core.shared.settings import MAX_ANSWER_BYTES
 
 
