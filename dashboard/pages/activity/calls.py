@@ -7,7 +7,6 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
-from streamlit.column_config import DatetimeColumn, TextColumn
 
 from core.app import App
 from core.domain.outcome import OutcomeKind
@@ -25,6 +24,7 @@ from dashboard.pages.activity.frames import (
     pager,
     row_key,
 )
+from dashboard.ui.table import Column, table
 from dashboard.ui.text import cell_text, escaped, injected_badge, missing, outcome_words, source_words, timestamp
 from dashboard.ui.url_state import open_page
 
@@ -153,12 +153,7 @@ def _statistics(app: App, record: Mapping[str, Any]) -> None:
 
 def _pairs(rows: list[tuple[str, str]]) -> None:
     frame = pd.DataFrame(rows, columns=["name", "value"])
-    st.dataframe(
-        frame,
-        hide_index=True,
-        height="content",
-        column_config={"name": st.column_config.TextColumn(width=170)},
-    )
+    table(frame, (Column("name", width=170),))
 
 
 WORDS = {
@@ -254,14 +249,14 @@ def _detail(record: Mapping[str, Any], zone: str) -> None:
             open_page("govern")
 
 
-COLUMNS: Mapping[str, Any] = {
-    "at": DatetimeColumn("time", format="YYYY-MM-DD HH:mm:ss", help="In your time zone.", width=150, pinned=True),
-    "client": TextColumn("client", help="operator: a person on the pages or at the command line.", width=120),
-    "tool": TextColumn("tool", width=200),
-    "refused": TextColumn("refused", width=150),
-    "again": TextColumn("repeated", help="Further equal refusals of the same client, stored as a count.", width=84),
-    "why": TextColumn("why", width=380),
-    "advice": TextColumn("to allow it", width=380),
-    "origin": TextColumn("origin", width=76),
-    "catalog": TextColumn("catalog", width=90),
-}
+COLUMNS = (
+    Column("at", "time", width=150, help="In your time zone.", format="YYYY-MM-DD HH:mm:ss", pinned=True),
+    Column("client", width=120, help="operator: a person on the pages or at the command line."),
+    Column("tool", width=200),
+    Column("refused", width=150),
+    Column("again", "repeated", width=84, help="Further equal refusals of the same client, stored as a count."),
+    Column("why", width=380),
+    Column("advice", "to allow it", width=380),
+    Column("origin", width=76),
+    Column("catalog", width=90),
+)

@@ -180,9 +180,7 @@ def _learnt(app: App, admitted: ActivityFilter, zone: str) -> None:
     if st.session_state.get(LEARNT) not in tools:
         st.session_state[LEARNT] = tools[0]
     choice, about = st.columns([1, 1.6], vertical_alignment="bottom")
-    choice.selectbox(
-        "Statistics of", tools, key=LEARNT, format_func=lambda tool: f"{tool[1]}::{tool[2]} ({tool[0]})"
-    )
+    choice.selectbox("Statistics of", tools, key=LEARNT, format_func=lambda tool: f"{tool[1]}::{tool[2]} ({tool[0]})")
     catalog, server, tool = st.session_state[LEARNT]
     history = app.store.activity.statistics_history(catalog, server, tool)
     about.caption(

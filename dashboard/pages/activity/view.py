@@ -9,7 +9,6 @@ from io import BytesIO
 
 import pandas as pd
 import streamlit as st
-from streamlit.column_config import DatetimeColumn
 
 from core.app import App
 from core.domain.events import ActivityFilter
@@ -20,6 +19,7 @@ from dashboard.pages.activity.filter import Listing, clear_filter, drop_foreign_
 from dashboard.pages.activity.frames import PAGE, forget_place
 from dashboard.pages.activity.totals import charts_body, totals, totals_row
 from dashboard.session import current_app
+from dashboard.ui.table import Column, table
 from dashboard.ui.text import cell_text, escaped, visitor_zone
 from dashboard.ui.url_state import UrlState, open_page
 
@@ -71,13 +71,12 @@ def parameter_changes(app: App, zone: str) -> None:
         if frame.empty:
             st.caption("No parameter was changed yet. All decisions used the defaults.")
             return
-        st.caption(
-            f"The newest {len(frame):,} changes. A change is stored with the first decision that uses it."
+        st.caption(f"The newest {len(frame):,} changes. A change is stored with the first decision that uses it.")
+        table(
+            frame,
+            (Column("time", help=f"In your time zone, {zone}.", format="YYYY-MM-DD HH:mm:ss"),),
+            key="activity.extra.table",
         )
-        st.dataframe(
-            frame, hide_index=True, key="activity.extra.table",
-            column_config={"time": DatetimeColumn(format="YYYY-MM-DD HH:mm:ss", help=f"In your time zone, {zone}.")},
-        )  # fmt: skip
 
 
 def changes_frame(events: pd.DataFrame, zone: str) -> pd.DataFrame:

@@ -57,7 +57,12 @@ def task_form(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[Fil
     _start(state.key("rounds"), _rounds(linked.get("rounds", "")))
     rounds = int(
         row.number_input(
-            "Rounds", 1, MOST_ROUNDS, key=state.key("rounds"), width=110, help="The maximum number of actions for each sub-task."
+            "Rounds",
+            1,
+            MOST_ROUNDS,
+            key=state.key("rounds"),
+            width=110,
+            help="The maximum number of actions for each sub-task.",
         )
     )
     _start(state.key("budget"), _budget(linked.get("budget", "")))

@@ -15,6 +15,7 @@ from core.domain.feedback import Calibration, catalog_fingerprint
 from core.shared.errors import WayfareError
 from dashboard.pages.catalog import state
 from dashboard.ui.labels import labeller
+from dashboard.ui.table import Column, table
 from dashboard.ui.text import escaped, file_name
 from dashboard.ui.url_state import open_page
 
@@ -43,13 +44,7 @@ class Threshold(NamedTuple):
 
 def measures_table(report: Mapping[str, Any], key: str) -> None:
     """Draw the table and the line about Tool Attention's threshold."""
-    st.dataframe(
-        measures_frame(report),
-        hide_index=True,
-        height="content",
-        key=key,
-        column_config={"95 % interval of the change": st.column_config.TextColumn(width=180)},
-    )
+    table(measures_frame(report), (Column("95 % interval of the change", width=180),), key=key)
     theta = threshold_of(report)
     if theta is not None:
         end = "taken" if theta.taken else "not taken"

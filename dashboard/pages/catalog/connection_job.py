@@ -20,7 +20,7 @@ from core.services.decide.catalog_editor import ImportReport
 from core.shared.errors import WayfareError
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.imports import counted
-from dashboard.ui.choice_table import table_height
+from dashboard.ui.table import Column, table
 from dashboard.ui.text import escaped
 
 JOB = "catalog:job"
@@ -101,8 +101,7 @@ def _result(discoveries: Sequence[Discovery], catalog: str, tools: int) -> None:
     rest = "" if answered == len(discoveries) else " The other servers are left out."
     st.markdown(f":green[:material/check_circle:] **{escaped(catalog)}**: {summary}{rest}")
     frame = report_frame(discoveries)
-    height = table_height(min(len(frame), 8))
-    st.dataframe(frame, hide_index=True, height=height, column_config=REPORT_COLUMNS, placeholder="–")
+    table(frame, REPORT_COLUMNS, most=8)
 
 
 def _buttons(job: Job, *, again: bool, show: str = "") -> None:
@@ -128,15 +127,20 @@ def report_frame(discoveries: Sequence[Discovery]) -> pd.DataFrame:
     ).astype({"tools": "Int64", "connect_s": "float64"})
 
 
-REPORT_COLUMNS = {
-    "server": st.column_config.TextColumn("server", width=170),
-    "result": st.column_config.TextColumn("result", width=96),
-    "tools": st.column_config.NumberColumn("tools", width=60),
-    "connect_s": st.column_config.NumberColumn(
-        "connect", format="%.3g s", width=80, help="Seconds to open the session. Empty: it was already open."
+REPORT_COLUMNS = (
+    Column("server", width=170),
+    Column("result", width=96),
+    Column("tools", width=60),
+    Column(
+        "connect_s",
+        "connect",
+        width=80,
+        help="Seconds to open the session. Empty: it was already open.",
+        format="%.3g",
+        unit="s",
     ),
-    "error": st.column_config.TextColumn("error", width=700),
-}
+    Column("error", width=700),
+)
 
 
 def _show(catalog: str) -> None:
@@ -228,7 +232,9 @@ def value_fields(wanted: tuple[Wanted, ...], prefix: str = PREFIX) -> None:
         return
     lacking = sum(bool(one.lacking) for one in wanted)
     head = (
-        f"{counted(lacking, 'value')} to enter." if lacking else "All values are entered. A new value replaces the old one."
+        f"{counted(lacking, 'value')} to enter."
+        if lacking
+        else "All values are entered. A new value replaces the old one."
     )
     st.markdown(f"**{head}** Values stay in memory for this catalog until Wayfare stops, and are never stored.")
     for position, (left, right) in enumerate(zip(wanted[::2], (*wanted[1::2], None), strict=False)):

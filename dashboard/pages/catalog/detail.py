@@ -20,6 +20,7 @@ from dashboard.pages.catalog.connection_job import connection_lines, own_values
 from dashboard.pages.catalog.state import open_multiply, show_tools
 from dashboard.ui.calling import MODES
 from dashboard.ui.catalog_frames import hint_words, price_words, source_word
+from dashboard.ui.table import table
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import open_page
 
@@ -223,9 +224,7 @@ def tool_statistics(tool: Tool, statistics: Statistics, row: int) -> list[Statis
 
 
 def _statistics_table(rows: Iterable[Statistic]) -> None:
-    st.dataframe(
-        pd.DataFrame(list(rows), columns=["statistic", "value", "from", "declared"]), hide_index=True, height="content"
-    )
+    table(pd.DataFrame(list(rows), columns=["statistic", "value", "from", "declared"]))
 
 
 def _heading(name: str, title: str, place: str) -> None:

@@ -21,7 +21,7 @@ from core.services.decide.catalog_editor import ImportReport
 from core.shared.errors import CatalogError, WayfareError
 from dashboard.pages.catalog import state
 from dashboard.ui.catalog_frames import reached_by
-from dashboard.ui.choice_table import table_height
+from dashboard.ui.table import table
 from dashboard.ui.text import escaped
 
 LONGEST_NAME = 80
@@ -297,7 +297,7 @@ def _preview(imported: Imported) -> None:
             "reached by": [reached_by(server) for server in imported.servers],
         }
     )
-    st.dataframe(frame, hide_index=True, height=table_height(min(len(frame), SERVERS_SHOWN)))
+    table(frame, most=SERVERS_SHOWN)
     if imported.notes:
         with st.expander(counted(len(imported.notes), "remark")):
             st.text("\n".join(remarks(imported)[:500]))

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 import streamlit as st
-from streamlit.column_config import TextColumn
 
 from core.app import App
 from core.domain.catalog import Catalog
@@ -21,8 +19,8 @@ from dashboard import theme
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.imports import counted
 from dashboard.ui.catalog_frames import matching, one_line
-from dashboard.ui.choice_table import choice_table, table_key
 from dashboard.ui.query_form import show_preparing
+from dashboard.ui.table import Column, choice_table, table_key
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import open_page
 
@@ -45,14 +43,14 @@ MEANINGS = (
     "Error: do not show the tool to a model, or it cannot be called. Warning: a loss of quality or trust. "
     "Note: for information."
 )
-COLUMNS: dict[str, Any] = {
-    "severity": TextColumn("severity", help=MEANINGS, width=92),
-    "rule": TextColumn("rule", width=176),
-    "server": TextColumn("server", width=130),
-    "tool": TextColumn("tool", help="Empty: the finding is about the whole server or catalog.", width=160),
-    "reason": TextColumn("finding", width=350),
-    "evidence": TextColumn("evidence", help="The exact words. Select a row for the text around them.", width=380),
-}
+COLUMNS = (
+    Column("severity", width=92, help=MEANINGS),
+    Column("rule", width=176),
+    Column("server", width=130),
+    Column("tool", width=160, help="Empty: the finding is about the whole server or catalog."),
+    Column("reason", "finding", width=350),
+    Column("evidence", width=380, help="The exact words. Select a row for the text around them."),
+)
 
 
 def lint_frame(findings: Sequence[Finding]) -> pd.DataFrame:

@@ -18,7 +18,7 @@ from core.virtual.multiply import HIGHEST_SPREAD, MOST_COPIES, Recipe, multiplie
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.imports import chosen_name, counted, name_field
 from dashboard.ui.catalog_frames import M_USD, PERCENT
-from dashboard.ui.choice_table import ROW_PX, table_height
+from dashboard.ui.table import Column, table
 from dashboard.ui.text import escaped
 
 FROM, FILES, WORDS, CATEGORIES, SIZE, SERVERS, COPIES, SPREAD, SEED, TASKS, PROBLEM = (
@@ -157,7 +157,7 @@ def _preview(testbed: Testbed) -> None:
             for one in testbed.chosen
         ]
     )
-    st.dataframe(frame, hide_index=True, row_height=ROW_PX, height=table_height(min(len(frame), ROWS_SHOWN)))
+    table(frame, most=ROWS_SHOWN)
 
 
 def _keep(app: App) -> None:
@@ -183,14 +183,12 @@ MULTIPLY_COPIES, MULTIPLY_SEED, MULTIPLY_SPREAD, REPLACE, TOOL, MULTIPLY_PROBLEM
     f"catalog.multiply.{name}" for name in ("copies", "seed", "spread", "replace", "tool", "problem")
 )
 COPIES_SHOWN, LONGEST_TEXT = 5, 600
-COLUMNS = {
-    "server": st.column_config.TextColumn("server", width=150),
-    "call_s": st.column_config.NumberColumn("call", format="%.3g s", help="Declared seconds of one call."),
-    "success_percent": st.column_config.NumberColumn(
-        "success", format="%.4g %%", help="Declared share of successful calls."
-    ),
-    "price_musd": st.column_config.NumberColumn("price", format="%.4g m$", help="Median price of a call of its tools."),
-}
+COLUMNS = (
+    Column("server", width=150),
+    Column("call_s", "call", help="Declared seconds of one call.", format="%.3g", unit="s"),
+    Column("success_percent", "success", help="Declared share of successful calls.", format="%.4g", unit="%"),
+    Column("price_musd", "price", help="Median price of a call of its tools.", format="%.4g", unit="m$"),
+)
 
 
 @st.dialog("Multiply a server", width="large", icon=":material/content_copy:", on_dismiss=state.close_dialog)
@@ -245,13 +243,7 @@ def _copy_fields() -> None:
 def _copy_preview(server: Server, copies: Sequence[Server]) -> None:
     """Draw the declared statistics of each server, and each description of one tool."""
     everyone = (server, *copies)
-    st.dataframe(
-        copies_frame(everyone),
-        hide_index=True,
-        row_height=ROW_PX,
-        height=table_height(min(len(everyone), COPIES_SHOWN)),
-        column_config=COLUMNS,
-    )
+    table(copies_frame(everyone), COLUMNS, most=COPIES_SHOWN)
     names = [tool.name for tool in server.tools]
     chosen = st.selectbox("Descriptions of the tool", names, key=TOOL, width=330)
     row = names.index(chosen) if chosen in names else 0

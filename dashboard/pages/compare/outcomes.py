@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import pandas as pd
 import streamlit as st
 
 from core.app import App
@@ -15,6 +14,7 @@ from core.lab.sweep import unbeaten
 from core.shared.errors import WayfareError
 from dashboard.ui.chart import chart
 from dashboard.ui.charts.shared import frontier
+from dashboard.ui.table import table
 from dashboard.ui.text import escaped
 from dashboard.ui.variants import Variant
 
@@ -108,11 +108,7 @@ def _show(played: Played, *, current: tuple[str, tuple[str, ...]]) -> None:
         "not over tasks."
     )
     best = unbeaten([(run.success_rate.mean, run.usd_per_solved.mean) for run in played.runs])
-    st.dataframe(
-        pd.DataFrame([_line(*entry) for entry in zip(played.names, played.runs, best, strict=True)]),
-        hide_index=True,
-        key="compare:outcome-table",
-    )
+    table([_line(*entry) for entry in zip(played.names, played.runs, best, strict=True)], key="compare:outcome-table")
 
 
 def _line(name: str, run: ExecutionRun, best: bool) -> dict[str, str]:

@@ -138,7 +138,9 @@ def budgets_view(app: App) -> None:
     elif app.governance.policy.budgets:
         st.info("No call counted against a budget today. A row appears with the first call.", icon=":material/savings:")
     else:
-        st.info("There is no budget yet, so agents may spend without a limit. Set one below.", icon=":material/savings:")
+        st.info(
+            "There is no budget yet, so agents may spend without a limit. Set one below.", icon=":material/savings:"
+        )
     st.caption(
         "Days are UTC. The maximum use of a call is reserved before it and settled after it, so running calls never exceed a "
         "budget. The strictest exhausted budget decides. A call that a person allows beyond a budget counts in all budgets. "

@@ -17,6 +17,7 @@ from core.shared.errors import WayfareError
 from core.shared.untrusted_text import visible
 from dashboard.session import origin
 from dashboard.ui.calling import what_changed
+from dashboard.ui.table import table
 from dashboard.ui.text import escaped
 
 SAID = "govern:said"
@@ -185,4 +186,4 @@ def _recent(app: App) -> None:
             }
             for one in found
         ]
-        st.dataframe(rows, hide_index=True, key="govern:recent")
+        table(rows, key="govern:recent")

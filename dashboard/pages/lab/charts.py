@@ -89,7 +89,9 @@ def replay_change(rows: Sequence[Replayed]) -> go.Figure:
         layout[f"yaxis{suffix}"] = {
             "anchor": f"x{suffix}", "gridcolor": GRID, "zerolinecolor": MUTED, "range": [0, most], "title": {"text": "now", "font": {"size": 11}}, "nticks": 5, "automargin": True,
         }  # fmt: skip
-    return figure(traces, title="Then and now: points below the line are lower now; ◆ another winner", height=300, **layout)
+    return figure(
+        traces, title="Then and now: points below the line are lower now; ◆ another winner", height=300, **layout
+    )
 
 
 def _replay_hover(row: Replayed, then: float, now: float, words: str) -> str:

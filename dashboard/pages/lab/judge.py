@@ -20,8 +20,8 @@ from dashboard.pages.lab.judgment_sets import judgment_set
 from dashboard.pages.lab.run import Chosen, Job, begin, start_button, taken
 from dashboard.pages.lab.tasks import JUDGED
 from dashboard.pages.lab.words import choose_some, run_names
-from dashboard.ui.choice_table import table_height
 from dashboard.ui.judging import choose_set, set_and_judge
+from dashboard.ui.table import table
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 
@@ -67,7 +67,7 @@ def _agreement(checked: Checked) -> None:
     )
     if checked.differ:
         frame = pd.DataFrame([_line(*pair) for pair in checked.differ])
-        st.dataframe(frame, hide_index=True, key="lab:model-differ", height=table_height(len(frame)), row_height=32)
+        table(frame, key="lab:model-differ")
 
 
 def _line(person: Judgment, model: Judgment) -> dict[str, str]:

@@ -22,7 +22,7 @@ from dashboard.pages.lab.one_run import one_run
 from dashboard.pages.lab.words import MEASURE_WORDS, ShownRuns, choose_some, measure_name, select
 from dashboard.ui.chart import chart
 from dashboard.ui.charts.shared import COSTS, MONEY, frontier
-from dashboard.ui.choice_table import table_height
+from dashboard.ui.table import table
 from dashboard.ui.text import escaped
 
 NOTHING_CAN = "no tool can do it"
@@ -46,7 +46,7 @@ def breakdown(shown: ShownRuns, measure: str) -> dict[str, str]:
         }
         for some in zip(*found.values(), strict=True)
     ]
-    st.dataframe(pd.DataFrame(rows), hide_index=True, key="lab:parts", height=table_height(len(rows)), row_height=32)
+    table(rows, key="lab:parts")
     st.caption(
         f"**{escaped(measure_name(measure))}**, mean and 95 % interval by bootstrap over the tasks of the row. Impossible tasks "
         "are counted as refused or not. A task with tools of several servers counts for each of them."
@@ -95,7 +95,7 @@ def leaderboard(shown: ShownRuns) -> dict[str, str]:
     frame = pd.DataFrame(
         [_line(run, shown.names[run.id], results[run.id], run.catalog_fingerprint == now) for run in ordered]
     )
-    st.dataframe(frame, hide_index=True, key="lab:leaderboard", height=table_height(len(frame)), row_height=32)
+    table(frame, key="lab:leaderboard")
     st.caption(
         "Means over answerable tasks, with 95 % intervals by bootstrap over tasks. Names are those of ir_measures. "
         "**Refused rightly**: impossible tasks without a candidate. **Judged@k**: share of the first k tools with a judgment; "
@@ -162,7 +162,7 @@ def _tests(shown: ShownRuns, results: Results, measure: str) -> None:
     st.markdown(f"**Are the differences significant?** {escaped(measure_name(measure))}")
     rows = sorted(pairs, key=lambda pair: pair.p_holm)
     frame = pd.DataFrame([_pair(pair, [shown.names[run.id] for run in worst_first]) for pair in rows])
-    st.dataframe(frame, hide_index=True, key="lab:tests-table", height=table_height(len(frame)), row_height=32)
+    table(frame, key="lab:tests-table")
     st.caption(
         f"Paired randomisation test over {pairs[0].n:,} tasks; p is corrected by Holm for the {len(pairs)} pair{'s' if len(pairs) > 1 else ''} "
         "shown. **Tasks needed**: the number of tasks that shows a difference of this size at 5 % with a power of 80 %."

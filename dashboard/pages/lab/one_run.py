@@ -16,7 +16,7 @@ from core.services.lab.measuring import Repeated
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.run import Job, begin, result, start_button
 from dashboard.pages.lab.words import ShownRuns, select
-from dashboard.ui.choice_table import table_height
+from dashboard.ui.table import table
 from dashboard.ui.text import escaped
 
 ETOM = "levels"
@@ -42,7 +42,7 @@ def levels(app: App, run: LabRun, tasks: Sequence[Task]) -> None:
         )  # fmt: skip
         return
     frame = pd.DataFrame([_line(one) for one in found])
-    st.dataframe(frame, hide_index=True, key="lab:levels-table", height=table_height(len(frame)), row_height=32)
+    table(frame, key="lab:levels-table")
     sets = len(app.equal_sets.sets(run.catalog))
     st.caption(
         f"ETOM's measures over the current catalog: exact match, and F1 of the needed tools for chains. Tools of one of the catalog's {sets:,} "
@@ -114,9 +114,7 @@ def one_run(shown: ShownRuns) -> dict[str, str]:
         _repeated(repeated)
     rows = [{"condition": WORDS.get(name, name), "value": _text(value)} for name, value in run.to_json().items()]
     with st.expander("Stored conditions"):
-        st.dataframe(
-            pd.DataFrame(rows), hide_index=True, key="lab:conditions", height=table_height(len(rows)), row_height=32
-        )
+        table(rows, key="lab:conditions")
     levels(shown.app, run, shown.tasks)
     return {"run": id_ if id_ != shown.runs[0].id else ""}
 

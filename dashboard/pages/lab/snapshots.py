@@ -12,7 +12,7 @@ from core.domain.lab_runs import ConsoleState, Snapshot, differences
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.words import select
-from dashboard.ui.choice_table import table_height
+from dashboard.ui.table import table
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState, pages_state, restore_pages
 
@@ -46,7 +46,7 @@ def snapshots(app: App, state: UrlState, linked: Mapping[str, str], catalog: str
         st.info("No snapshot is kept yet. Enter a name and press the button.", icon=":material/photo_camera:")
         return {}
     frame = pd.DataFrame([_line(one) for one in found])
-    st.dataframe(frame, hide_index=True, key="lab:snapshots", height=table_height(len(frame)), row_height=32)
+    table(frame, key="lab:snapshots")
     names = [one.name for one in found]
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     chosen = select(row, state, linked, "snapshot", "Snapshot", names, show=lambda one: one_line(one, 60), width=260)
@@ -85,13 +85,7 @@ def _compare(name: str, one: ConsoleState, other_name: str, other: ConsoleState)
         }
         for each in found
     ]
-    st.dataframe(
-        pd.DataFrame(rows),
-        hide_index=True,
-        key="lab:snapshot-difference",
-        height=table_height(len(rows)),
-        row_height=32,
-    )
+    table(rows, key="lab:snapshot-difference")
     st.caption(
         "A dash is the default, or a page that was not visited. Catalogs are compared by their fingerprint for routing."
     )

@@ -63,9 +63,7 @@ LIVE_HELP = (
     "Every call is made over MCP. The network is injected below the protocol: delays, time-outs after 1 s, dropped connections. "
     "Latencies are measured. Results of virtual servers are simulated; of real servers only read-only tools are called."
 )
-SIMULATED_HELP = (
-    "No tool is called. Latencies come from the network, outcomes are drawn from the catalog's success rates with the seed."
-)
+SIMULATED_HELP = "No tool is called. Latencies come from the network, outcomes are drawn from the catalog's success rates with the seed."
 
 
 def mode_control(state: UrlState, linked: Mapping[str, str]) -> bool:

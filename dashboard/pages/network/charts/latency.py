@@ -87,9 +87,7 @@ def latency_curves(timeline: RunTimeline, at: int, *, logarithmic: bool = True, 
     axis = [math.log10(low), math.log10(high)] if logarithmic else [low, high]
     drawn = figure(
         traces,
-        title="Injected and measured latency of servers"
-        if timeline.live
-        else "Simulated latency of servers",
+        title="Injected and measured latency of servers" if timeline.live else "Simulated latency of servers",
         height=height,
         showlegend=True,
         hovermode="x unified",
