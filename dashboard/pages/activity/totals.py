@@ -98,11 +98,7 @@ METRICS = (
         lambda of: units.seconds(of.p50_s),
         "Half of the calls took at most this time, without connecting.",
     ),
-    (
-        "Latency p95",
-        lambda of: units.seconds(of.p95_s),
-        "95 of 100 calls took at most this time, without connecting.",
-    ),
+    ("Latency p95", lambda of: units.seconds(of.p95_s), "95 of 100 calls took at most this time, without connecting."),
     ("Spent", _spent, r"Sum of the prices of all priced calls. 1 m\$ is a thousandth of a US dollar."),
     (
         "Unpriced calls",

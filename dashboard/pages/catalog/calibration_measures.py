@@ -185,12 +185,7 @@ def _import(app: App, catalog: str) -> None:
     turn = st.session_state.setdefault(TURN, 0)
     key = f"catalog.calibration.kept.file.{turn}"
     st.file_uploader(
-        "An exported file",
-        type=["json"],
-        key=key,
-        on_change=_read,
-        args=(app, catalog, key),
-        max_upload_size=50,
+        "An exported file", type=["json"], key=key, on_change=_read, args=(app, catalog, key), max_upload_size=50
     )
     st.caption("The calibration keeps its name and is not switched on.")
 

@@ -116,15 +116,7 @@ def server_plan(imported: Imported, wanted: tuple[Wanted, ...]) -> pd.DataFrame:
 
 def _servers(imported: Imported, wanted: tuple[Wanted, ...]) -> None:
     frame = server_plan(imported, wanted)
-    table(
-        frame,
-        (
-            Column("server", width=150),
-            Column("by", width=60),
-            Column("command or address", width=560),
-        ),
-        most=6,
-    )
+    table(frame, (Column("server", width=150), Column("by", width=60), Column("command or address", width=560)), most=6)
     with st.expander("Full connections with folders, variables and headers"):
         whole = (f"{s.name}\n{connection_lines(s.connection)}" for s in imported.servers if s.connection is not None)
         st.code("\n\n".join(whole), language=None, wrap_lines=True)

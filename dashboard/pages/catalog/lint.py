@@ -34,11 +34,7 @@ COLOURS: Mapping[Severity, str] = {
     Severity.WARNING: theme.TIME,
     Severity.NOTE: theme.MUTED,
 }
-PLURALS: Mapping[Severity, str] = {
-    Severity.ERROR: "Errors",
-    Severity.WARNING: "Warnings",
-    Severity.NOTE: "Notes",
-}
+PLURALS: Mapping[Severity, str] = {Severity.ERROR: "Errors", Severity.WARNING: "Warnings", Severity.NOTE: "Notes"}
 MEANINGS = (
     "Error: do not show the tool to a model, or it cannot be called. Warning: a loss of quality or trust. "
     "Note: for information."

@@ -78,10 +78,7 @@ def _line(app: App, client: Client) -> None:
 
 
 def _revoke(app: App, name: str) -> None:
-    do(
-        partial(app.governance.clients.revoke, name, origin=origin()),
-        f"{name} is revoked. Its token no longer works.",
-    )
+    do(partial(app.governance.clients.revoke, name, origin=origin()), f"{name} is revoked. Its token no longer works.")
 
 
 def _form(app: App) -> None:

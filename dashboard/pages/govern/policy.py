@@ -69,12 +69,7 @@ def _text(app: App, policy: Policy) -> None:
         st.text_area("Policy", key=TEXT, height=420, label_visibility="collapsed")
         row = st.container(horizontal=True, gap="small", vertical_alignment="center")
         row.button(
-            "Apply",
-            key="govern:policy-apply",
-            type="primary",
-            icon=":material/check:",
-            on_click=_apply,
-            args=(app,),
+            "Apply", key="govern:policy-apply", type="primary", icon=":material/check:", on_click=_apply, args=(app,)
         )
         row.download_button("Export", text, file_name="wayfare-policy.toml", mime="application/toml", key="govern:policy-export",
             icon=":material/download:", on_click="ignore")  # fmt: skip
@@ -89,10 +84,7 @@ def _since(app: App) -> str:
 
 
 def _apply(app: App) -> None:
-    do(
-        lambda: app.governance.set_policy(from_toml(st.session_state[TEXT]), origin=origin()),
-        "The policy is in force.",
-    )
+    do(lambda: app.governance.set_policy(from_toml(st.session_state[TEXT]), origin=origin()), "The policy is in force.")
 
 
 def _switch(app: App, label: str, name: str, value: bool, about: str) -> None:

@@ -147,8 +147,7 @@ def _nothing(app: App) -> None:
     rules = app.governance.policy.approvals
     if rules.writes or rules.new or rules.above_usd is not None:
         st.success(
-            "No call waits for a person. Calls that need you appear here by themselves.",
-            icon=":material/check_circle:",
+            "No call waits for a person. Calls that need you appear here by themselves.", icon=":material/check_circle:"
         )
         return
     st.info(
@@ -164,10 +163,7 @@ def _nothing(app: App) -> None:
 def _begin(app: App) -> None:
     policy = app.governance.policy
     changed = replace(policy, approvals=replace(policy.approvals, writes=True))
-    do(
-        lambda: app.governance.set_policy(changed, origin=origin()),
-        "Calls of tools that may write now wait for you.",
-    )
+    do(lambda: app.governance.set_policy(changed, origin=origin()), "Calls of tools that may write now wait for you.")
 
 
 def _recent(app: App) -> None:

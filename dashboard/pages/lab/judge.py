@@ -248,14 +248,7 @@ def _go(at: int) -> None:
 
 
 def _grade(
-    app: App,
-    catalog: str,
-    set_name: str,
-    judge: str,
-    item: Pooled,
-    grade: int,
-    known: Judgment | None,
-    at: int,
+    app: App, catalog: str, set_name: str, judge: str, item: Pooled, grade: int, known: Judgment | None, at: int
 ) -> None:
     """Store the grade with the current note and show the next tool. Unchanged grades are not stored again."""
     note = str(st.session_state[f"{NOTE}:{at}"])

@@ -41,10 +41,7 @@ def judgment_set(app: App, chosen: Chosen, set_name: str, judge: str, runs: Sequ
             else:
                 st.caption("There are no judgments in this set yet.")
     files = st.expander(
-        "Files: import and export judgments",
-        key="lab:judgments-files",
-        icon=":material/swap_vert:",
-        on_change="rerun",
+        "Files: import and export judgments", key="lab:judgments-files", icon=":material/swap_vert:", on_change="rerun"
     )
     if not files.open:
         return

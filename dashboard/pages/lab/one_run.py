@@ -131,10 +131,7 @@ def _work(app: App, run: LabRun, job: Job) -> Repeated:
 
 def _repeated(found: Repeated) -> None:
     if not found.other:
-        st.success(
-            "Equal to the last byte, except for the times of decisions.",
-            icon=":material/check:",
-        )
+        st.success("Equal to the last byte, except for the times of decisions.", icon=":material/check:")
     else:
         st.warning(
             f"Different: {escaped(_listed(found.other), 300)}. Tasks with another rank of the first right tool: "

@@ -138,10 +138,7 @@ def _return(app: App, key: str) -> None:
         return
     restore_pages({**found.pages, "lab": {**found.pages.get("lab", {}), "view": "Snapshots", "snapshot": name}})
     remarks = " ".join(found.remarks)
-    st.session_state[SAID] = (
-        "warning" if remarks else "success",
-        f"{name} is restored. {remarks}".strip(),
-    )
+    st.session_state[SAID] = ("warning" if remarks else "success", f"{name} is restored. {remarks}".strip())
 
 
 def _remove(app: App, key: str) -> None:

@@ -113,11 +113,7 @@ def plan_steps(plan: Plan) -> go.Figure:
         margin={"l": 8, "r": 12, "t": TITLE_PX, "b": AXIS_PX},
         xaxis={"range": [-0.01 * whole, 1.03 * whole], "ticksuffix": " s", "fixedrange": True, "zeroline": False},
         xaxis2=EDGES,
-        yaxis={
-            "range": [-0.4, len(rows) - 0.25],
-            "visible": False,
-            "fixedrange": True,
-        },
+        yaxis={"range": [-0.4, len(rows) - 0.25], "visible": False, "fixedrange": True},
         annotations=_arrows(plan, rows),
     )
 

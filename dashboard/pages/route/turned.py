@@ -211,11 +211,7 @@ def figures(decision: Decision) -> dict[str, go.Figure]:
         else {STAGES: stages(decision.stages)}
     )
     of_tools = tool_breakdown if decision.economic else tool_scores
-    return {
-        SERVERS: server_ranking(decision, height=COLUMN_PX),
-        **middle,
-        TOOLS: of_tools(decision, height=COLUMN_PX),
-    }
+    return {SERVERS: server_ranking(decision, height=COLUMN_PX), **middle, TOOLS: of_tools(decision, height=COLUMN_PX)}
 
 
 def texts(decision: Decision, supposed: Sequence[Supposed] = ()) -> dict[str, str]:

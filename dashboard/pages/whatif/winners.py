@@ -172,13 +172,7 @@ def _compared(app: App, asked: Asked, tools: list[str]) -> None:
             | {"blocked": "; ".join(dict.fromkeys(found.blocked.values()))}
         )
     st.markdown(":small[:gray[The best fitting tools that do not win, with the single value that makes each win.]]")
-    table(
-        rows,
-        (
-            Column("tool", width="medium"),
-            Column("blocked", width="large"),
-        ),
-    )
+    table(rows, (Column("tool", width="medium"), Column("blocked", width="large")))
 
 
 AXES = ("alpha_t", "kappa", "alpha_s", "p_bs", "p_ofs", "l0_s", "l_route_s", "eps", "budget_usd", "k", "n")
