@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.app import App
 from dashboard.pages.catalog.calibration_measures import measures_frame, parts_taken, threshold_of
-from dashboard.ui.choice_table import table_key
+from dashboard.ui.table import table_key
 from tests.cases import each
 from tests.dashboard.harness import app_with, checked, labelled, markdown_of, open_page, press, text_of
 

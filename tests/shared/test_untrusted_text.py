@@ -9,8 +9,8 @@ from core.cli.options import printable
 from core.cli.routing import block_text
 from core.domain.outcome import ContentBlock
 from core.importers.reading import shown
-from core.shared.untrusted_text import cell_text, visible
-from dashboard.ui.catalog_frames import cell_text as catalog_cell
+from core.shared.untrusted_text import one_line, visible
+from dashboard.ui.catalog_frames import one_line as catalog_cell
 from dashboard.ui.text import cell_text as activity_cell
 from dashboard.ui.text import escaped
 from tests.cases import each
@@ -51,7 +51,7 @@ def test_hidden_text_is_distinguished_from_what_writing_needs(text, expected) ->
 
 
 @each("show", [
-    visible, cell_text, printable, activity_cell, catalog_cell,
+    visible, one_line, printable, activity_cell, catalog_cell,
     lambda text: block_text(ContentBlock("text", text=text)),
     lambda text: json.loads(shown(text)),
     lambda text: escaped(text).replace("\\", ""),
@@ -61,14 +61,14 @@ def test_every_place_reveals_tag_characters(show) -> None:
 
 
 def test_one_line_is_one_line_of_bounded_length() -> None:
-    assert cell_text("  a\n\n b\t c\u2028d ") == "a b c d"
-    assert cell_text("abcdef", 4) == "abc…"
-    assert cell_text("abcd", 4) == "abcd"
+    assert one_line("  a\n\n b\t c\u2028d ") == "a b c d"
+    assert one_line("abcdef", 4) == "abc…"
+    assert one_line("abcd", 4) == "abcd"
 
 
 @given(st.text())
 def test_nothing_unseen_is_left_and_a_second_time_changes_nothing(text) -> None:
     shown_once = visible(text)
     assert visible(shown_once) == shown_once
-    assert "\n" not in cell_text(text)
+    assert "\n" not in one_line(text)
     assert all(character.isprintable() or character in "\n\t" for character in shown_once if character.isascii())
