@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog, Server, Tool, ToolHints
 from core.domain.statistics import Source, Statistics
-from core.shared import units, untrusted_text
+from core.shared import units
+from core.shared.untrusted_text import one_line
 
 M_USD = 1e3
 PERCENT = 1e2
@@ -91,7 +92,7 @@ def tool_frame(catalog: Catalog, statistics: Statistics, tokens: NDArray[np.int6
         {
             "server": [tool.server for tool in tools],
             "tool": [tool.name for tool in tools],
-            "description": [one_line(tool.description) for tool in tools],
+            "description": [beginning(tool.description) for tool in tools],
             "price_musd": known.price_usd * M_USD,
             "price_source": price_words(known.price_usd, known.price_source),
             "tier": [tool.tier for tool in tools],
@@ -166,14 +167,13 @@ def reached_by(server: Server) -> str:
     return "virtual" if server.virtual else NO_COMMAND
 
 
-def one_line(text: str, limit: int = SHOWN_DESCRIPTION) -> str:
-    """Returns the beginning of a description on one line, with hidden characters written out.
+def beginning(text: str) -> str:
+    r"""Returns the beginning of a description on one line, with hidden characters written out.
 
-    >>> one_line("Reads\\n a file.  Fast.", 14)
-    'Reads a file.…'
+    >>> beginning("Reads\n a file.  Fast.")
+    'Reads a file. Fast.'
     """
-    line = untrusted_text.one_line(text[: 4 * limit])
-    return line if len(line) < limit else f"{line[: limit - 1].rstrip()}…"
+    return one_line(text[: 4 * SHOWN_DESCRIPTION], SHOWN_DESCRIPTION)
 
 
 def matching(texts: Iterable[str], query: str) -> list[bool]:

@@ -13,7 +13,6 @@ import streamlit as st
 
 from core.domain.outcome import OutcomeKind
 from core.domain.trace import Drop
-from core.shared import untrusted_text
 from core.shared.untrusted_text import one_line
 from dashboard.theme import ACCEPTED, ACCEPTED_SIGN, DROPPED_SIGN, MUTED, REJECTED, REJECTED_SIGN
 
@@ -138,7 +137,7 @@ def cell_text(text: object, limit: int = 300) -> str:
     """
     if not isinstance(text, str):
         return ""
-    return untrusted_text.one_line(text, limit)
+    return one_line(text, limit)
 
 
 def missing(value: object) -> bool:

@@ -14,11 +14,11 @@ from core.lint import RULES
 from core.lint.texts import Passage, server_passages, tool_passages
 from core.services.decide.catalog_editor import findings_csv
 from core.shared.errors import WayfareError
-from core.shared.untrusted_text import visible
+from core.shared.untrusted_text import one_line, visible
 from dashboard import theme
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.imports import counted
-from dashboard.ui.catalog_frames import matching, one_line
+from dashboard.ui.catalog_frames import beginning, matching
 from dashboard.ui.query_form import show_preparing
 from dashboard.ui.table import Column, choice_table, table_key
 from dashboard.ui.text import escaped
@@ -58,7 +58,7 @@ def lint_frame(findings: Sequence[Finding]) -> pd.DataFrame:
             "server": [finding.server for finding in findings],
             "tool": [finding.tool for finding in findings],
             "reason": [one_line(finding.reason, 400) for finding in findings],
-            "evidence": [one_line(finding.evidence) for finding in findings],
+            "evidence": [beginning(finding.evidence) for finding in findings],
         }
     )
 
