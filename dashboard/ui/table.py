@@ -138,9 +138,6 @@ def _look(
     frame: pd.DataFrame | Styler, columns: Sequence[Column], most: int = MOST_ROWS, placeholder: str = "–"
 ) -> dict[str, Any]:
     return {
-        "column_config": configs(columns),
-        "hide_index": True,
-        "height": table_height(len(frame.index), most),
-        "row_height": ROW_PX,
-        "placeholder": placeholder,
-    }
+        "column_config": configs(columns), "hide_index": True, "height": table_height(len(frame.index), most),
+        "row_height": ROW_PX, "placeholder": placeholder,
+    }  # fmt: skip

@@ -64,17 +64,11 @@ def file_name(name: str, otherwise: str) -> str:
 
 
 DROPPED = {
-    Drop.NOT_SHORTLISTED: "server not short-listed",
-    Drop.REJECTED: "server rejected the price",
-    Drop.NOT_AFFORDABLE: "not affordable",
-    Drop.OUTRANKED: "outranked",
-    Drop.PRUNED: "not curated",
-    Drop.BELOW_THRESHOLD: "below the threshold",
-    Drop.GATED: "left out by the state",
-    Drop.NOT_RETRIEVED: "not retrieved",
-    Drop.REFUSED: "refused",
-    Drop.NOT_WORTH: "not worth a call",
-}
+    Drop.NOT_SHORTLISTED: "server not short-listed", Drop.REJECTED: "server rejected the price",
+    Drop.NOT_AFFORDABLE: "not affordable", Drop.OUTRANKED: "outranked", Drop.PRUNED: "not curated",
+    Drop.BELOW_THRESHOLD: "below the threshold", Drop.GATED: "left out by the state",
+    Drop.NOT_RETRIEVED: "not retrieved", Drop.REFUSED: "refused", Drop.NOT_WORTH: "not worth a call",
+}  # fmt: skip
 
 
 REAL, SIMULATED = "real", "simulated"

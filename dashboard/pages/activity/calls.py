@@ -70,21 +70,16 @@ def call_detail(app: App, record: Mapping[str, Any], zone: str) -> None:
 def record_rows(record: Mapping[str, Any], zone: str) -> list[tuple[str, str]]:
     """The record as names and values."""
     return [
-        ("time", timestamp(record["at"].to_pydatetime(), zone)),
-        ("outcome", outcome_words(record["kind"])),
+        ("time", timestamp(record["at"].to_pydatetime(), zone)), ("outcome", outcome_words(record["kind"])),
         ("source", source_words(bool(record["simulated"]))),
         *((("network injected", cell_text(record["injected"])),) if record["injected"] else ()),
-        ("latency", units.seconds(record["latency_s"])),
-        ("connect", _connect(record)),
-        ("attempts", f"{record['attempts']}"),
-        ("price", units.price(record["price_usd"])),
+        ("latency", units.seconds(record["latency_s"])), ("connect", _connect(record)),
+        ("attempts", f"{record['attempts']}"), ("price", units.price(record["price_usd"])),
         ("origin", cell_text(record["origin"])),
         *((("client", cell_text(record["client"])),) if record["client"] else ()),
-        ("catalog", cell_text(record["catalog"])),
-        ("for the sub-task", cell_text(record["subtask"]) or "no decision"),
-        ("router", cell_text(record["router"]) or "–"),
-        ("call id", record["id"]),
-    ]
+        ("catalog", cell_text(record["catalog"])), ("for the sub-task", cell_text(record["subtask"]) or "no decision"),
+        ("router", cell_text(record["router"]) or "–"), ("call id", record["id"]),
+    ]  # fmt: skip
 
 
 def _connect(record: Mapping[str, Any]) -> str:
@@ -157,16 +152,11 @@ def _pairs(rows: list[tuple[str, str]]) -> None:
 
 
 WORDS = {
-    "approval_needed": "waits for a person",
-    "approval_denied": "denied by a person",
-    "too_many_waiting": "too many wait",
-    "definition_changed": "definition changed",
-    "budget_spent": "budget spent",
-    "rate_limited": "over its rate",
-    "server_paused": "server paused",
-    "not_allowed": "not allowed",
+    "approval_needed": "waits for a person", "approval_denied": "denied by a person",
+    "too_many_waiting": "too many wait", "definition_changed": "definition changed", "budget_spent": "budget spent",
+    "rate_limited": "over its rate", "server_paused": "server paused", "not_allowed": "not allowed",
     "not_authorized": "another's name",
-}
+}  # fmt: skip
 GOVERNED = {"approval_needed", "approval_denied", "definition_changed", "budget_spent", "not_allowed", "rate_limited"}
 """Refusals that the Govern page can lift. Others end with time."""
 REFUSED_RECORD = "activity:refused"
@@ -252,11 +242,8 @@ def _detail(record: Mapping[str, Any], zone: str) -> None:
 COLUMNS = (
     Column("at", "time", width=150, help="In your time zone.", format="YYYY-MM-DD HH:mm:ss", pinned=True),
     Column("client", width=120, help="operator: a person on the pages or at the command line."),
-    Column("tool", width=200),
-    Column("refused", width=150),
+    Column("tool", width=200), Column("refused", width=150),
     Column("again", "repeated", width=84, help="Further equal refusals of the same client, stored as a count."),
-    Column("why", width=380),
-    Column("advice", "to allow it", width=380),
-    Column("origin", width=76),
+    Column("why", width=380), Column("advice", "to allow it", width=380), Column("origin", width=76),
     Column("catalog", width=90),
-)
+)  # fmt: skip

@@ -111,23 +111,15 @@ def call_frame(calls: pd.DataFrame, zone: str) -> pd.DataFrame:
     injected = [cell_text(text) for text in calls["injected"]]
     return pd.DataFrame(
         {
-            "at": calls["at"].dt.tz_convert(zone),
-            **_clients(calls),
-            "server": texts["server"],
-            "tool": texts["tool"],
+            "at": calls["at"].dt.tz_convert(zone), **_clients(calls), "server": texts["server"], "tool": texts["tool"],
             "outcome": [outcome_words(kind) for kind in calls["kind"]],
             "source": [source_words(bool(simulated)) for simulated in calls["simulated"]],
-            **({"injected": injected} if any(injected) else {}),
-            "latency_s": calls["latency_s"],
-            "connect_s": calls["connect_s"].fillna(0.0),
-            "attempts": calls["attempts"],
-            "price_usd": calls["price_usd"],
-            "origin": texts["origin"],
-            "error": texts["error"],
-            "subtask": texts["subtask"],
+            **({"injected": injected} if any(injected) else {}), "latency_s": calls["latency_s"],
+            "connect_s": calls["connect_s"].fillna(0.0), "attempts": calls["attempts"], "price_usd": calls["price_usd"],
+            "origin": texts["origin"], "error": texts["error"], "subtask": texts["subtask"],
             "catalog": texts["catalog"],
         }
-    )
+    )  # fmt: skip
 
 
 def call_styler(frame: pd.DataFrame) -> Styler:
@@ -162,20 +154,13 @@ def decision_frame(
     ends = {str(id_): outcomes_words(part) for id_, part in calls.groupby("decision_id")}
     return pd.DataFrame(
         {
-            "at": decisions["at"].dt.tz_convert(zone),
-            **_clients(decisions),
-            "subtask": texts["subtask"],
-            "router": texts["router"],
-            "winner": [_winner(row) for row in decisions.itertuples()],
-            "expected_price_usd": decisions["expected_price_usd"],
-            "expected_time_s": decisions["expected_time_s"],
-            "outcomes": [ends.get(id_, uncalled) for id_ in decisions["id"]],
-            "total_ms": decisions["total_ms"],
-            "reason": texts["reason"],
-            "origin": texts["origin"],
-            "catalog": texts["catalog"],
+            "at": decisions["at"].dt.tz_convert(zone), **_clients(decisions), "subtask": texts["subtask"],
+            "router": texts["router"], "winner": [_winner(row) for row in decisions.itertuples()],
+            "expected_price_usd": decisions["expected_price_usd"], "expected_time_s": decisions["expected_time_s"],
+            "outcomes": [ends.get(id_, uncalled) for id_ in decisions["id"]], "total_ms": decisions["total_ms"],
+            "reason": texts["reason"], "origin": texts["origin"], "catalog": texts["catalog"],
         }
-    )
+    )  # fmt: skip
 
 
 def decision_styler(frame: pd.DataFrame) -> Styler:
@@ -231,18 +216,14 @@ def call_columns(zone: str) -> tuple[Column, ...]:
         Column("outcome", width=140),
         Column("source", width=84, help="Simulated: a virtual server answered, or the outcome was drawn."),
         Column(
-            "injected",
-            "network injected",
-            width=150,
+            "injected", "network injected", width=150,
             help="The effect of an injected network on the call. It is no fault of the server.",
         ),
         Column("latency_s", "latency", width=84, help="The call alone, without connecting."),
         Column("connect_s", "connect", width=100, help="Time to open a session. An open session is reused."),
         Column("attempts", width=72, help="More than one if the connection was lost and the tool may be repeated."),
         Column(
-            "price_usd",
-            "price",
-            width=90,
+            "price_usd", "price", width=90,
             help="The price of the call. Unpriced: no price is declared; the call may still cost money.",
         ),
         Column("origin", width=76, help="The source of the request."),
@@ -250,7 +231,7 @@ def call_columns(zone: str) -> tuple[Column, ...]:
         Column("error", width=280),
         Column("subtask", "for the sub-task", width=280),
         Column("catalog", width=90),
-    )
+    )  # fmt: skip
 
 
 def decision_columns(zone: str) -> tuple[Column, ...]:
@@ -261,15 +242,11 @@ def decision_columns(zone: str) -> tuple[Column, ...]:
         Column("router", width=80),
         Column("winner", width=240),
         Column(
-            "expected_price_usd",
-            "price",
-            width=84,
+            "expected_price_usd", "price", width=84,
             help="Price of one call of the winner. Empty without a winner or without a declared price.",
         ),
         Column(
-            "expected_time_s",
-            "expected time",
-            width=100,
+            "expected_time_s", "expected time", width=100,
             help="Expected time until a call of the winner succeeds: the time term of EHRR (6).",
         ),
         Column("outcomes", "its calls", width=240, help="The outcomes of the calls on this decision."),
@@ -278,4 +255,4 @@ def decision_columns(zone: str) -> tuple[Column, ...]:
         Column("origin", width=76, help="The source of the request."),
         _client("client"),
         Column("catalog", width=90),
-    )
+    )  # fmt: skip

@@ -25,12 +25,9 @@ from dashboard.ui.url_state import UrlState, open_page
 
 CHANGES_SHOWN = 500
 EXPORTS = {
-    "decisions": "Decisions",
-    "outcomes": "Calls",
-    "refused_requests": "Refused requests",
-    "statistics": "Statistics",
+    "decisions": "Decisions", "outcomes": "Calls", "refused_requests": "Refused requests", "statistics": "Statistics",
     "parameters": "Parameter changes",
-}
+}  # fmt: skip
 MIME = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 
 
@@ -85,14 +82,10 @@ def changes_frame(events: pd.DataFrame, zone: str) -> pd.DataFrame:
     texts = {name: [cell_text(text) for text in newest[name]] for name in ("router", "name", "old", "new", "origin")}
     return pd.DataFrame(
         {
-            "time": newest["at"].dt.tz_convert(zone).tolist(),
-            "router": texts["router"],
-            "parameter": texts["name"],
-            "from": texts["old"],
-            "to": texts["new"],
-            "changed by": texts["origin"],
+            "time": newest["at"].dt.tz_convert(zone).tolist(), "router": texts["router"], "parameter": texts["name"],
+            "from": texts["old"], "to": texts["new"], "changed by": texts["origin"],
         }
-    )
+    )  # fmt: skip
 
 
 LIVE = "activity.live"
@@ -139,13 +132,9 @@ def view_bar(app: App, view: str, live: str, refused: int) -> tuple[str, bool]:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.session_state.setdefault(VIEW, view if view in VIEWS else CALLS)
         st.segmented_control(
-            "Show",
-            list(VIEWS),
-            key=VIEW,
-            format_func=lambda name: _title(name, refused),
-            required=True,
+            "Show", list(VIEWS), key=VIEW, format_func=lambda name: _title(name, refused), required=True,
             label_visibility="collapsed",
-        )
+        )  # fmt: skip
         alive = live_switch(live)
         export_menu(app)
     return st.session_state[VIEW] or CALLS, alive

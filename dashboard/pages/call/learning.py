@@ -222,14 +222,10 @@ def _routed(app: App, run: Run, before: Decision) -> Decision | None:
         try:
             with st.spinner("Routing the sub-task once more…"):
                 run.next_decision = app.routing.route(
-                    before.subtask,
-                    visitor=visitor(),
-                    catalog=before.catalog,
-                    router=before.router,
-                    parameters=app.routing.parameters(before.router, before.parameters),
-                    server_hint=before.server_hint,
+                    before.subtask, visitor=visitor(), catalog=before.catalog, router=before.router,
+                    parameters=app.routing.parameters(before.router, before.parameters), server_hint=before.server_hint,
                     record=False,
-                )
+                )  # fmt: skip
         except WayfareError as error:
             st.error(escaped(str(error)), icon=":material/error:")
     return run.next_decision

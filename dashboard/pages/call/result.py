@@ -274,9 +274,5 @@ def _download(place: DeltaGenerator, data: bytes, name: str, key: str) -> None:
 
 
 BLOCKS: dict[str, Callable[[ContentBlock, str], None]] = {
-    "text": _text,
-    "image": _image,
-    "audio": _audio,
-    "resource": _resource,
-    "resource_link": _link,
-}
+    "text": _text, "image": _image, "audio": _audio, "resource": _resource, "resource_link": _link,
+}  # fmt: skip

@@ -105,13 +105,9 @@ def servers_body(app: App, catalog: Catalog, statistics: Statistics, query: str,
     if not _found(len(frame), len(catalog.servers), "server"):
         return ""
     row = choice_table(
-        frame,
-        SERVER_COLUMNS,
-        labels=frame.index.tolist(),
-        key=table_key("servers", catalog.name, query),
-        chosen=catalog.server_row.get(chosen),
-        about=f"Servers of {catalog.name}",
-    )
+        frame, SERVER_COLUMNS, labels=frame.index.tolist(), key=table_key("servers", catalog.name, query),
+        chosen=catalog.server_row.get(chosen), about=f"Servers of {catalog.name}",
+    )  # fmt: skip
     if row is None:
         return ""
     server_detail(app, catalog, statistics, row)
@@ -132,13 +128,9 @@ def tools_body(app: App, catalog: Catalog, statistics: Statistics, query: str, *
     if not _found(len(frame), len(catalog.tools), "tool"):
         return ""
     row = choice_table(
-        frame,
-        TOOL_COLUMNS,
-        labels=frame.index.tolist(),
-        key=table_key("tools", catalog.name, query, server),
-        chosen=catalog.tool_row.get(chosen),
-        about=f"Tools of {catalog.name}",
-    )
+        frame, TOOL_COLUMNS, labels=frame.index.tolist(), key=table_key("tools", catalog.name, query, server),
+        chosen=catalog.tool_row.get(chosen), about=f"Tools of {catalog.name}",
+    )  # fmt: skip
     if tokens is None:
         _offer_index(app, catalog)
     if row is None:
@@ -160,12 +152,9 @@ def _found(shown: int, total: int, thing: str) -> bool:
 def _no_tools(catalog: Catalog) -> None:
     st.info("No server of this catalog lists a tool. Connected servers list their tools.")
     st.button(
-        "Connect its servers…",
-        key="catalog.tools.connect",
-        icon=":material/cable:",
-        on_click=state.open_connect,
+        "Connect its servers…", key="catalog.tools.connect", icon=":material/cable:", on_click=state.open_connect,
         args=(Imported("catalog", catalog.servers), catalog.name, f"servers of {catalog.name}"),
-    )
+    )  # fmt: skip
 
 
 def _nothing(sentence: str) -> None:

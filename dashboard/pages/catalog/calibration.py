@@ -164,13 +164,9 @@ def label_list(app: App, catalog: str, labels: Sequence[Label], query: str) -> N
     chosen = [shown[row] for row in rows]
     st.button(
         f"Delete {counted(len(chosen), 'label')}" if chosen else "Choose rows to delete",
-        key="catalog.calibration.labels.delete",
-        icon=":material/delete:",
-        disabled=not chosen,
-        on_click=_delete,
-        args=(app, chosen),
-        help="They no longer count from the next decision on.",
-    )
+        key="catalog.calibration.labels.delete", icon=":material/delete:", disabled=not chosen, on_click=_delete,
+        args=(app, chosen), help="They no longer count from the next decision on.",
+    )  # fmt: skip
 
 
 def label_frame(labels: Sequence[Label]) -> pd.DataFrame:

@@ -65,15 +65,10 @@ def measures_frame(report: Mapping[str, Any]) -> pd.DataFrame:
             continue
         rows.append(
             (
-                PARTS[part],
-                title,
-                f"{before:.4f}",
-                f"{after:.4f}",
-                f"{after - before:+.4f}",
-                f"{low:+.4f} to {high:+.4f}",
-                "✓ taken" if part in taken else "unchanged",
+                PARTS[part], title, f"{before:.4f}", f"{after:.4f}", f"{after - before:+.4f}",
+                f"{low:+.4f} to {high:+.4f}", "✓ taken" if part in taken else "unchanged",
             )
-        )
+        )  # fmt: skip
     columns = ["part", "measure", "before", "after", "change", "95 % interval of the change", "outcome"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -157,14 +152,10 @@ def _about(texts: str, calibration: Calibration | None) -> str:
 
 def _export(app: App, calibration: Calibration, key: str) -> None:
     st.download_button(
-        "Export",
-        data=lambda: app.calibrations.export(calibration.catalog, calibration.name),
-        file_name=f"{file_name(calibration.name, 'calibration')}.json",
-        mime="application/json",
-        key=f"{key}.export",
-        icon=":material/download:",
-        on_click="ignore",
-    )
+        "Export", data=lambda: app.calibrations.export(calibration.catalog, calibration.name),
+        file_name=f"{file_name(calibration.name, 'calibration')}.json", mime="application/json", key=f"{key}.export",
+        icon=":material/download:", on_click="ignore",
+    )  # fmt: skip
 
 
 def _details(calibration: Calibration, key: str) -> None:

@@ -132,15 +132,11 @@ REPORT_COLUMNS = (
     Column("result", width=96),
     Column("tools", width=60),
     Column(
-        "connect_s",
-        "connect",
-        width=80,
-        help="Seconds to open the session. Empty: it was already open.",
-        format="%.3g",
-        unit="s",
+        "connect_s", "connect", width=80, help="Seconds to open the session. Empty: it was already open.",
+        format="%.3g", unit="s",
     ),
     Column("error", width=700),
-)
+)  # fmt: skip
 
 
 def _show(catalog: str) -> None:
@@ -259,12 +255,9 @@ def own_values(app: App, catalog: str, server: Server) -> None:
     with st.form(f"{prefix}form", clear_on_submit=True):
         value_fields(wanted, prefix)
         st.form_submit_button(
-            "Keep them",
-            key=f"{prefix}keep",
-            icon=":material/key:",
-            on_click=_keep,
+            "Keep them", key=f"{prefix}keep", icon=":material/key:", on_click=_keep,
             args=(app, catalog, server, wanted, prefix),
-        )
+        )  # fmt: skip
     st.caption("The next call uses the new value. A session with the old value is closed.")
 
 
@@ -275,10 +268,7 @@ def _keep(app: App, catalog: str, server: Server, wanted: tuple[Wanted, ...], pr
 def _field(item: Wanted, key: str) -> None:
     servers = ", ".join(item.servers[:4]) + ("…" if len(item.servers) > 4 else "")
     st.text_input(
-        escaped(item.name, 80),
-        type="password",
-        key=key,
+        escaped(item.name, 80), type="password", key=key,
         help=escaped(f"{item.what} Needed by {servers}.{'' if item.lacking else KEPT}".strip(), 300),
-        placeholder=(item.what[:60] or None) if item.lacking else "entered",
-        autocomplete="off",
-    )
+        placeholder=(item.what[:60] or None) if item.lacking else "entered", autocomplete="off",
+    )  # fmt: skip

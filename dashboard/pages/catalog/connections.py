@@ -87,14 +87,9 @@ def _plan(app: App, known: state.Known) -> None:
     value_fields(wanted)
     st.warning(_warning(imported), icon=":material/warning:")
     st.button(
-        "Connect and discover",
-        type="primary",
-        icon=":material/cable:",
-        key="catalog.import.discover",
-        disabled=not agreed,
-        on_click=_connect,
-        args=(app, imported, known.name, known.source, wanted),
-    )
+        "Connect and discover", type="primary", icon=":material/cable:", key="catalog.import.discover",
+        disabled=not agreed, on_click=_connect, args=(app, imported, known.name, known.source, wanted),
+    )  # fmt: skip
     if sentence := st.session_state.get(PROBLEM, ""):
         st.error(escaped(sentence), icon=":material/error:")
 
@@ -159,8 +154,7 @@ COLUMNS = (
     Column("catalog", width=110, help="The servers of each catalog have their own sessions and values."),
     Column("transport", "by", width=60, help="stdio: a command on this machine. http, sse: an address."),
     Column(
-        "state",
-        width=110,
+        "state", width=110,
         help="Ready: a session is open. Idle: no open session, the next call opens one. Failed: the last attempt failed.",
     ),
     Column("since", width=120, help="The time of the last change of state.", format="distance"),
@@ -169,30 +163,25 @@ COLUMNS = (
     Column("protocol", width=96, help="The agreed version of MCP."),
     Column("version", width=80, help="The server's own version."),
     Column(
-        "last_error",
-        "last error",
-        width=420,
+        "last_error", "last error", width=420,
         help="The error stays after a recovery. The state tells whether it still holds.",
     ),
-)
+)  # fmt: skip
 
 
 def connection_frame(states: Sequence[ConnectionState]) -> pd.DataFrame:
     """Returns one row for each connected server; `connect_s` in s, `since` in UTC."""
     return pd.DataFrame(
         {
-            "server": [one.server for one in states],
-            "catalog": [one.catalog for one in states],
-            "transport": [one.transport for one in states],
-            "state": [WORDS[one.state] for one in states],
+            "server": [one.server for one in states], "catalog": [one.catalog for one in states],
+            "transport": [one.transport for one in states], "state": [WORDS[one.state] for one in states],
             "since": pd.to_datetime([one.since for one in states], utc=True),
             "connect_s": pd.array([one.connect_s for one in states], dtype="Float64"),
-            "calls": [one.calls for one in states],
-            "protocol": [one.protocol_version for one in states],
+            "calls": [one.calls for one in states], "protocol": [one.protocol_version for one in states],
             "version": [one.server_version for one in states],
             "last_error": [" ".join(one.last_error.split()) for one in states],
         }
-    )
+    )  # fmt: skip
 
 
 @st.fragment(run_every=2)
@@ -213,13 +202,9 @@ def connections_panel(app: App) -> None:
     )
     frame = connection_frame(states)
     row = choice_table(
-        frame.style.map(_colour, subset=["state"]),
-        COLUMNS,
-        labels=list(range(len(frame))),
-        key=table_key("connections"),
-        chosen=None,
-        about="Connections",
-    )
+        frame.style.map(_colour, subset=["state"]), COLUMNS, labels=list(range(len(frame))),
+        key=table_key("connections"), chosen=None, about="Connections",
+    )  # fmt: skip
     if row is not None:
         _error_output(states[row])
 

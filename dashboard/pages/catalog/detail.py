@@ -66,13 +66,9 @@ def price_panel(
         )
         st.form_submit_button("Set", icon=":material/check:", on_click=_set, args=(app, catalog, server, tool, key))
         st.form_submit_button(
-            "Reset to declared",
-            icon=":material/undo:",
-            on_click=_reset,
-            args=(app, catalog, server, tool, key),
-            disabled=source != "edited",
-            help="Remove the value that was set by hand.",
-        )
+            "Reset to declared", icon=":material/undo:", on_click=_reset, args=(app, catalog, server, tool, key),
+            disabled=source != "edited", help="Remove the value that was set by hand.",
+        )  # fmt: skip
     place, sentence = st.session_state.get(PROBLEM, ("", ""))
     if place == key:
         st.error(escaped(sentence), icon=":material/error:")
@@ -120,14 +116,10 @@ def server_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) 
             own_values(app, catalog.name, server)
         with right:
             price_panel(
-                app,
-                catalog.name,
-                server.name,
-                "",
-                value_usd=float(known.ask_usd[row]),
+                app, catalog.name, server.name, "", value_usd=float(known.ask_usd[row]),
                 source=price_words(known.ask_usd[row : row + 1], known.ask_source[row : row + 1])[0],
                 declared_usd=server.ask_usd,
-            )
+            )  # fmt: skip
             _statistics_table(server_statistics(server, statistics, row))
 
 
@@ -135,20 +127,13 @@ def _server_buttons(catalog: str, server: Server) -> None:
     with st.container(horizontal=True):
         st.button(
             f"Show its {len(server.tools):,} tools" if len(server.tools) != 1 else "Show its tool",
-            icon=":material/construction:",
-            disabled=not server.tools,
-            on_click=show_tools,
-            args=(server.name,),
-        )
+            icon=":material/construction:", disabled=not server.tools, on_click=show_tools, args=(server.name,),
+        )  # fmt: skip
         st.button(
-            "Multiply…",
-            key="catalog.multiply",
-            icon=":material/content_copy:",
+            "Multiply…", key="catalog.multiply", icon=":material/content_copy:",
             help="A new catalog with virtual copies of this server with other names, texts and statistics.",
-            disabled=not server.tools,
-            on_click=open_multiply,
-            args=(catalog, server.name),
-        )
+            disabled=not server.tools, on_click=open_multiply, args=(catalog, server.name),
+        )  # fmt: skip
 
 
 def tool_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) -> None:
@@ -166,14 +151,10 @@ def tool_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) ->
             if st.button("Call this tool", icon=":material/play_arrow:", type="primary"):
                 open_page("call", catalog=catalog.name, tool=tool.id)
             price_panel(
-                app,
-                catalog.name,
-                tool.server,
-                tool.name,
-                value_usd=float(known.price_usd[row]),
+                app, catalog.name, tool.server, tool.name, value_usd=float(known.price_usd[row]),
                 source=price_words(known.price_usd[row : row + 1], known.price_source[row : row + 1])[0],
                 declared_usd=tool.price_usd,
-            )
+            )  # fmt: skip
             if tool.tier or tool.tier_reason:
                 st.caption(f"Tier: {escaped(tool.tier or '–')}. {escaped(tool.tier_reason)}")
             _statistics_table(tool_statistics(tool, statistics, row))
@@ -186,26 +167,21 @@ def server_statistics(server: Server, statistics: Statistics, row: int) -> list[
     variance = "–" if server.success_variance is None else f"{server.success_variance:.3g}"
     return [
         (
-            "Connection time",
-            units.seconds(known.conn_s[row]),
+            "Connection time", units.seconds(known.conn_s[row]),
             source_word(known.conn_source[row], int(known.connects[row]), known.conn_decayed[row]),
             units.seconds(server.conn_s),
         ),
         (
-            "Call time",
-            units.seconds(known.call_s[row]),
-            source_word(known.call_source[row], calls, known.decayed[row]),
-            units.seconds(server.call_s),
+            "Call time", units.seconds(known.call_s[row]),
+            source_word(known.call_source[row], calls, known.decayed[row]), units.seconds(server.call_s),
         ),
         ("Success", units.share(known.success[row]), learnt, units.share(server.success)),
         ("Variance of success", f"{known.success_variance[row]:.3g}", learnt, variance),
         (
-            "Post-accept failure",
-            units.share(known.post_accept_failure[row]),
-            source_word(known.failure_source[row], calls, known.decayed[row]),
-            units.share(server.post_accept_failure),
+            "Post-accept failure", units.share(known.post_accept_failure[row]),
+            source_word(known.failure_source[row], calls, known.decayed[row]), units.share(server.post_accept_failure),
         ),
-    ]
+    ]  # fmt: skip
 
 
 def tool_statistics(tool: Tool, statistics: Statistics, row: int) -> list[Statistic]:

@@ -260,28 +260,19 @@ def _table(
     st.caption(f"{counted(len(shown), 'finding')}. Choose a row for the text, the reason and the advice.")
     ids = [finding_id(finding) for finding in shown]
     row = choice_table(
-        lint_frame(shown).style.map(severity_colour, subset=["severity"]),
-        COLUMNS,
-        labels=list(range(len(shown))),
+        lint_frame(shown).style.map(severity_colour, subset=["severity"]), COLUMNS, labels=list(range(len(shown))),
         key=table_key("lint", catalog.name, *selection, str(len(report.waiting))),
-        chosen=ids.index(wanted) if wanted in ids else None,
-        about=f"Findings in {catalog.name}",
-    )
+        chosen=ids.index(wanted) if wanted in ids else None, about=f"Findings in {catalog.name}",
+    )  # fmt: skip
     return None if row is None else shown[row]
 
 
 def _export(name: str, shown: list[Finding]) -> None:
     st.download_button(
-        "CSV",
-        data=lambda: findings_csv(shown),
-        file_name=f"wayfare-lint-{name}.csv",
-        mime="text/csv",
-        key="catalog.lint.export",
-        icon=":material/download:",
-        on_click="ignore",
-        disabled=not shown,
+        "CSV", data=lambda: findings_csv(shown), file_name=f"wayfare-lint-{name}.csv", mime="text/csv",
+        key="catalog.lint.export", icon=":material/download:", on_click="ignore", disabled=not shown,
         help="The findings below, with advice.",
-    )
+    )  # fmt: skip
 
 
 def _clear() -> None:

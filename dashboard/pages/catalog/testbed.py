@@ -24,19 +24,9 @@ from dashboard.ui.text import escaped
 FROM, FILES, WORDS, CATEGORIES, SIZE, SERVERS, COPIES, SPREAD, SEED, TASKS, PROBLEM = (
     f"catalog.testbed.{name}"
     for name in (
-        "from",
-        "files",
-        "words",
-        "categories",
-        "size",
-        "servers",
-        "copies",
-        "spread",
-        "seed",
-        "tasks",
-        "problem",
+        "from", "files", "words", "categories", "size", "servers", "copies", "spread", "seed", "tasks", "problem",
     )
-)
+)  # fmt: skip
 NO_MATCH = "No server matches. Use fewer or other words, or other sizes."
 ROWS_SHOWN, MOST_SERVERS, MOST_TASKS, MOST_SIZE = 6, 1_000, 5_000, 200
 
@@ -90,13 +80,9 @@ def _fields(app: App, names: Sequence[str]) -> None:
         "Categories", known, key=CATEGORIES, disabled=not known, format_func=lambda one: one_line(one, 60)
     )
     st.slider(
-        "Tools a server",
-        0,
-        MOST_SIZE,
-        (1, MOST_SIZE),
-        key=SIZE,
+        "Tools a server", 0, MOST_SIZE, (1, MOST_SIZE), key=SIZE,
         help="0 includes servers that list their tools only when connected.",
-    )
+    )  # fmt: skip
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     row.number_input("At most servers", 1, MOST_SERVERS, key=SERVERS, width=130)
     copies_help = "Virtual copies with other texts, prices and times."
@@ -117,16 +103,11 @@ def _drawn(app: App) -> tuple[Testbed, list[Registry]]:
 def _selection() -> Selection:
     low, high = st.session_state[SIZE]
     return Selection(
-        words=tuple(st.session_state[WORDS].split()),
-        categories=tuple(st.session_state[CATEGORIES]),
-        least_tools=low,
-        most_tools=high if high < MOST_SIZE else 1_000_000,
-        servers=int(st.session_state[SERVERS]),
-        copies=int(st.session_state[COPIES]),
-        spread=float(st.session_state[SPREAD]),
-        seed=int(st.session_state[SEED]),
+        words=tuple(st.session_state[WORDS].split()), categories=tuple(st.session_state[CATEGORIES]), least_tools=low,
+        most_tools=high if high < MOST_SIZE else 1_000_000, servers=int(st.session_state[SERVERS]),
+        copies=int(st.session_state[COPIES]), spread=float(st.session_state[SPREAD]), seed=int(st.session_state[SEED]),
         tasks=int(st.session_state[TASKS]),
-    )
+    )  # fmt: skip
 
 
 def _suggestion(testbed: Testbed) -> str:
@@ -147,16 +128,13 @@ def _preview(testbed: Testbed) -> None:
     frame = pd.DataFrame(
         [
             {
-                "server": one_line(one.server.name, 80),
-                "from": one_line(one.source, 60),
-                "tools": len(one.server.tools),
-                "copies": len(one.copies),
-                "found": ", ".join(one.found) or "–",
+                "server": one_line(one.server.name, 80), "from": one_line(one.source, 60),
+                "tools": len(one.server.tools), "copies": len(one.copies), "found": ", ".join(one.found) or "–",
                 "category": one_line(one.server.category, 40) or "–",
             }
             for one in testbed.chosen
         ]
-    )
+    )  # fmt: skip
     table(frame, most=ROWS_SHOWN)
 
 
@@ -207,14 +185,9 @@ def multiply_dialog(app: App) -> None:
     _copy_preview(server, app.catalog_editor.copies(catalog, name, recipe))
     _, agreed = name_field(app, multiplied_name(catalog, name, recipe.copies))
     st.button(
-        "Make the catalog",
-        type="primary",
-        icon=":material/check:",
-        key="catalog.multiply.go",
-        disabled=not agreed,
-        on_click=_make,
-        args=(app, catalog, name),
-    )
+        "Make the catalog", type="primary", icon=":material/check:", key="catalog.multiply.go", disabled=not agreed,
+        on_click=_make, args=(app, catalog, name),
+    )  # fmt: skip
     if sentence := st.session_state.get(MULTIPLY_PROBLEM, ""):
         st.error(escaped(sentence), icon=":material/error:")
 

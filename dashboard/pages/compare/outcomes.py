@@ -82,14 +82,10 @@ def _play(app: App, catalog: str, source: str, tasks: Sequence[Task], variants: 
 
             runs.append(
                 app.lab.execute(
-                    tasks,
-                    catalog=catalog,
-                    router=variant.router,
-                    parameters=variant.parameters,
-                    seeds=SEEDS,
+                    tasks, catalog=catalog, router=variant.router, parameters=variant.parameters, seeds=SEEDS,
                     progress=shown,
                 )
-            )
+            )  # fmt: skip
     finally:
         bar.empty()
     return Played(catalog, source, tuple(variant.name for variant in variants), tuple(runs))
@@ -113,15 +109,12 @@ def _show(played: Played, *, current: tuple[str, tuple[str, ...]]) -> None:
 
 def _line(name: str, run: ExecutionRun, best: bool) -> dict[str, str]:
     return {
-        "router": name,
-        "front": "◆" if best else "",
-        "solved": _with_interval(run.success_rate, 100, 1, " %"),
-        "m$ each": _with_interval(run.usd_per_solved, 1e3, 2),
-        "s each": _with_interval(run.s_per_solved, 1, 2),
+        "router": name, "front": "◆" if best else "", "solved": _with_interval(run.success_rate, 100, 1, " %"),
+        "m$ each": _with_interval(run.usd_per_solved, 1e3, 2), "s each": _with_interval(run.s_per_solved, 1, 2),
         "tokens each": _with_interval(run.tokens_per_solved, 1, 0),
         "invalid route calls": f"{run.invalid_route_calls.mean:.2f}",
         "invalid tool calls": f"{run.invalid_tool_calls.mean:.2f}",
-    }
+    }  # fmt: skip
 
 
 def _with_interval(found: Interval, times: float, digits: int, unit: str = "") -> str:

@@ -95,12 +95,9 @@ def _rest(app: App, catalog: str, set_name: str, pool: Pairs, row: DeltaGenerato
     )  # fmt: skip
     if counting:
         row.button(
-            "Remove them",
-            key="lab:model-discount",
-            icon=":material/undo:",
-            on_click=judge.discount,
+            "Remove them", key="lab:model-discount", icon=":material/undo:", on_click=judge.discount,
             args=(catalog, set_name),
-        )
+        )  # fmt: skip
         st.caption(f"{len(counting):,} grades of the model count in this set.")
 
 

@@ -77,15 +77,9 @@ def leaderboard(shown: ShownRuns) -> dict[str, str]:
     """Draw the view. Returns the texts for the URL."""
     results = {run.id: run.result for run in shown.runs}
     measure = select(
-        st.container(),
-        shown.state,
-        shown.linked,
-        "measure",
-        "Measure",
-        list(MEASURE_WORDS),
-        show=measure_name,
+        st.container(), shown.state, shown.linked, "measure", "Measure", list(MEASURE_WORDS), show=measure_name,
         width=330,
-    )
+    )  # fmt: skip
     chosen = choose_some(
         shown.state, shown.linked, "runs", "Runs to compare", [run.id for run in shown.runs], start=[run.id for run in shown.runs[:FIRST]],
         show=shown.names.__getitem__, most=MOST, note="Each pair is tested, and the tests are corrected for their number.",
@@ -122,15 +116,9 @@ def _compare(shown: ShownRuns, results: Results, measure: str) -> dict[str, str]
     if played:
         with columns.cell():
             cost = select(
-                st.container(),
-                shown.state,
-                shown.linked,
-                "cost",
-                "Success against",
-                list(COSTS),
-                show=lambda one: COSTS[one].name,
-                width=140,
-            )
+                st.container(), shown.state, shown.linked, "cost", "Success against", list(COSTS),
+                show=lambda one: COSTS[one].name, width=140,
+            )  # fmt: skip
             texts["cost"] = "" if cost == MONEY else cost
             success, taken = ([_interval(results[run.id], name) for run in played] for name in ("success_rate", cost))
             chart(frontier([names[run.id] for run in played], success, taken, cost=cost), key="lab:frontier")
@@ -171,16 +159,13 @@ def _tests(shown: ShownRuns, results: Results, measure: str) -> None:
 
 def _line(run: LabRun, name: str, result: Mapping[str, Any], same_catalog: bool) -> dict[str, str]:
     return {
-        "run": one_line(name, 120),
-        **{column: text for key in MEASURE_WORDS for column, text in _measure(result, key)},
-        "refused rightly": _figure(result, "rejection"),
-        "median": f"{result['latency_ms_p50']:.1f} ms",
+        "run": one_line(name, 120), **{column: text for key in MEASURE_WORDS for column, text in _measure(result, key)},
+        "refused rightly": _figure(result, "rejection"), "median": f"{result['latency_ms_p50']:.1f} ms",
         "solved, simulated": _figure(result, "success_rate"),
         "money each": units.price(result.get("usd_per_solved")) if result.get("usd_per_solved") is not None else "–",
-        "catalog": "unchanged" if same_catalog else "changed since",
-        "when": f"{run.at:%Y-%m-%d %H:%M}",
+        "catalog": "unchanged" if same_catalog else "changed since", "when": f"{run.at:%Y-%m-%d %H:%M}",
         "id": run.id[:8],
-    }
+    }  # fmt: skip
 
 
 def _measure(result: Mapping[str, Any], key: str) -> Iterator[tuple[str, str]]:

@@ -21,12 +21,9 @@ from dashboard.ui.text import escaped
 
 ETOM = "levels"
 LEVEL_WORDS = {
-    "L1": "the platform is named",
-    "L2": "no platform is named; any equal tool is right",
-    "L3": "a chain inside one server",
-    "L4": "a chain across servers",
-    "L5": "no tool can do it",
-}
+    "L1": "the platform is named", "L2": "no platform is named; any equal tool is right",
+    "L3": "a chain inside one server", "L4": "a chain across servers", "L5": "no tool can do it",
+}  # fmt: skip
 
 
 def levels(app: App, run: LabRun, tasks: Sequence[Task]) -> None:
@@ -60,33 +57,20 @@ def _start_levels(app: App, run: LabRun, tasks: Sequence[Task], about: object) -
 
 def _line(one: LevelRun) -> dict[str, str]:
     return {
-        "level": one.level,
-        "request": LEVEL_WORDS[one.level],
-        "tasks": f"{one.n:,}",
-        "exact match": f"{one.scores['em']:.3f}",
-        "F1": f"{one.scores['f1']:.3f}" if "f1" in one.scores else "–",
+        "level": one.level, "request": LEVEL_WORDS[one.level], "tasks": f"{one.n:,}",
+        "exact match": f"{one.scores['em']:.3f}", "F1": f"{one.scores['f1']:.3f}" if "f1" in one.scores else "–",
         "median": f"{one.latency_ms_p50:.1f} ms",
-    }
+    }  # fmt: skip
 
 
 REPEAT = "repeat"
 LISTED = 12
 WORDS = {
-    "catalog": "catalog",
-    "catalog_fingerprint": "fingerprint of the catalog",
-    "tasks": "tasks",
-    "tasks_fingerprint": "fingerprint of the tasks",
-    "hints": "server hints",
-    "router": "router",
-    "preset": "preset",
-    "outcomes": "calls in the statistics",
-    "labels": "labels",
-    "calibration": "calibration in force",
-    "seed": "seed",
-    "parameters": "parameters",
-    "versions": "versions",
-    "played": "simulated with",
-}
+    "catalog": "catalog", "catalog_fingerprint": "fingerprint of the catalog", "tasks": "tasks",
+    "tasks_fingerprint": "fingerprint of the tasks", "hints": "server hints", "router": "router", "preset": "preset",
+    "outcomes": "calls in the statistics", "labels": "labels", "calibration": "calibration in force", "seed": "seed",
+    "parameters": "parameters", "versions": "versions", "played": "simulated with",
+}  # fmt: skip
 
 
 def one_run(shown: ShownRuns) -> dict[str, str]:
@@ -94,15 +78,9 @@ def one_run(shown: ShownRuns) -> dict[str, str]:
     st.markdown("**One run: its conditions, and its repetition**")
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     id_ = select(
-        row,
-        shown.state,
-        shown.linked,
-        "run",
-        "Run",
-        [run.id for run in shown.runs],
-        show=shown.names.__getitem__,
+        row, shown.state, shown.linked, "run", "Run", [run.id for run in shown.runs], show=shown.names.__getitem__,
         width=330,
-    )
+    )  # fmt: skip
     run = next(one for one in shown.runs if one.id == id_)
     start_button(
         row, "Repeat", partial(_start, shown.app, run), key="lab:repeat", icon=":material/replay:",

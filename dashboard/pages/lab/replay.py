@@ -124,15 +124,12 @@ def _table(changed: Sequence[Replayed], titles: Mapping[str, str], again: Mappin
 def _line(row: Replayed, titles: Mapping[str, str], again: Mapping[str, str]) -> dict[str, str]:
     link = {"now": f"/?{urlencode({'q': row.subtask, **again})}"} if again else {}
     return {
-        "sub-task": one_line(row.subtask, 160),
-        "when": f"{row.at:%Y-%m-%d %H:%M}",
+        "sub-task": one_line(row.subtask, 160), "when": f"{row.at:%Y-%m-%d %H:%M}",
         "router then": titles.get(row.router, one_line(row.router, 40)),
-        "winner then": one_line(row.then.tool or "none", 80),
-        "winner now": one_line(row.now.tool or "none", 80),
-        "price": f"{_price(row.then)} → {_price(row.now)}",
-        "time": f"{_seconds(row.then)} → {_seconds(row.now)}",
+        "winner then": one_line(row.then.tool or "none", 80), "winner now": one_line(row.now.tool or "none", 80),
+        "price": f"{_price(row.then)} → {_price(row.now)}", "time": f"{_seconds(row.then)} → {_seconds(row.now)}",
         **link,
-    }
+    }  # fmt: skip
 
 
 def _price(one: Chosen) -> str:

@@ -32,13 +32,9 @@ def snapshots(app: App, state: UrlState, linked: Mapping[str, str], catalog: str
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     row.text_input("Name", key="lab:snapshot-name", placeholder="before the new prices", width=300, max_chars=80)
     row.button(
-        "Keep the current state",
-        key="lab:snapshot-save",
-        icon=":material/photo_camera:",
-        type="primary",
-        on_click=_save,
-        args=(app, catalog),
-    )
+        "Keep the current state", key="lab:snapshot-save", icon=":material/photo_camera:", type="primary",
+        on_click=_save, args=(app, catalog),
+    )  # fmt: skip
     found = app.snapshots.all()
     with st.expander("Import from a file", expanded=False):
         st.file_uploader("An exported snapshot", type="json", key=FILE, on_change=_import, args=(app,))

@@ -89,12 +89,9 @@ def _filters(
     st.session_state.setdefault(state.key("show"), wanted if wanted in options else ALL)
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     show = row.segmented_control(
-        "Tasks of the run",
-        options,
-        key=state.key("show"),
-        required=True,
+        "Tasks of the run", options, key=state.key("show"), required=True,
         format_func=lambda one: f"{one} {counts[one]:,}",
-    )
+    )  # fmt: skip
     why = EVERY_REASON
     if show == FAILED:
         why = select(row, state, {}, "why", "Why", [EVERY_REASON, *map(str, failed)], width=280)

@@ -36,14 +36,11 @@ COLUMNS = (
     Column("server", width=96),
     Column("cosine", width=58, help=COSINE, format="%.3f"),
     Column(
-        "similarity",
-        "Sim",
-        width=50,
-        help="The similarity of the router: EHRR (1) with weights and contrast.",
+        "similarity", "Sim", width=50, help="The similarity of the router: EHRR (1) with weights and contrast.",
         format="%.3f",
     ),
     Column("price_musd", "price", width=78, help="Price of one call. Empty: unpriced.", format="%.3g", unit="m$"),
-)
+)  # fmt: skip
 
 
 def nearest_frame(catalog: Catalog, decision: Decision, place: Placement) -> pd.DataFrame:
@@ -129,13 +126,9 @@ def map_content(
     if not (query.subtask and catalog.tools):
         return MapContent(catalog, statistics, None, None, question, texts)
     decision = app.routing.route(
-        query.subtask,
-        catalog=query.catalog,
-        router=query.router,
-        parameters=parameters,
-        server_hint=query.hint,
+        query.subtask, catalog=query.catalog, router=query.router, parameters=parameters, server_hint=query.hint,
         record=False,
-    )
+    )  # fmt: skip
     return MapContent(catalog, statistics, decision, app.maps.place(query.catalog, query.subtask), question, texts)
 
 
@@ -176,12 +169,9 @@ def panel(app: App, state: UrlState, content: MapContent) -> None:
         )
         for number, text in enumerate(starting_subtasks(content.catalog.name, EXAMPLES)):
             st.button(
-                escaped(text, 90),
-                key=f"map:example:{number}",
-                icon=":material/north_east:",
-                on_click=_ask,
+                escaped(text, 90), key=f"map:example:{number}", icon=":material/north_east:", on_click=_ask,
                 args=(state.key("q"), text),
-            )
+            )  # fmt: skip
 
 
 def _tool(app: App, content: MapContent, row: int) -> None:
@@ -229,13 +219,9 @@ def _numbers(content: MapContent, row: int) -> list[tuple[str, str]]:
 
 def _choose(content: MapContent, frame: pd.DataFrame, about: str) -> None:
     row = choice_table(
-        frame,
-        [one for one in COLUMNS if one.name in frame.columns],
-        labels=frame.index.tolist(),
-        key=table_key("map", *map(str, frame.index), about),
-        chosen=None,
-        about=f"Tools nearest to {about}",
-    )
+        frame, [one for one in COLUMNS if one.name in frame.columns], labels=frame.index.tolist(),
+        key=table_key("map", *map(str, frame.index), about), chosen=None, about=f"Tools nearest to {about}",
+    )  # fmt: skip
     if row is not None:
         st.session_state[TOOL] = content.catalog.tools[row].id
         st.rerun()  # the map marks it, too

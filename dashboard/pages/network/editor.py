@@ -71,19 +71,16 @@ def server_table(
         column_config={
             **configs(
                 (
-                    Column("server", width=130, pinned=True),
-                    Column("applies", width=150),
+                    Column("server", width=130, pinned=True), Column("applies", width=150),
                     Column("because", "given", width=80),
                 )
             ),
             "by_hand": MultiselectColumn(
-                "by hand",
-                options=list(draft.states),
-                width=170,
+                "by hand", options=list(draft.states), width=170,
                 help="One state, or several that act together. Empty: the rules decide.",
             ),
         },
-    )
+    )  # fmt: skip
     return draft, rows, problem
 
 

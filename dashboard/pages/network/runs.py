@@ -22,16 +22,12 @@ from dashboard.ui.table import Column, listening_table
 from dashboard.ui.text import cell_text, escaped, visitor_zone
 
 ASPECTS: Mapping[str, Callable[[KeptRun], str]] = {
-    "network": lambda run: run.profile.replace("_", " "),
-    "catalog": lambda run: run.catalog,
+    "network": lambda run: run.profile.replace("_", " "), "catalog": lambda run: run.catalog,
     "tasks": lambda run: "" if run.tasks == run.catalog else run.tasks,
     "questions": lambda run: "raw questions" if run.raw_questions else "",
-    "predicted": lambda run: f"predicted {run.predicted}" if run.predicted else "",
-    "setting": lambda run: run.setting,
-    "seed": lambda run: f"seed {run.seed}",
-    "steps": lambda run: f"{run.steps:,} steps",
-    "mode": lambda run: run.mode,
-}
+    "predicted": lambda run: f"predicted {run.predicted}" if run.predicted else "", "setting": lambda run: run.setting,
+    "seed": lambda run: f"seed {run.seed}", "steps": lambda run: f"{run.steps:,} steps", "mode": lambda run: run.mode,
+}  # fmt: skip
 BY_SETTING = {"s", "t", "k"}  # parameters of the setting
 PART = 36
 
@@ -183,22 +179,12 @@ def _chart(figure: go.Figure, name: str) -> None:
 
 
 COLUMNS = (
-    Column("at", "when", width=125, format="YYYY-MM-DD HH:mm"),
-    Column("network", width=115),
-    Column("catalog", width=90),
-    Column("router", width=85),
-    Column("setting", "short-list", width=70),
-    Column("seed", width=45),
-    Column("steps", width=55),
-    Column("mode", width=80),
-    Column("ssr", "SSR", width=65),
-    Column("ee", "EE", width=60),
-    Column("al_ms", "AL", width=75),
-    Column("sl_ms", "SL", width=75),
-    Column("fr", "FR", width=65),
-    Column("cost_usd", "cost", width=80),
-    Column("utility", width=60),
-)
+    Column("at", "when", width=125, format="YYYY-MM-DD HH:mm"), Column("network", width=115),
+    Column("catalog", width=90), Column("router", width=85), Column("setting", "short-list", width=70),
+    Column("seed", width=45), Column("steps", width=55), Column("mode", width=80), Column("ssr", "SSR", width=65),
+    Column("ee", "EE", width=60), Column("al_ms", "AL", width=75), Column("sl_ms", "SL", width=75),
+    Column("fr", "FR", width=65), Column("cost_usd", "cost", width=80), Column("utility", width=60),
+)  # fmt: skip
 
 
 def runs_frame(runs: Sequence[KeptRun], titles: Mapping[str, str], zone: str) -> pd.DataFrame:

@@ -126,16 +126,13 @@ def measures_frame(timeline: RunTimeline) -> pd.DataFrame:
     """Returns one row for each router; shares in percent."""
     return pd.DataFrame(
         {
-            "router": timeline.titles,
-            "ssr": [run.ssr * 100 for run in timeline.runs],
-            "ee": [run.ee for run in timeline.runs],
-            "al_ms": [run.al_ms for run in timeline.runs],
-            "sl_ms": [run.sl_ms for run in timeline.runs],
-            "fr": [run.fr * 100 for run in timeline.runs],
+            "router": timeline.titles, "ssr": [run.ssr * 100 for run in timeline.runs],
+            "ee": [run.ee for run in timeline.runs], "al_ms": [run.al_ms for run in timeline.runs],
+            "sl_ms": [run.sl_ms for run in timeline.runs], "fr": [run.fr * 100 for run in timeline.runs],
             "cost": [units.price(run.cost_usd) for run in timeline.runs],
             "utility": pd.array([run.utility for run in timeline.runs], dtype="Float64"),
         }
-    )
+    )  # fmt: skip
 
 
 def events_frame(events: list[Event], at: int) -> pd.DataFrame:

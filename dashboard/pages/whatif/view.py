@@ -72,15 +72,12 @@ def auction_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None: 
 
 def _row(one: Offer) -> dict[str, object]:
     return {
-        "server": one.server,
-        "bit": "1 accepts" if one.accepts else "0 rejects",
-        "posted τ": units.price(one.posted_usd),
-        "ask c": "none" if one.ask_usd is None else units.price(one.ask_usd),
+        "server": one.server, "bit": "1 accepts" if one.accepts else "0 rejects",
+        "posted τ": units.price(one.posted_usd), "ask c": "none" if one.ask_usd is None else units.price(one.ask_usd),
         "surplus of the server": units.price(one.server_usd) if one.accepts else "–",
         "surplus of the buyer": units.price(one.buyer_usd) if one.accepts else "–",
-        "needed ask": "no change" if one.accepts else f"{units.price(one.posted_usd)} or less",
-        "best tool": one.tool,
-    }
+        "needed ask": "no change" if one.accepts else f"{units.price(one.posted_usd)} or less", "best tool": one.tool,
+    }  # fmt: skip
 
 
 def curves_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:  # noqa: ARG001
@@ -106,12 +103,9 @@ def _curves(app: App, asked: Asked) -> list[Curve]:
 
 View = Callable[[App, UrlState, Asked, str], None]
 VIEWS: dict[str, View] = {
-    "Winners": winners_view,
-    "Two knobs": plane_view,
-    "Cost curves": curves_view,
-    "Auction": auction_view,
+    "Winners": winners_view, "Two knobs": plane_view, "Cost curves": curves_view, "Auction": auction_view,
     "Over tasks": tasks_view,
-}
+}  # fmt: skip
 OF_EHRR = ("Auction", "Over tasks")
 KEPT = ("x", "y", "tool", "server", "tasks", "bar")  # texts of views in the URL
 

@@ -218,12 +218,9 @@ def _axis(state: UrlState, name: str, otherwise: str, knobs: dict[str, Knob]) ->
     if st.session_state.get(key) not in knobs:
         st.session_state[key] = otherwise
     return st.selectbox(
-        "Across" if name == "x" else "Up",
-        list(knobs),
-        key=key,
-        format_func=lambda one: knob_title(knobs[one]),
+        "Across" if name == "x" else "Up", list(knobs), key=key, format_func=lambda one: knob_title(knobs[one]),
         width=320,
-    )
+    )  # fmt: skip
 
 
 def _number(asked: Asked, knob: Knob) -> float:
