@@ -86,17 +86,20 @@ def choose_variants(
         others = [text for text in wanted if text not in {asked, before}]
         wanted = [*([asked] if asked else []), *others][:MOST]
     variants: dict[str, Variant] = {name: read_variant(app, name) for name in known}
+    key = state.key("with")
+    faults: dict[str, None] = st.session_state.setdefault(f"{key}.faults", {})  # shown until the choice changes
     for text in wanted:
         try:
             variants.setdefault(text, read_variant(app, text))
         except WayfareError as error:
-            st.warning(f"A part of the link was not used: {escaped(str(error))}", icon=":material/link_off:")
-    key = state.key("with")
+            faults[str(error)] = None
+    for fault in faults:
+        st.warning(f"A part of the link was not used: {escaped(fault)}", icon=":material/link_off:")
     if key not in st.session_state:
         st.session_state[key] = [text for text in wanted if text in variants][:MOST] or usual
     chosen: Sequence[str] = st.multiselect(
         "Routers to compare", list(variants), key=key, format_func=lambda text: variants[text].name, max_selections=MOST,
-        placeholder="Choose two or more", help="Pin a set of parameters with Compare on the Route page.",
+        placeholder="Choose two or more", on_change=faults.clear, help="Pin a set of parameters with Compare on the Route page.",
     )  # fmt: skip
     return tuple(variants[text] for text in chosen)
 

@@ -10,8 +10,8 @@ from .serving import ConsoleProgram
 pytestmark = pytest.mark.browser
 
 
-def test_search_repeat_and_snapshot(console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(console)
+def test_search_repeat_and_snapshot(own_console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(own_console)
     visit.open("lab", catalog="search-15", router="rag_mcp")
     visit.press("Run")
     visit.see("Stored as")
@@ -35,8 +35,8 @@ def test_search_repeat_and_snapshot(console: ConsoleProgram, visitor: Visitor) -
     assert visit.too_wide() == []
 
 
-def test_equal_tools_are_judged_with_the_keyboard(console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(console, width=800)
+def test_equal_tools_are_judged_with_the_keyboard(own_console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(own_console, width=800)
     visit.open("catalog", catalog="sample", view="equal")
     visit.see("0 of 28 proposed pairs judged")
     visit.page.keyboard.press("n")

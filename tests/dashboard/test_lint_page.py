@@ -67,11 +67,11 @@ def test_the_worst_is_first_and_the_counts_are_said(app: App) -> None:
 def test_severity_and_rule_narrow_and_stand_in_the_url(app: App) -> None:
     page = visit()
     page.segmented_control(key="catalog.lint.severity").set_value("warning").run()
-    assert rules(page) == ["Name says nothing", "No description"]
+    assert rules(page) == ["Meaningless name", "No description"]
     page.selectbox(key="catalog.lint.rule").set_value("empty_name").run()
-    assert rules(page) == ["Name says nothing"]
+    assert rules(page) == ["Meaningless name"]
     assert page.query_params == {"catalog": "mine", "view": "lint", "severity": "warning", "rule": "empty_name"}
-    assert rules(visit(severity="warning", rule="empty_name")) == ["Name says nothing"]
+    assert rules(visit(severity="warning", rule="empty_name")) == ["Meaningless name"]
 
 
 def test_what_a_link_asks_and_is_not_there_is_left_out(app: App) -> None:

@@ -1,4 +1,4 @@
-"""What we declare about the economics of the runnable servers, and how every price of the sample is drawn."""
+"""The declared economics of the runnable servers, and the draw of every price of the sample."""
 
 import random
 from collections.abc import Mapping
@@ -18,11 +18,10 @@ LOW_PRICE_LIMIT_USD = 0.0025
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One server: where it runs and what calling it is declared to cost.
+    """One server: its module and its declared costs.
 
-    `ask` is the price per call that the server advertises in USD; "median" stands for the median of its tools' prices
-    and None for a server that advertises nothing. `slow` multiplies the latency of single tools, `high` names
-    the tools of the high price tier and why they belong there.
+    `ask` is the advertised price per call in USD; "median" is the median of the tools' prices, None advertises nothing.
+    `slow` multiplies the latency of single tools. `high` maps the tools of the high price tier to the reason.
     """
 
     module: str
@@ -62,12 +61,12 @@ PROFILES: tuple[Profile, ...] = (
     Profile("json_workbench", "data", 0.20, 0.30, 0.980, 0.002, 0.01, slow={"validate_json": 2.0}),
     Profile("unit_exchange", "conversion", 0.15, 0.20, 0.990, 0.001, 0.005),
     Profile("meridian", "time", 0.20, 0.25, 0.985, 0.002, 0.005, slow={"find_meeting_hours": 1.6}),
-    # accepted where the sub-task fits it well: the posted price rises with similarity
+    # accepted if the sub-task fits well: the posted price rises with similarity
     Profile("statlab", "statistics", 0.30, 0.60, 0.975, 0.003, 0.01, ask=0.0162,
         high={"compare_samples": "thousands of resampled comparisons"}, slow={"compare_samples": 3.0}),
     Profile("sealwax", "security", 0.25, 0.30, 0.980, 0.002, 0.01,
         slow={"morse_audio": 2.5}, high={"morse_audio": "synthesises sound"}),
-    # near the edge: accepted while the network is slow, turned down while it is fast
+    # near the edge: accepted while the network is slow, rejected while it is fast
     Profile("waypoint_atlas", "geography", 0.70, 1.20, 0.950, 0.010, 0.02, ask=0.0278,
         high=dict.fromkeys(GROUNDING, GROUNDS)),
     Profile("plotwright", "charts", 0.80, 1.60, 0.920, 0.015, 0.03, high=dict.fromkeys(CHARTS, RENDERS),
@@ -79,16 +78,16 @@ PROFILES: tuple[Profile, ...] = (
 
 
 def _chance(purpose: str, tool_id: str) -> random.Random:
-    """Random numbers that belong to one tool, so that another tool more or less does not change them."""
+    """Returns the random numbers of one tool, which do not depend on other tools."""
     return random.Random(f"wayfare/{purpose}/{tool_id}")  # noqa: S311 - repeatable on purpose
 
 
 def tool_economics(
     tool_id: str, *, call_s: float, success: float, latency_factor: float = 1.0, high_reason: str = ""
 ) -> dict[str, float | str]:
-    """Declared price, tier, latency and success of one tool of a server with these times and rates.
+    """Returns declared price, tier, latency and success of one tool of a server with these times and rates.
 
-    Low tier: U(0, 0.0025) USD; high tier, where there is a reason for it: N(0.0225, 0.005^2) USD, cut at 0.
+    Low tier: U(0, 0.0025) USD; high tier, if there is a reason for it: N(0.0225, 0.005^2) USD, cut at 0.
     """
     drawn = _chance("price", tool_id).uniform(1e-9, 1 - 1e-9)
     price = max(0.0, HIGH_PRICE_USD.inv_cdf(drawn)) if high_reason else drawn * LOW_PRICE_LIMIT_USD
@@ -104,14 +103,15 @@ def tool_economics(
 
 
 def ask_price(ask: Ask, prices: list[float]) -> dict[str, float]:
-    """The server's advertised price, or nothing where it advertises none."""
+    """Returns the server's advertised price, or nothing if it advertises none."""
     if ask is None:
         return {}
     return {"ask_usd": round(median(prices), 6) if ask == "median" else ask}
 
 
 def written(document: Document) -> Document:
-    """A written server with its drawn prices and rates. `ask`, `latency_factor` and each tool's tier say what to draw from."""
+    """Returns a written server with its drawn prices and rates. `ask`, `latency_factor` and each tool's tier define the
+    draw."""
     tools = [
         tool
         | tool_economics(

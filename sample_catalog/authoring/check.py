@@ -1,8 +1,8 @@
 """Checks the labelled tasks against the servers, and reports how much of a description their wording repeats.
 
-    python -m sample_catalog.check
+    python -m sample_catalog.authoring.check
 
-prints each problem (and exits with 1 where there is one) and, for each level, the mean ROUGE-L between a task's question
+prints each problem (and exits with 1 if there is one) and, for each level, the mean ROUGE-L between a task's question
 and sub-task and the descriptions of its relevant tools, as in Table 5 of ETOM (published: L1 0.337, L2 0.152).
 """
 
@@ -42,34 +42,34 @@ GAPS = {"physical world", "senses", "near miss"}
 
 @dataclass(frozen=True)
 class EqualSets:
-    """Equal function sets: tools of several servers that do the same job; a tool belongs to one set at most."""
+    """Equal function sets: tools of several servers that do the same job. A tool belongs to one set at most."""
 
     sets: tuple[tuple[str, ...], ...]
     distinct: tuple[tuple[str, ...], ...]
 
     @classmethod
     def load(cls) -> "EqualSets":
-        """The verified sets, and the pairs that look alike and are not."""
+        """Returns the verified sets, and the pairs that look equal but are not."""
         sets, pairs = (json.loads(path.read_text(encoding="utf-8")) for path in (EQUAL_SETS, DISTINCT_PAIRS))
         return cls(tuple(tuple(one["tools"]) for one in sets), tuple(tuple(pair["tools"]) for pair in pairs))
 
     def of(self, tool: str) -> frozenset[str]:
-        """The set of a tool; the tool alone where it is in none."""
+        """Returns the set of a tool, or the tool alone if it is in none."""
         return next((frozenset(one) for one in self.sets if tool in one), frozenset({tool}))
 
     def decided(self) -> set[frozenset[str]]:
-        """Every pair that was judged, either way."""
+        """Returns every judged pair, equal or distinct."""
         equal = {frozenset(pair) for one in self.sets for pair in combinations(one, 2)}
         return equal | {frozenset(pair) for pair in self.distinct}
 
 
 def tasks_by_file(folder: Path = TASKS_DIR) -> dict[str, tuple[Task, ...]]:
-    """Every file's tasks. Raises for a label or a plan that is no such thing."""
+    """Returns every file's tasks. Raises for an invalid label or plan."""
     return {path.stem: read_tasks(path.read_bytes(), source=path.name) for path in sorted(folder.glob("*.jsonl"))}
 
 
 def problems(catalog: Catalog, files: dict[str, tuple[Task, ...]], equal: EqualSets) -> Iterator[str]:
-    """One sentence for each thing that is not as it should be."""
+    """Yields one sentence for each fault."""
     yield from set_problems(catalog, equal)
     for name, wanted in WANTED.items():
         if len(files.get(name, ())) < wanted:
@@ -79,28 +79,28 @@ def problems(catalog: Catalog, files: dict[str, tuple[Task, ...]], equal: EqualS
         yield f"ehrr_categories has {dict(counted)}, Table IV {TABLE_IV}"
     everything = [task for tasks in files.values() for task in tasks]
     for label, texts in (("id", [t.id for t in everything]), ("sub-task", [t.subtask.casefold() for t in everything])):
-        yield from (f"{label} {text!r} is there {n} times" for text, n in Counter(texts).items() if n > 1)
+        yield from (f"{label} {text!r} occurs {n} times" for text, n in Counter(texts).items() if n > 1)
     for task in everything:
         yield from (f"{task.id}: {fault}" for fault in task_problems(task, catalog, equal))
 
 
 def set_problems(catalog: Catalog, equal: EqualSets) -> Iterator[str]:
-    """What is wrong with the equal function sets themselves."""
+    """Yields the faults of the equal function sets themselves."""
     seen: Counter[str] = Counter(tool for one in equal.sets for tool in one)
     yield from (f"{tool} is in {n} equal sets" for tool, n in seen.items() if n > 1)
     named = {*seen, *(tool for pair in equal.distinct for tool in pair)}
-    yield from (f"{tool} of the equal sets is no tool" for tool in sorted(named - catalog.tool_row.keys()))
-    yield from (f"{one[0]} is equal to tools of its own server alone" for one in equal.sets if len(servers(one)) < 2)
+    yield from (f"{tool} of the equal sets is not a tool" for tool in sorted(named - catalog.tool_row.keys()))
+    yield from (f"{one[0]} is equal only to tools of its own server" for one in equal.sets if len(servers(one)) < 2)
     for pair in equal.distinct:
         if set(pair) <= equal.of(pair[0]):
-            yield f"{' and '.join(pair)} are called equal and distinct"
+            yield f"{' and '.join(pair)} are marked both equal and distinct"
 
 
 def task_problems(task: Task, catalog: Catalog, equal: EqualSets) -> Iterator[str]:
-    """What is wrong with one task, by what its level promises."""
+    """Yields the faults of one task, by the rules of its level."""
     steps = {tool for step in task.plan for tool in (step.tool, *step.equal)}
     unknown = {*task.relevant, *steps} - catalog.tool_row.keys()
-    yield from (f"{tool} is no tool" for tool in sorted(unknown))
+    yield from (f"{tool} is not a tool" for tool in sorted(unknown))
     if unknown:
         return
     if task.plan and steps != set(task.relevant):
@@ -136,7 +136,7 @@ def _level_problems(task: Task, catalog: Catalog, equal: EqualSets) -> Iterator[
 
 
 def servers(tools: Iterable[str]) -> set[str]:
-    """The servers of some tools.
+    """Returns the servers of some tools.
 
     >>> servers(["files::read", "files::list"])
     {'files'}
@@ -145,7 +145,7 @@ def servers(tools: Iterable[str]) -> set[str]:
 
 
 def servers_named(text: str, catalog: Catalog) -> set[str]:
-    """Servers whose name stands in a text, in any letter case, with hyphens or as words.
+    """Returns the servers whose name occurs in a text, in any letter case, with hyphens or as words.
 
     >>> from core.domain.catalog import Server
     >>> sorted(servers_named("Ask fathom, not the web search", Catalog("c", (Server("Fathom"), Server("web-search")))))
@@ -173,7 +173,7 @@ def rouge_l(candidate: str, reference: str) -> float:
 
 
 def overlap(tasks: Iterable[Task], catalog: Catalog) -> dict[str, float]:
-    """Mean ROUGE-L of the questions and of the sub-tasks with the description of the closest relevant tool."""
+    """Returns the mean ROUGE-L of the questions and of the sub-tasks with the description of the closest relevant tool."""
     told = [(task, [catalog.tools[catalog.tool_row[t]].description for t in task.relevant]) for task in tasks]
     pairs = [(task, texts) for task, texts in told if texts]
     return {
@@ -184,7 +184,7 @@ def overlap(tasks: Iterable[Task], catalog: Catalog) -> dict[str, float]:
 
 
 def _copied(text: str, description: str) -> str:
-    """The first run of words of a description that a text repeats, "" if all are short."""
+    """Returns the first long run of words of a description that a text repeats, or ""."""
     said, words = f" {' '.join(_words(text))} ", _words(description)
     runs = (" ".join(words[i : i + LONGEST_COPY_WORDS]) for i in range(len(words) - LONGEST_COPY_WORDS + 1))
     return next((run for run in runs if f" {run} " in said), "")
@@ -195,7 +195,7 @@ def _words(text: str) -> list[str]:
 
 
 def main() -> int:
-    """Print what is wrong and how much wording overlaps."""
+    """Prints all faults and the overlap of wording."""
     catalog, files = sample(), tasks_by_file()
     found = list(problems(catalog, files, EqualSets.load()))
     for line in found:

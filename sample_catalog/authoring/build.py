@@ -1,10 +1,10 @@
-"""Writes what `make catalog` makes, in this order; `--check` only compares.
+"""Writes the files of `make catalog`, in this order; `--check` only compares.
 
-1. `servers/*.json`: what the runnable servers say, and the drawn prices of all; the testbeds' files from their sheets.
-2. The vectors of all their texts and the encoders' graphs, where a text or a model was changed (`sample_catalog.vectors`).
+1. `servers/*.json`: the definitions of the runnable servers and the drawn prices of all; the testbeds' files from their sheets.
+2. The vectors of all their texts and the encoders' graphs, if a text or a model was changed (`sample_catalog.authoring.vectors`).
 
-A runnable server's file is made from its program and its profile. A written server ("virtual": true) is its file, in
-which the prices and rates are filled in. A file that is neither belongs to no server and is removed.
+The file of a runnable server is made from its program and its profile. A written server ("virtual": true) is its file; only its
+prices and rates are filled in. A file that belongs to no server is removed.
 """
 
 import argparse
@@ -16,15 +16,15 @@ from pathlib import Path
 
 from mcp import Client
 
-from sample_catalog import SERVERS_DIR, vectors
-from sample_catalog.profiles import FIGURES, PROFILES, Document, Profile, ask_price, tool_economics, written
+from sample_catalog import SERVERS_DIR
+from sample_catalog.authoring import vectors
+from sample_catalog.authoring.profiles import FIGURES, PROFILES, Document, Profile, ask_price, tool_economics, written
+from sample_catalog.authoring.testbeds import attention_120, search_15
 from sample_catalog.testbeds import ATTENTION_DIR, SEARCH_DIR
-from sample_catalog.testbeds.attention import attention_120
-from sample_catalog.testbeds.search import search_15
 
 
 async def runnable(profile: Profile) -> Document:
-    """A runnable server as the catalog shows it: what it says over MCP, and what we declare about it."""
+    """Returns a runnable server for the catalog: its definitions over MCP, and its declared economics."""
     module = f"sample_catalog.runnable.{profile.module}"
     server = importlib.import_module(module).server
     async with Client(server) as client:
@@ -41,7 +41,7 @@ async def runnable(profile: Profile) -> Document:
         for tool in listed
     ]
     if unknown := {*profile.high, *profile.slow} - {tool["name"] for tool in tools}:
-        raise ValueError(f"the profile of {server.name} names tools that it does not have: {sorted(unknown)}")
+        raise ValueError(f"the profile of {server.name} names unknown tools: {sorted(unknown)}")
     return {
         "name": server.name,
         "title": server.title,
@@ -60,7 +60,7 @@ async def runnable(profile: Profile) -> Document:
 
 
 async def catalog(folder: Path) -> dict[str, str]:
-    """File name and content of every server: the runnable ones from what they say, the written ones from their files."""
+    """Returns file name and content of every server: runnable ones from their programs, written ones from their files."""
     files = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
     servers = [await runnable(profile) for profile in PROFILES]
     servers += [written(document) for document in files if document.get("virtual")]
@@ -68,12 +68,12 @@ async def catalog(folder: Path) -> dict[str, str]:
 
 
 def texts(servers: list[Document]) -> dict[str, str]:
-    """File name and content of each server."""
+    """Returns file name and content of each server."""
     return {f"{server['name']}.json": pretty(server) + "\n" for server in servers}
 
 
 def pretty(value: object, width: int = 120, indent: str = "", key: str = "") -> str:
-    """JSON with what fits into one line in one line.
+    """Returns JSON with everything that fits into one line in one line.
 
     >>> print(pretty({"name": "files", "tags": ["a", "b"]}, width=22))
     {
@@ -94,7 +94,7 @@ def pretty(value: object, width: int = 120, indent: str = "", key: str = "") -> 
 
 
 def drift(wanted: dict[str, str], folder: Path) -> list[str]:
-    """In words, where the files of `folder` differ from what they should be."""
+    """Returns sentences on the files of `folder` that are not up to date."""
     present = {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.json"))}
     found = [f"{name} is missing" for name in wanted if name not in present]
     for name, text in present.items():
@@ -106,7 +106,7 @@ def drift(wanted: dict[str, str], folder: Path) -> list[str]:
 
 
 def _differences(text: str, wanted: str) -> list[str]:
-    """Names of the server's fields and tools that differ."""
+    """Returns the names of the server's fields and tools that differ."""
     try:
         old, new = json.loads(text), json.loads(wanted)
     except ValueError:
@@ -119,8 +119,8 @@ def _differences(text: str, wanted: str) -> list[str]:
 
 
 def main() -> int:
-    """Write the files, or with `--check` say what differs and answer 1."""
-    parser = argparse.ArgumentParser(prog="python -m sample_catalog.build", description=__doc__)
+    """Writes the files, or with `--check` prints the differences and returns 1."""
+    parser = argparse.ArgumentParser(prog="python -m sample_catalog.authoring.build", description=__doc__)
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 when a file is out of date")
     parser.add_argument("--vectors", action="store_true", help="make the vectors again even where they fit")
     options = parser.parse_args()

@@ -1,7 +1,7 @@
-"""What a first start would have to compute: the vectors of the shipped catalogs, and the encoders' graphs.
+"""The vectors of the shipped catalogs and the encoders' graphs, so that a first start need not compute them.
 
-Every text that a shipped catalog's indexes embed is in `vectors/<model>.parquet`, exactly as a first start would have embedded it:
-catalog by catalog, in the indexes' own order. Run `make catalog` after changing a text, a view or a model.
+`vectors/<model>.parquet` has every text that the indexes of the shipped catalogs embed, exactly as a first start would
+embed it: catalog by catalog, in the indexes' own order. Run `make catalog` after changing a text, a view or a model.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sample_catalog import VECTORS
 
 
 class TextCollector:
-    """An encoder that only remembers the hashes of what it is asked to embed."""
+    """An encoder that only collects the hashes of its texts."""
 
     note = ""
 
@@ -34,29 +34,29 @@ class TextCollector:
         self.hashes: set[str] = set()
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Rows of ones."""
+        """Returns rows of ones."""
         self.hashes.update(map(text_hash, texts))
         return np.ones((len(texts), self.dimension), dtype=np.float32)
 
     def tokens(self, texts: Sequence[str]) -> list[Vectors]:
-        """None: no index looks at tokens."""
+        """Returns empty rows, because no index reads tokens."""
         return [self.encode([]) for _ in texts]
 
 
 def models() -> tuple[ModelFolder, ModelFolder]:
-    """The two models of an app: the frozen one of the papers' forms, and the one that is tuned for relevance."""
+    """Returns the two models of an app: the frozen one of the papers' formulas, and the one tuned for relevance."""
     frozen = model_folder()
     return frozen, tuned_folder(frozen)
 
 
 def drift(folder: Path = VECTORS) -> list[str]:
-    """In words, where the files in a folder do not fit the catalogs' texts and the models; nothing is embedded for that."""
+    """Returns sentences on the files of a folder that do not fit the catalogs' texts and the models. Embeds nothing."""
     used = models()
     collectors = {model.key: TextCollector(model.key, model.dimension) for model in used}
     _prepare_all([CachedEncoder(EncoderSource.of(collectors[one.key]), MemoryVectorStore()) for one in used])
     found = [f"relevance/data/{key}.zip is missing" for key in collectors if not (PREPARED / f"{key}.zip").is_file()]
     if examples.shipped_examples(used[1].key) is None:
-        found.append(f"relevance/data/{used[1].key}.npz is missing or of other texts")
+        found.append(f"relevance/data/{used[1].key}.npz is missing or has other texts")
     known = {vector_file(folder, key) for key in collectors}
     found += [f"vectors/{file.name} belongs to no model" for file in sorted(folder.glob("*")) if file not in known]
     for key, collector in collectors.items():
@@ -72,7 +72,7 @@ def drift(folder: Path = VECTORS) -> list[str]:
 
 
 def build() -> str:
-    """Write the graphs and the vectors; what was made, in one line."""
+    """Writes the graphs and the vectors. Returns the files and their sizes in one line."""
     store, folders = MemoryVectorStore(), models()
     with tempfile.TemporaryDirectory() as scratch:
         root = Path(scratch)
@@ -91,7 +91,7 @@ def build() -> str:
 
 
 def _prepare_all(encoders: Sequence[CachedEncoder]) -> None:
-    """Have every shipped catalog embedded as a first start does it."""
+    """Embeds every shipped catalog in the order of a first start."""
     frozen, tuned = encoders
     for name in SHIPPED_CATALOGS:
         catalog = shipped(name)
