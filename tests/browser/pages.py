@@ -154,7 +154,7 @@ class Call:
         self.visit.press("Call")
         badge = self.visit.main.locator(".stMarkdownBadge").filter(has_text=re.compile(f"({outcome})$"))
         expect(badge).to_be_visible(timeout=LIMIT_MS)
-        self.visit.see("What was learnt")
+        self.visit.see("Changed statistics")
         self.visit.settled()
 
     def learnt(self) -> dict[str, list[str]]:

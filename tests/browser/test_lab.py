@@ -49,7 +49,7 @@ def test_run_compare_sweep_apply_and_undo(own_console: ConsoleProgram, visitor: 
     visit.settled()
     values = worst.input_value().split(" = ")[1]
     visit.press("Show the changes")
-    visit.see("What it changes:")
+    visit.see("Changes:")
     visit.press("Apply")
     visit.until_query(alpha_t=values)
     visit.see("The knobs are at this point.")

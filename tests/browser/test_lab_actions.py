@@ -16,7 +16,7 @@ def test_search_repeat_and_snapshot(own_console: ConsoleProgram, visitor: Visito
     visit.press("Run")
     visit.see("Stored as")
     visit.press("Repeat")
-    visit.see("The same to the last byte")
+    visit.see("Equal to the last byte")
 
     visit.open("lab", catalog="search-15", view="Search", over="alpha_t,kappa", trials="12")
     visit.press("Search")

@@ -64,6 +64,6 @@ def test_should_have_been_is_chosen_by_name_and_taken_back_whole(console: Consol
     route.decided()
     assert route.headline()[0] != winner
     visit.press("Take back")
-    visit.see("Taken back: nothing is said of")
+    visit.see("Taken back: the labels of")
     route.decided()
     assert route.headline()[0] == winner

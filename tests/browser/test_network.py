@@ -30,7 +30,7 @@ def test_an_outage_comes_and_goes_while_it_plays(own_console: ConsoleProgram, vi
     visit = visitor(own_console)
     visit.open("network", steps=STEPS, step=BEFORE)
     visit.see("simulated")
-    visit.see("Nothing has happened yet")
+    visit.see("No events yet")
     slider = visit.page.get_by_role("slider", name="Step")
     expect(slider).to_have_value(str(BEFORE), timeout=LIMIT_MS)
 
