@@ -1,4 +1,4 @@
-"""A snapshot of what is known of servers and tools: columns over the catalog, each figure with its source."""
+"""A snapshot of the statistics of servers and tools, as columns over the catalog with their sources, and the map of a catalog."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Array = NDArray[np.float64]
 
 
 class Source(IntEnum):
-    """Where a figure comes from; every screen says it."""
+    """The source of a figure. Every page shows it."""
 
     PRIOR = 0  # neither the catalog nor a call says anything: a configurable assumption
     DECLARED = 1  # the catalog says so
@@ -78,3 +78,38 @@ class Statistics:
     servers: ServerStatistics
     tools: ToolStatistics
     version: int = 0
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The map of a catalog.
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogMap:
+    """Where the tools lie: `ids` (T,), `xy` (T, 2) in [0, 1], read-only.
+
+    `kept` says how far the map can be trusted: of the ten nearest tools of each, the share that is among its ten
+    nearest here.
+    """
+
+    catalog: str
+    ids: tuple[str, ...]
+    xy: NDArray[np.float32]
+    kept: float
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A tool and its exact cosine, in [-1, 1], with the one that was asked about."""
+
+    tool: str
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """A text on a map: its place in [0, 1], and the exact cosine of every tool, shape (T,)."""
+
+    x: float
+    y: float
+    cosine: NDArray[np.float32]

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from core.domain.catalog import Catalog, Connection, Json, Server, Tool, ToolHints
 from core.domain.events import Override
 from core.shared.errors import StoreError, UnknownNameError
-from core.store.connection import Array, Database, Table, insert_arrow, pa
+from core.store.connection import Array, Database, Table, TypedTable, insert_arrow, pa
 from core.store.log import Log, entry
-from core.store.table import TypedTable
 
 # ----------------------------------------------------------------------------------------------------------------------
 # A catalog as one JSON document and back, every field as it was.

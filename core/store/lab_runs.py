@@ -11,8 +11,7 @@ from duckdb import DuckDBPyConnection
 
 from core.domain.lab_runs import KeptRun, LabRun, RunPart, RunSteps, Snapshot, Sweep, SweepPoint
 from core.shared.errors import StoreError, UnknownNameError
-from core.store.connection import Database, Table, encode, insert_arrow, pa
-from core.store.table import TypedTable
+from core.store.connection import Database, Table, TypedTable, encode, insert_arrow, pa
 
 NEWEST = 'ORDER BY "at" DESC, rowid DESC LIMIT ?'
 

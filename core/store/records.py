@@ -8,9 +8,8 @@ from core.domain.events import DecisionEvent, OutcomeEvent, Override
 from core.domain.feedback import Calibration, CalibrationSwitch, Judgment, Label, switched_on
 from core.domain.tasks import EqualJudgment
 from core.shared.errors import UnknownNameError
-from core.store.connection import Database
+from core.store.connection import Database, TypedTable
 from core.store.log import Log, entry
-from core.store.table import TypedTable
 
 
 class Calibrations:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from core.domain.catalog import Catalog, Discovery, Imported, Server, ServerId
 from core.domain.events import Override
 from core.domain.lint import Finding, LintReport, Severity
-from core.domain.map import CatalogMap, Neighbour, Placement
+from core.domain.statistics import CatalogMap, Neighbour, Placement
 from core.importers import read_document, read_files
 from core.importers.shipped_catalogs import check_name
 from core.lint import RULES, Context, lint

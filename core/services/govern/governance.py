@@ -154,7 +154,7 @@ class GovernanceService:
                 if self.definitions.state(call.catalog, tool) != "known":
                     origin = wanted.origin if approval is None else approval.decided
                     self.definitions.first_use(call.catalog, tool, approved=approval is not None, origin=origin)
-                self._store.governance.reserve(self._row(permit, weighed.amount, settled=False))
+                self._store.governance.keep(self._row(permit, weighed.amount, settled=False))
             except BaseException:
                 self.ledger.release(permit.id)
                 breaker.ended(id_, None, self._policy.breaker, self._clock())
@@ -195,7 +195,7 @@ class GovernanceService:
         with self.lock:
             self.ledger.settle(permit.id, used)
             self._breakers[permit.wanted.call.server_id].ended(permit.id, good, self._policy.breaker, self._clock())
-        self._store.governance.settle_later(self._row(permit, used, settled=True))
+        self._store.governance.keep(self._row(permit, used, settled=True))
 
     def request(self, client: str, catalog: str, request: Tool, *, linked_by: Tool | None = None) -> None:
         """Allow a request to a server that is not a tool call (see `Admission.requestable`), and count it as one call without a
@@ -227,7 +227,7 @@ class GovernanceService:
 
     def _settle_later(self, usage: Usage, tool: str, amount: Amount) -> None:
         row = Spent(uuid.uuid4().hex, self._now(), *usage, tool, *amount, over=False, settled=True)
-        self._store.governance.settle_later(row)
+        self._store.governance.keep(row)
 
     def _price(self, catalog: str, tool: str) -> float | None:
         with self._catalogs.unchanged():  # a replaced catalog has other rows

@@ -165,7 +165,7 @@ class MeasuringService:
                 server_hints=conditions.hints,
             )  # fmt: skip
         else:
-            work = Work(self.runs.catalog(conditions.catalog), conditions.router, tasks, conditions.hints)
+            work = Work(self.runs.catalogs.catalog(conditions.catalog), conditions.router, tasks, conditions.hints)
             left = spread.routed(work, parameters, known=stored)
         try:
             for one in left:
