@@ -1,10 +1,11 @@
 """The console as one ASGI app: the pages, their fast lane, `/mcp` for agents, `/door` for commands, `/healthz`, `/readyz` and
-`/metrics` for machines, the charts' library, and its life cycle."""
+`/metrics` for machines, the library of the charts, and its life cycle."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import sys
 import tomllib
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -13,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
+from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Match, Route
-from starlette.types import Receive, Scope, Send
-from streamlit import config
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit import config, file_util
 from streamlit.runtime.pages_manager import PagesManager
 
 from core.cli.joining import PATH as DOOR_PATH
@@ -29,9 +31,56 @@ from core.shared.errors import StoreError
 from dashboard import session
 from dashboard.lane import PATH as LANE_PATH
 from dashboard.lane import lanes
-from dashboard.page_host import PreloadCharts, is_known, unknown
 from dashboard.sign_in import OPERATOR, SIGN_IN, SIGN_OUT, SignInGate
 from dashboard.ui.chart import PLOTLY_URL, plotly_js
+
+PAGES = frozenset(view.parent.name for view in Path(__file__).parent.glob("pages/*/view.py"))
+"""The addresses of the pages: each is named as its folder."""
+_OWN = re.compile(
+    r"/(_stcore/(health|metrics|host-config|stream|(upload_file|bidi-components|agent)/.+)|(media|component)/.+"
+    r"|auth/(login|logout)|oauth2callback)"
+)
+"""The page host's own addresses, but for its files."""
+_FOLDER = Path(file_util.get_static_dir())
+_FILES = frozenset(f"/{file.relative_to(_FOLDER).as_posix()}" for file in _FOLDER.rglob("*") if file.is_file())
+
+
+def is_known(path: str) -> bool:
+    """Whether a page, a route of the page host or one of its files is at an address.
+
+    >>> [is_known(path) for path in ("/", "/govern", "/govern/", "/favicon.png", "/_stcore/health", "/sse", "/govern/x", "/static/no.js")]
+    [True, True, True, True, True, False, False, False]
+    """
+    name = path.rstrip("/")[1:]
+    return not name or name in PAGES or _OWN.fullmatch(path) is not None or path in _FILES
+
+
+def unknown(path: str) -> JSONResponse:
+    """The answer at an unknown address, as a client reads it that looks for an OAuth server. The page host itself would answer its
+    page, with status 200: it leaves it to the browser to say that there is no such page."""
+    said = f"There is nothing at {path[:200]!r}. Agents connect to /mcp; Wayfare has no OAuth server, its operator makes tokens."
+    return JSONResponse({"error": "not_found", "error_description": said}, status_code=404)
+
+
+class PreloadCharts:
+    """Tells the browser with every document that it will need the library of the charts: it is fetched while a page is put together,
+    not after its first chart has arrived."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on, with a Link header where the answer is a document."""
+
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                if headers.get("content-type", "").startswith("text/html"):
+                    headers.append("Link", f"<{PLOTLY_URL}>; rel=preload; as=script")
+            await send(message)
+
+        await self._app(scope, receive, sent if scope["type"] == "http" else send)
+
 
 _log = logging.getLogger(__name__)
 HERE = Path(__file__).parent

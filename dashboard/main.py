@@ -7,9 +7,8 @@ from pathlib import Path
 import streamlit as st
 
 from dashboard import session
-from dashboard.ui.navigation import register
-from dashboard.ui.signed_in import signed_in_bar
-from dashboard.ui.whatif_layer import layer_banner
+from dashboard.ui.layer import layer_banner, signed_in_bar
+from dashboard.ui.url_state import register
 
 ASSETS = Path(__file__).parent / "assets"
 MARK = str(ASSETS / "wayfare.png")  # a file of ours: named icons are fetched from elsewhere

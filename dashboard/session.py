@@ -13,8 +13,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from core.domain.governance_events import origin_of
 from core.endpoint.door import Owner, announced
 from core.shared.errors import WayfareError
-from core.shared.progress import Report, silent
-from core.shared.settings import Settings
+from core.shared.settings import Settings, launched
 from core.store import Store
 
 if TYPE_CHECKING:
@@ -25,47 +24,23 @@ PAUSE_S = 2.0  # the browser still fetches and draws when the page's script has 
 
 _opening = threading.Lock()
 _drawn = threading.Event()
-_settings: Settings | None = None
-_url = ""
-_hosts: frozenset[str] = frozenset()
-_sign_in = False
-_report: Report = silent
 _store: Store | None = None
 _app: App | None = None
 
 
-def configure(
-    settings: Settings | None,
-    report: Report = silent,
-    *,
-    url: str = "",
-    hosts: frozenset[str] = frozenset(),
-    sign_in: bool = False,
-) -> None:
-    """Have the app of this process opened with these settings, and `report` told what a first start does. `url` is where other
-    processes of this machine reach it, `hosts` are names beside those of this machine that the endpoint answers to. With `sign_in`
-    pages are for operators who have signed in.
-
-    Without a call, or with None, the settings are those of the environment.
-    """
-    global _settings, _report, _url, _hosts, _sign_in
-    with _opening:
-        _settings, _report, _url, _hosts, _sign_in = settings, report, url, hosts, sign_in
-
-
 def endpoint_hosts() -> frozenset[str]:
     """Names beside those of this machine that the endpoint answers to."""
-    return _hosts
+    return launched().hosts
 
 
 def sign_in_needed() -> bool:
     """Whether pages are for operators who have signed in."""
-    return _sign_in
+    return launched().sign_in
 
 
 def operator() -> str:
     """Who is signed in and looks at the page; "" where nobody has to sign in."""
-    if not _sign_in:
+    if not launched().sign_in:
         return ""
     sign_ins = current_app().governance.sign_ins
     return sign_ins.operator(st.context.cookies.get(sign_ins.cookie, ""))
@@ -78,11 +53,12 @@ def origin() -> str:
 
 def announcement(key: str) -> AbstractContextManager[None]:
     """Tells other processes of this machine, while it lasts, where they reach who has the store, and the key for commands."""
-    return announced(_chosen().db, Owner(_url, key)) if _url else nullcontext()
+    url = launched().url
+    return announced(_chosen().db, Owner(url, key)) if url else nullcontext()
 
 
 def _chosen() -> Settings:
-    return Settings.from_environment() if _settings is None else _settings
+    return launched().settings or Settings.from_environment()
 
 
 def open_store() -> None:
@@ -102,7 +78,7 @@ def current_app() -> App:
 
             settings = _chosen()
             store = Store(settings.db) if _store is None else _store
-            _app = build_app(store, settings, report=_report)
+            _app = build_app(store, settings, report=launched().report)
         return _app
 
 

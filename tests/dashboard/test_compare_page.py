@@ -7,7 +7,7 @@ from functools import partial
 from core.app import App
 from core.domain.trace import Drop
 from core.routers import ROUTERS
-from dashboard.ui.drop_words import DROPPED
+from dashboard.ui.text import DROPPED
 from tests.cases import each
 from tests.dashboard.harness import app_with, checked, markdown_of, open_page
 

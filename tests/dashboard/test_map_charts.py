@@ -17,10 +17,18 @@ from core.domain.decision import Decision
 from core.domain.map import CatalogMap, Placement
 from core.routers.ehrr import Ehrr, EhrrParameters
 from core.routers.presets import applied
-from dashboard.pages.map.charts.base import MapData
-from dashboard.pages.map.charts.labels import HEIGHT_PX, WIDTH_PX, Label, room_for
-from dashboard.pages.map.charts.marks import SYMBOLS, centres, marks, size_px
-from dashboard.pages.map.charts.tool_map import tool_map
+from dashboard.pages.map.charts import (
+    HEIGHT_PX,
+    SYMBOLS,
+    WIDTH_PX,
+    Label,
+    MapData,
+    centres,
+    marks,
+    room_for,
+    size_px,
+    tool_map,
+)
 from dashboard.theme import ACCEPTED, CHOSEN, GROUPS, LOOKED_AT, MUTED, REJECTED
 from tests.cases import each
 from tests.dashboard.chart_texts import HOSTILE, texts

@@ -14,7 +14,7 @@ from core.domain.lab_runs import KeptRun
 from core.lab.scenarios.measures import SETTINGS
 from core.services.lab.scenarios import Cancelled, planned
 from core.shared.errors import StoreError
-from dashboard.pages.network.charts.base import FAINT
+from dashboard.pages.network.charts.latency import FAINT
 from dashboard.pages.network.job import JOB
 from dashboard.pages.network.run_timeline import Event
 from dashboard.pages.network.tables import NEWEST, events_frame

@@ -14,7 +14,7 @@ from core.lab.execution import ROUNDS, ExecutionRun, Interval
 from core.lab.sweep import unbeaten
 from core.shared.errors import WayfareError
 from dashboard.ui.chart import chart
-from dashboard.ui.charts.frontier import frontier
+from dashboard.ui.charts.shared import frontier
 from dashboard.ui.text import escaped
 from dashboard.ui.variants import Variant
 

@@ -11,7 +11,7 @@ from core.governance.scope import Scope
 from core.services.govern.clients import ANONYMOUS, Client
 from core.services.govern.status import clients_today
 from core.shared.errors import WayfareError
-from dashboard.pages.govern.said import SAID, do
+from dashboard.pages.govern.waiting import SAID, do
 from dashboard.session import origin
 from dashboard.ui.text import escaped
 

@@ -10,7 +10,7 @@ import streamlit as st
 from core.app import App
 from core.domain.governance_events import made_by
 from core.governance.policy import Policy, from_toml, to_toml
-from dashboard.pages.govern.said import do
+from dashboard.pages.govern.waiting import do
 from dashboard.session import origin
 from dashboard.ui.text import escaped
 

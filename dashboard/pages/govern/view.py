@@ -13,8 +13,7 @@ from core.shared.errors import WayfareError
 from dashboard.pages.govern.budgets import budgets_view
 from dashboard.pages.govern.clients import clients_view
 from dashboard.pages.govern.policy import policy_view
-from dashboard.pages.govern.said import said
-from dashboard.pages.govern.waiting import waiting_view
+from dashboard.pages.govern.waiting import said, waiting_view
 from dashboard.session import current_app
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState

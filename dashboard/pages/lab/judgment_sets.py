@@ -14,8 +14,8 @@ from core.lab.stored_runs import run_file
 from core.services.lab.judgments import Format
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line
-from dashboard.pages.lab.names import run_names
 from dashboard.pages.lab.run import Chosen
+from dashboard.pages.lab.words import run_names
 from dashboard.ui.text import escaped, file_name
 
 TAKEN = "lab:judgments-taken"

@@ -15,9 +15,9 @@ from core.lab.replay import Chosen, Replayed, ReplayTotals
 from core.services.lab.lab import RANKED
 from core.shared import units
 from core.shared.untrusted_text import one_line
-from dashboard.pages.lab.charts.replay_change import replay_change
-from dashboard.pages.lab.fields import select
-from dashboard.pages.lab.job import Job, begin, result, start_button
+from dashboard.pages.lab.charts import replay_change
+from dashboard.pages.lab.run import Job, begin, result, start_button
+from dashboard.pages.lab.words import select
 from dashboard.ui.chart import chart
 from dashboard.ui.choice_table import ROW_PX, table_height
 from dashboard.ui.text import escaped

@@ -11,7 +11,7 @@ from core.app import App
 from core.domain.lab_runs import ConsoleState, Snapshot, differences
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line
-from dashboard.pages.lab.fields import select
+from dashboard.pages.lab.words import select
 from dashboard.ui.choice_table import table_height
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState, pages_state, restore_pages

@@ -10,25 +10,20 @@ from core.app import App
 from core.domain.params import Parameters
 from core.services.lab.lab import RANKED
 from core.shared.errors import WayfareError
-from dashboard.pages.lab.failures import failed_tasks
-from dashboard.pages.lab.fields import select
-from dashboard.pages.lab.job import RUN, job_panel, taken
 from dashboard.pages.lab.judge import judge_view
 from dashboard.pages.lab.leaderboard import leaderboard
-from dashboard.pages.lab.names import run_names
 from dashboard.pages.lab.replay import replays
-from dashboard.pages.lab.run import Chosen, knob_prefix, run_form
+from dashboard.pages.lab.run import RUN, Chosen, job_panel, knob_prefix, run_form, taken
 from dashboard.pages.lab.search import searches
-from dashboard.pages.lab.shown_runs import ShownRuns
 from dashboard.pages.lab.snapshots import snapshots
 from dashboard.pages.lab.sweep import sweeps
-from dashboard.pages.lab.task_by_task import task_by_task
+from dashboard.pages.lab.task_by_task import failed_tasks, task_by_task
 from dashboard.pages.lab.tasks import choose_tasks
+from dashboard.pages.lab.words import ShownRuns, run_names, select
 from dashboard.session import current_app, first_catalog
-from dashboard.ui.index_progress import show_preparing
 from dashboard.ui.knobs import knob_panel, read_knobs, start_knobs
-from dashboard.ui.preset_choice import preset_choice
-from dashboard.ui.query_form import DEFAULT_ROUTER
+from dashboard.ui.presets import preset_choice
+from dashboard.ui.query_form import DEFAULT_ROUTER, show_preparing
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 
@@ -98,7 +93,7 @@ def _sidebar(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[str,
         preset_choice(defaults, prefix)
         knob_panel(defaults, prefix, ())
     for problem in problems:
-        st.warning(f"The link was not taken whole: {escaped(problem)}", icon=":material/link_off:")
+        st.warning(f"A part of the link was not used: {escaped(problem)}", icon=":material/link_off:")
     return router, read_knobs(defaults, prefix)
 
 

@@ -1,21 +1,140 @@
-"""Beside the map: the chosen tool with its neighbours, or what is nearest to the sub-task. Owns the key `map.tool`."""
+"""The panel beside the map: the query, its candidates, and the selected tools."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.column_config import NumberColumn, TextColumn
 
 from core.app import App
 from core.domain.catalog import Catalog
+from core.domain.decision import Decision
+from core.domain.map import Neighbour, Placement
+from core.domain.params import Parameters
+from core.domain.statistics import Statistics
 from core.importers.shipped_catalogs import starting_subtasks
 from core.routers.why import why
 from core.shared import units
-from dashboard.pages.map.lists import COLUMNS, namesakes, nearest_frame, neighbour_frame
-from dashboard.pages.map.query import MapContent
+from dashboard.session import first_catalog
+from dashboard.theme import CHOSEN_SIGN
+from dashboard.ui.catalog_frames import M_USD
 from dashboard.ui.choice_table import choice_table, table_key
-from dashboard.ui.navigation import open_page
+from dashboard.ui.knobs import read_knobs, reset_knobs, start_knobs
+from dashboard.ui.query_form import QueryForm
 from dashboard.ui.text import escaped
-from dashboard.ui.url_state import UrlState
+from dashboard.ui.url_state import UrlState, open_page
+
+LISTED = 20
+
+COSINE = (
+    "Exact cosine of the two texts' vectors; 1 is the same meaning. The map draws it as well as two dimensions can."
+)
+COLUMNS = {
+    "rank": TextColumn("★", help="Place among the candidates.", width=40),
+    "tool": TextColumn("tool", width=148),
+    "server": TextColumn("server", width=96),
+    "cosine": NumberColumn("cosine", help=COSINE, format="%.3f", width=58),
+    "similarity": NumberColumn("Sim", help="What the router makes of it: EHRR (1) with its weights and contrast.", format="%.3f", width=50),
+    "price_musd": NumberColumn("price", help="Price of one call. Empty: unpriced.", format="%.3g m$", width=78),
+}  # fmt: skip
+
+
+def nearest_frame(catalog: Catalog, decision: Decision, place: Placement) -> pd.DataFrame:
+    """The candidates, and then the tools that are most similar to the sub-task; the index is the tool's row."""
+    similarity = decision.tools.similarity
+    by_similarity = np.lexsort((-place.cosine, -similarity)).tolist()
+    rows = list(dict.fromkeys([*decision.candidates, *by_similarity[:LISTED]]))
+    ranks = {row: f"{CHOSEN_SIGN} {rank}" for rank, row in enumerate(decision.candidates, start=1)}
+    return pd.DataFrame(
+        {
+            "rank": [ranks.get(row, "") for row in rows],
+            "tool": [catalog.tools[row].name for row in rows],
+            "server": [catalog.tools[row].server for row in rows],
+            "cosine": place.cosine[rows],
+            "similarity": similarity[rows],
+        },
+        index=rows,
+    )
+
+
+def neighbour_frame(catalog: Catalog, found: Sequence[Neighbour], price_usd: np.ndarray) -> pd.DataFrame:
+    """The nearest tools of a tool, best first; the index is the tool's row."""
+    rows = [catalog.tool_row[neighbour.tool] for neighbour in found]
+    tools = [catalog.tools[row] for row in rows]
+    return pd.DataFrame(
+        {
+            "tool": [tool.name for tool in tools],
+            "server": [tool.server for tool in tools],
+            "cosine": [neighbour.cosine for neighbour in found],
+            "price_musd": price_usd[rows] * M_USD,
+        },
+        index=rows,
+    )
+
+
+def namesakes(catalog: Catalog, row: int) -> list[str]:
+    """The other servers that have a tool of the same name, whatever its case."""
+    name = catalog.tools[row].name.casefold()
+    return [tool.server for place, tool in enumerate(catalog.tools) if place != row and tool.name.casefold() == name]
+
+
+@dataclass(frozen=True, slots=True)
+class MapContent:
+    """What the map shows; decision and place are None without a sub-task. `texts` are what the URL carries of it, with the
+    `question`."""
+
+    catalog: Catalog
+    statistics: Statistics
+    decision: Decision | None
+    place: Placement | None
+    question: Mapping[str, str]
+    texts: Mapping[str, str]
+
+
+def linked_parameters(app: App, query: QueryForm, linked: Mapping[str, str]) -> Parameters:
+    """The router's defaults, or those of a link from the Route page; the page says what differs."""
+    defaults, prefix = app.routing.parameters(query.router), f"map.knob.{query.router}"
+    for problem in start_knobs(defaults, linked, prefix):
+        st.warning(f"A part of the link was not used: {escaped(problem)}", icon=":material/link_off:")
+    found = read_knobs(defaults, prefix)
+    if changed := found.changed():
+        with st.container(horizontal=True, vertical_alignment="center"):
+            texts = ", ".join(f"{name} = {value}" for name, value in changed.items())
+            st.caption(f"Knobs as on the Route page: {escaped(texts)}", width="content")
+            st.button(
+                "Use the defaults", key="map:defaults", type="tertiary", on_click=reset_knobs, args=(defaults, prefix)
+            )
+    return found
+
+
+def query_texts(query: QueryForm, parameters: Parameters) -> dict[str, str]:
+    """What a link carries of the query; the Route page understands it too."""
+    texts = {**query.texts(first_catalog()), **{name: str(value) for name, value in parameters.changed().items()}}
+    return {name: text for name, text in texts.items() if text}
+
+
+def map_content(
+    app: App, query: QueryForm, parameters: Parameters, question: Mapping[str, str], shown: Mapping[str, str]
+) -> MapContent:
+    """The catalog with the decision on the sub-task; it is only looked at, so it is not recorded."""
+    texts = {**question, **shown}
+    catalog, statistics = app.catalogs.catalog(query.catalog), app.catalogs.statistics(query.catalog, parameters)
+    if not (query.subtask and catalog.tools):
+        return MapContent(catalog, statistics, None, None, question, texts)
+    decision = app.routing.route(
+        query.subtask,
+        catalog=query.catalog,
+        router=query.router,
+        parameters=parameters,
+        server_hint=query.hint,
+        record=False,
+    )
+    return MapContent(catalog, statistics, decision, app.maps.place(query.catalog, query.subtask), question, texts)
+
 
 PANEL, TOOL = "map:panel", "map.tool"
 LONG, LONGEST = 420, 20_000

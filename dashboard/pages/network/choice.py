@@ -1,23 +1,102 @@
-"""What is run, simulated or live: network, catalog, two routers, how many servers and tools they keep, seed and length."""
+"""The choice of a network profile, its knobs and its mode."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
 
 from core.app import App
-from core.domain.lab_runs import LIVE
-from core.lab.scenarios.measures import SETTINGS, Setting
+from core.domain.lab_runs import LIVE, SIMULATED
+from core.domain.outcome import CallMode
+from core.domain.params import Value
+from core.lab.scenarios.measures import SETTINGS, Setting, parameters_under
 from core.network.profiles import Profile
 from core.services.lab.scenarios import TASKS, TESTBED
-from dashboard.pages.network.editor.dialog import editor
-from dashboard.pages.network.editor.state import after_editing, open_editor
-from dashboard.pages.network.knobs import SIDES, Changed, link_text, router_knobs, title_with_mark
-from dashboard.pages.network.mode import mode_badge, mode_control
+from dashboard.pages.network.editor import editor
+from dashboard.pages.network.editor_state import after_editing, open_editor
+from dashboard.ui.calling import MODES
+from dashboard.ui.knobs import knob_panel, read_knobs, reset_knobs, start_knobs
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
+
+SIDES = ("one", "other")
+Changed = tuple[tuple[str, Value], ...]  # in the order of the parameters
+
+
+def router_knobs(app: App, place: int, router: str, title: str, setting: Setting, linked: Mapping[str, str]) -> Changed:
+    """The button of the first or second router with its knobs; returns what differs from the defaults.
+
+    What the setting gives (s and t, or k) and the planner are no knobs here: both routers have them in common.
+    """
+    defaults, prefix = app.routing.parameters(router), f"network.knob.{place}.{router}"
+    names = [knob.name for knob in defaults.knobs()]
+    shared = {*parameters_under(setting, names), "planner"}
+    texts = dict(parse_qsl(linked.get(SIDES[place], "")))
+    for problem in start_knobs(defaults, {name: texts[name] for name in texts if name not in shared}, prefix):
+        st.warning(escaped(problem), icon=":material/link_off:")
+    changed = {n: v for n, v in read_knobs(defaults, prefix).changed().items() if n not in shared}
+    label = f"{escaped(title, 40)}{f' · :violet[{len(changed)} changed]' if changed else ''}"
+    with st.popover(label, icon=":material/tune:", key=f"network:knobs:{place}"):
+        st.button(
+            "Reset", icon=":material/restart_alt:", key=f"network:knobs:reset:{place}", disabled=not changed,
+            on_click=reset_knobs, args=(defaults, prefix), help=None if changed else "Every knob is at its default.",
+        )  # fmt: skip
+        knob_panel(defaults, prefix, (), elsewhere=shared)
+    return tuple(changed.items())
+
+
+def title_with_mark(title: str, changed: Changed) -> str:
+    """A router's name, marked where a parameter differs from its default."""
+    return f"{title}, changed" if changed else title
+
+
+def link_text(changed: Changed) -> str:
+    """What the URL carries of one router's knobs."""
+    return urlencode(changed)
+
+
+GO = "network:go"
+LIVE_HELP = (
+    "Every call is made over MCP. The network is injected below the protocol: delays, time-outs after 1 s, dropped connections. "
+    "Latencies are measured. Virtual servers are called, whose results are simulated, and of real ones only tools that read."
+)
+SIMULATED_HELP = (
+    "No tool is called: latencies are the network's, outcomes are drawn from the catalog's success rates, by the seed."
+)
+
+
+def mode_control(state: UrlState, linked: Mapping[str, str]) -> bool:
+    """Whether the run is live."""
+    key = state.key("mode")
+    st.session_state.setdefault(key, LIVE if linked.get("mode") == LIVE else SIMULATED)
+    return st.segmented_control("Calls", (SIMULATED, LIVE), key=key, required=True) == LIVE
+
+
+def mode_badge(live: bool) -> None:
+    """Whether the numbers on the page are simulated or measured."""
+    if live:
+        st.badge("live, network injected", icon=":material/network_ping:", color="gray", help=LIVE_HELP)
+    else:
+        st.badge("simulated", icon=MODES[CallMode.DRAWN].icon, color="violet", help=SIMULATED_HELP)
+
+
+def calls_wanted(choice: object) -> bool:
+    """Whether the visitor has just asked for these calls: opening a link calls nothing."""
+    return st.session_state.get(GO) == choice and st.session_state.pop(GO) is not None
+
+
+def calls_button(choice: object, calls: int, *, again: bool = False) -> None:
+    """The button that makes so many calls of a choice, with what they are; `again` beside their result, where that is known."""
+    if not again:
+        st.info(f"Up to {calls:,} calls, a second each at most. {LIVE_HELP}", icon=":material/network_ping:")
+    st.button(
+        "Make the calls again" if again else "Make the calls", key="network:make", icon=":material/play_arrow:",
+        type="tertiary" if again else "primary", on_click=st.session_state.__setitem__, args=(GO, choice),
+    )  # fmt: skip
+
 
 PROFILE = "hybrid_default"  # the one in which outages come and go
 ROUTERS = ("sonar", "ehrr")

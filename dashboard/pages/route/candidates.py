@@ -9,12 +9,11 @@ import streamlit as st
 from core.domain.decision import Decision
 from core.domain.trace import ToolRow
 from core.shared import units
-from dashboard.ui.labels import Labelling, label_bar, label_notice
-from dashboard.ui.live import live
-from dashboard.ui.moved import LABELS_HELP, moved_words
-from dashboard.ui.navigation import open_page
+from dashboard.ui.chart import live
+from dashboard.ui.labels import LABELS_HELP, Labelling, label_bar, label_notice, moved_words
+from dashboard.ui.layer import MARK
 from dashboard.ui.text import as_html
-from dashboard.ui.whatif_layer import MARK
+from dashboard.ui.url_state import open_page
 
 HELP = "Calibrated probability of fit, price a call, expected seconds until success, chance that one attempt succeeds, tokens of the definition."
 CARD = "card"

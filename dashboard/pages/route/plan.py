@@ -1,23 +1,149 @@
-"""A query of several steps: whether to take it apart, and then every step with the totals of all."""
+"""A request in several steps, and the state of an agent."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
 from core.app import App
-from core.domain.params import Parameters
+from core.domain.decision import Decision
+from core.domain.params import NOTHING, Parameters
 from core.domain.plans import Plan
+from core.domain.preconditions import EVERYTHING, AgentState, Precondition
+from core.routers.attention import HeldBack, StateView
 from core.shared import units
-from dashboard.pages.route.agent_state import agent_state
-from dashboard.pages.route.charts.plan_steps import plan_steps
+from dashboard.pages.route.charts import plan_steps
 from dashboard.session import visitor
 from dashboard.ui.chart import chart
-from dashboard.ui.navigation import open_page
 from dashboard.ui.query_form import QueryForm
 from dashboard.ui.text import escaped
-from dashboard.ui.url_state import UrlState
+from dashboard.ui.url_state import UrlState, open_page
+
+SHOWN = 4
+
+
+def gated_tools(views: Sequence[StateView], grant: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+    """One line for each tool, best first, with a button that gives the state what the tool lacks.
+
+    The views are those of a decision, or of a plan's steps in order: there a tool is listed once, for the first step that
+    leaves it out. `grant` is called with the arguments and the preconditions.
+    """
+    if not views[0].checked:
+        st.caption("Preconditions are switched off: no tool is left out for the state.")
+        return
+    found: dict[str, tuple[HeldBack, str]] = {}
+    for step, view in enumerate(views, start=1):
+        for tool in view.held_back:
+            found.setdefault(tool.tool, (tool, f"step {step}: " if len(views) > 1 else ""))
+    if not found:
+        st.caption("No tool above the threshold is left out for the state.")
+        return
+    first, rest = list(found.values())[:SHOWN], list(found)[SHOWN:]
+    grid = st.grid(2, min_column_width=430, gap="xxsmall")
+    for tool, step in first:
+        with grid.cell():
+            _line(tool, step, grant, arguments)
+    if rest:
+        st.caption(f"And {len(rest)} more: {', '.join(escaped(name, 90) for name in rest[:20])}.")
+
+
+def _line(tool: HeldBack, step: str, grant: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+    row = st.container(horizontal=True, vertical_alignment="center", gap="small")
+    lacks = " ".join(f":orange-badge[{escaped(lack_in_words(text), 120)}]" for text in tool.lacks)
+    place = "would be outranked" if tool.rank is None else f"would be candidate {tool.rank}"
+    row.markdown(
+        f":material/lock: **{escaped(tool.tool, 90)}** lacks {lacks}  \n:small[:gray[{step}ISO {tool.iso:.3f}, {place}]]",
+        width="content",
+    )
+    row.button("Grant", key=f"route:grant:{tool.tool}", type="tertiary", on_click=grant, args=(*arguments, tool.lacks))
+
+
+def lack_in_words(precondition: str) -> str:
+    """A precondition as a phrase; as it stands where it cannot be read.
+
+    >>> lack_in_words('is_authenticated(scope="mail:write")'), lack_in_words("a gate")
+    ('scope mail:write', 'a gate')
+    """
+    try:
+        return Precondition.parse(precondition).in_words()
+    except ValueError:
+        return precondition
+
+
+LABELS = {"scopes": "Scopes granted", "outputs": "Outputs seen", "milestones": "Milestones reached"}
+DECLARED = (
+    "The conditions under which a tool may be called are declared in the catalog, beside the tool's description: "
+    '`"preconditions": ["is_authenticated(scope=\'mail:write\')", "milestone_reached(name=\'confirmed\')"]`.'
+)
+STATE_HELP = {
+    "scopes": "What the agent is authenticated for: is_authenticated(scope). mail:* grants all that begins with mail:.",
+    "outputs": "Tools, or beginnings of their names, whose output the agent has seen: has_prior_tool_output(prefix).",
+    "milestones": "How far the work has come: milestone_reached(name).",
+}
+
+
+def agent_state(app: App, decisions: Sequence[Decision], knobs: str) -> None:
+    """The editor, and the tools that a decision or the steps of a plan leave out for it; nothing for a router without state.
+
+    The first decision has the state as it was given; later steps of a plan have seen more. `knobs` is the prefix of the
+    session keys of the router's parameters.
+    """
+    views = [view for decision in decisions if (view := app.attention.agent_state(decision))]
+    if not views:
+        return
+    view = views[0]
+    with st.container(border=True, gap="xsmall", key="route:state"):
+        _title(view.guarded, knobs)
+        grid = st.grid(3, min_column_width=220, gap="small")
+        for name in LABELS:
+            with grid.cell():
+                granted, named = (sorted(getattr(state, name)) for state in (view.state, view.named))
+                _choice(name, granted, named, knobs, disabled=not view.checked)
+        if len(views) > 1 and EVERYTHING not in view.state.outputs:
+            st.caption("A step of the plan has also seen the outputs of the steps that it builds on.")
+        gated_tools(views, _grant, (knobs, view.state))
+
+
+def _title(guarded: int, knobs: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        tools = {0: "No tool has", 1: "1 tool has"}.get(guarded, f"{guarded} tools have")
+        st.markdown(
+            f"**Agent state** :small[:gray[{tools} preconditions in this catalog.]]", width="content", help=DECLARED
+        )
+        with st.container(horizontal=True, width="content", gap="xsmall"):
+            for label, text in (("Grant nothing", NOTHING), ("Grant everything", EVERYTHING)):
+                st.button(label, key=f"route:state:{text}", type="tertiary", on_click=_set_all, args=(knobs, text))
+
+
+def _choice(name: str, granted: list[str], named: list[str], knobs: str, *, disabled: bool) -> None:
+    key = f"route.state.{name}"
+    st.session_state[key] = granted
+    st.multiselect(
+        LABELS[name], list(dict.fromkeys([EVERYTHING, *named, *granted])), key=key, help=STATE_HELP[name], disabled=disabled,
+        format_func=lambda one: "everything" if one == EVERYTHING else one, placeholder="Nothing",
+        accept_new_options=True, select_all=False, wrap=True, on_change=_chosen, args=(name, granted, knobs),
+    )  # fmt: skip
+
+
+def _chosen(name: str, before: Sequence[str], knobs: str) -> None:
+    """Everything and something exclude each other: what was chosen last counts."""
+    chosen: list[str] = st.session_state[f"route.state.{name}"]
+    if EVERYTHING in chosen and len(chosen) > 1:
+        chosen = [one for one in chosen if one != EVERYTHING] if EVERYTHING in before else [EVERYTHING]
+    st.session_state[f"{knobs}.{name}"] = ",".join(chosen)
+
+
+def _grant(knobs: str, state: AgentState, lacks: Sequence[str]) -> None:
+    for name, text in (state | AgentState.satisfying(lacks)).texts().items():
+        st.session_state[f"{knobs}.{name}"] = text
+
+
+def _set_all(knobs: str, text: str) -> None:
+    for name in LABELS:
+        st.session_state[f"{knobs}.{name}"] = text
+
 
 ONE = "one"
 HELP = (

@@ -1,31 +1,121 @@
-"""The Route page: what is needed, who was considered, who was dropped and why, who won, and what it costs."""
+"""The Route page: a sub-task, its decision, and the first steps of a newcomer."""
 
 from __future__ import annotations
 
 import secrets
+from pathlib import Path
+from typing import NamedTuple
 
 import streamlit as st
+from streamlit.components.v2 import component
 
 from core.app import App
+from core.importers.shipped_catalogs import SAMPLE
 from core.routers.tool_attention import STATE
 from core.shared.errors import WayfareError
 from dashboard.lane import PATH as LANE_PATH
 from dashboard.pages.route.candidates import ACTIONS
 from dashboard.pages.route.decision import decision_body
-from dashboard.pages.route.guide import guide
-from dashboard.pages.route.home import home
-from dashboard.pages.route.plan import plan_body, plan_choice, start_plan
+from dashboard.pages.route.plan import ONE, plan_body, plan_choice, start_plan
 from dashboard.pages.route.turned import HEADLINE, TOOLS
 from dashboard.session import current_app, first_catalog
-from dashboard.ui.index_progress import show_preparing
 from dashboard.ui.knob_history import history_key
 from dashboard.ui.knobs import LaneLink, knob_panel, read_knobs, reset_and_history, start_knobs
-from dashboard.ui.planner_usage import planner_usage
-from dashboard.ui.preset_choice import preset_choice
-from dashboard.ui.query_form import QueryForm, query_row
+from dashboard.ui.presets import preset_choice
+from dashboard.ui.query_form import QueryForm, fill, planner_usage, query_row, show_preparing
 from dashboard.ui.text import escaped
 from dashboard.ui.token_meter import read_meter, start_meter
 from dashboard.ui.url_state import UrlState
+
+ASSETS = Path(__file__).parents[2] / "assets"
+STEPS = (
+    ("Ask", "type what is needed, or take an example."),
+    ("Turn", "a knob at the side: every chart follows your hand."),
+    ("Call", "a candidate: what its call teaches counts from then on."),
+)
+
+_guide = component(
+    "wayfare.guide",
+    html='<div class="wayfare-guide" role="note" aria-label="The first minute" hidden></div>',
+    css=(ASSETS / "guide.css").read_text(encoding="utf-8"),
+    js=(ASSETS / "guide.js").read_text(encoding="utf-8"),
+    isolate_styles=False,
+)
+
+
+def guide(*, asked: bool, calls: str) -> None:
+    """The three steps; the first is done where something was `asked`. `calls`: a CSS selector of the buttons that call."""
+    _guide(key="route:guide", data={"steps": STEPS, "asked": asked, "calls": calls})
+
+
+class Example(NamedTuple):
+    """A sub-task that shows something of its own; `winners` are the tools that are right, step by step."""
+
+    icon: str
+    title: str
+    subtask: str
+    about: str
+    winners: tuple[frozenset[str], ...]
+    planner: str = ""
+
+
+EXAMPLES = (
+    Example(
+        ":material/target:", "One tool stands out", "convert 300 miles to kilometres",
+        "Of all tools of the catalog one fits. Press Call: its server runs on this machine.",
+        (frozenset({"unit-exchange::convert_units"}),),
+    ),
+    Example(
+        ":material/balance:", "Two can do it", "report today's air quality in Kraków",
+        "Both fit; time, reliability and price decide. Raise “Time matters”, and the quicker one wins.",
+        (frozenset({"weather-now::air_quality", "Barometer::airQualityIndex"}),),
+    ),
+    Example(
+        ":material/account_tree:", "Several steps", "get today's weather in Oslo, translate it into French and send it to Bo by mail",
+        "Taken apart into three steps, each routed by itself, with what they take together.",
+        (
+            frozenset({"weather-now::current_weather"}),
+            frozenset({"language-tutor::translate_text"}),
+            frozenset({"mail-room::mail.send", "Pigeonhole::send_letter"}),
+        ),
+        planner="rules",
+    ),
+)  # fmt: skip
+LOOK_AT = (
+    (":material/arrow_right_alt:", "**From left to right:** servers, auction, tools, candidates. What was dropped, and why."),
+    (":material/tune:", "**At the left:** the knobs. Every chart follows while you move them; the rest is under Advanced."),
+    (":material/play_arrow:", "**Call** makes the call. What is learnt from it counts in the next decision."),
+)  # fmt: skip
+
+
+def home(app: App, state: UrlState, catalog: str) -> None:
+    """What can be done here, and where to begin."""
+    st.markdown("#### Which tool should a sub-task go to?")
+    info = next(info for info in app.catalogs.infos() if info.name == catalog)
+    st.markdown(
+        f"Type what is needed. Wayfare ranks the {info.servers:,} servers and {info.tools:,} tools of the catalog "
+        f"{escaped(catalog)}, weighs similarity against time, reliability and price, and shows every number."
+    )
+    if catalog == SAMPLE:
+        _example_cards(state)
+    for icon, text in LOOK_AT:
+        st.markdown(f":violet[{icon}] {text}")
+
+
+def _example_cards(state: UrlState) -> None:
+    grid = st.grid(len(EXAMPLES), min_column_width=260, gap="small")
+    for number, example in enumerate(EXAMPLES):
+        with grid.cell(), st.container(border=True, height="stretch", gap="xsmall"):
+            st.markdown(f":violet[{example.icon}] **{example.title}**")
+            pressed = st.button(
+                escaped(example.subtask, 120), key=f"{state.key('example')}:{number}", icon=":material/north_east:",
+                on_click=fill, args=({state.key("q"): example.subtask, state.key("plan"): example.planner or ONE},),
+                type="primary" if number == 0 else "secondary", width="stretch",
+            )  # fmt: skip
+            if pressed:
+                st.rerun()  # the field that was filled stands outside the fragment that holds this button
+            st.caption(example.about)
+
 
 RESULT, PRESET, TOKEN = "route:result", "route:preset", "route:token"
 
@@ -39,7 +129,7 @@ def page() -> None:
     query = query_row(app, state, linked, first_catalog())
     defaults, prefix = app.routing.parameters(query.router), knob_prefix(query)
     for problem in start_knobs(defaults, linked, prefix):
-        st.warning(f"The link was not taken whole: {escaped(problem)}", icon=":material/link_off:")
+        st.warning(f"A part of the link was not used: {escaped(problem)}", icon=":material/link_off:")
     with st.sidebar:
         reset_and_history(defaults, prefix)
         st.fragment(preset_choice, key=PRESET)(defaults, prefix)

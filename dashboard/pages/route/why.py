@@ -1,4 +1,4 @@
-"""Why a server or tool ended where it did: one sentence, and all the numbers behind it."""
+"""Why the winner won, and the labels of the tools beside it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,41 @@ import numpy as np
 import streamlit as st
 
 from core.domain.decision import Decision
+from core.domain.feedback import AskedQuery
 from core.domain.trace import ServerRow, ToolRow
 from core.economics.utility import Headroom
 from core.routers.why import tool_headroom, why
 from core.shared import units
-from dashboard.pages.route.tool_labels import tool_labels
-from dashboard.ui.labels import Labelling
+from dashboard.ui.judging import judge_popover
+from dashboard.ui.labels import LABELS_HELP, Labelling, label_bar, label_notice, moved_lines
 from dashboard.ui.text import escaped
+
+WHY = "why"
+
+
+def tool_labels(known: Labelling, tool: str) -> None:
+    """For any tool of the catalog, a candidate or not."""
+    moves = known.moves.get(tool, ())
+    if moves:
+        bound = known.app.catalogs.learnt(known.decision.catalog).values.bound
+        st.markdown(
+            f":gray[labels] **{known.learnt(tool):+.2f}** :gray[of at most ±{bound:g}, in logits of fit: the sum of what each says, "
+            "the strongest first]",
+            help=LABELS_HELP,
+        )
+        st.markdown("\n".join(f"- :small[{line}]" for line in moved_lines(moves)))
+    if known.supposed:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(":gray[Is this the tool for the sub-task?]", width="content")
+        with st.container(width="content"):
+            label_bar(known, tool, WHY)
+        judge_popover(
+            known.app, AskedQuery(known.decision.subtask, known.decision.server_hint), (tool,), WHY,
+            catalog=known.decision.catalog, decision_id=known.decision.id,
+        )  # fmt: skip
+    label_notice(known, WHY, now=known.decision)
+
 
 LISTED, FITTING = 2000, 20
 

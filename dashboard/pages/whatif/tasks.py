@@ -15,10 +15,10 @@ from core.routers.presets import PRESETS
 from core.services.decide.whatif import Asked
 from core.shared.untrusted_text import one_line
 from core.whatif.tornado import Bar, Tornado
-from dashboard.pages.whatif.charts.tornado import tornado_chart
+from dashboard.pages.whatif.charts import tornado_chart
 from dashboard.ui.chart import chart
 from dashboard.ui.choice_table import table_height
-from dashboard.ui.preset_file import imported_presets
+from dashboard.ui.presets import imported_presets
 from dashboard.ui.url_state import UrlState
 
 FRAGILE = 0.1
