@@ -42,7 +42,7 @@ ITER_CALC: Any = ir_measures.iter_calc  # pyright: ignore[reportUnknownMemberTyp
 
 Floats = NDArray[np.float64]
 Labelled = tuple[Sequence[str], Mapping[str, float]]
-"""What a router ranked, best first, and the grade of every tool that was judged."""
+"""The ranking of a router, best first, and the grade of every judged tool."""
 
 
 def measured(tasks: Sequence[Labelled]) -> dict[str, Floats]:
