@@ -12,7 +12,8 @@ from streamlit.testing.v1 import AppTest
 from core.app import App
 from core.domain.lab_runs import KeptRun
 from core.lab.scenarios.measures import SETTINGS
-from core.services.lab.scenarios import Cancelled, planned
+from core.services.background_jobs import Stopped
+from core.services.lab.scenarios import planned
 from core.shared.errors import StoreError
 from dashboard.pages.network.charts.latency import FAINT
 from dashboard.pages.network.job import JOB
@@ -201,7 +202,7 @@ def test_a_simulation_can_be_stopped_and_run_again(app: App, monkeypatch: pytest
 
     def stopped(*_: object, cancel: threading.Event, **__: object) -> None:
         asked.append(cancel)
-        raise Cancelled
+        raise Stopped
 
     with monkeypatch.context() as patch:
         patch.setattr(app.scenarios, "run", stopped)

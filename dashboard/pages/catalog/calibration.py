@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
 
 import pandas as pd
 import streamlit as st
@@ -13,12 +10,14 @@ import streamlit as st
 from core.app import App
 from core.domain.catalog import Catalog
 from core.domain.feedback import Label
+from core.services.background_jobs import Job
 from core.services.learn.calibrations import CalibrationResult
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.calibration_measures import HELP, kept_calibrations, measures_table
 from dashboard.pages.catalog.imports import counted
+from dashboard.session import known_job, start_job
 from dashboard.ui.catalog_frames import matching
 from dashboard.ui.labels import labeller
 from dashboard.ui.table import Column, choose_rows, table_key
@@ -29,46 +28,28 @@ JOB, NAME = "catalog:calibration.job", "catalog.calibration.keep.name"
 POLL_S = 0.5
 
 
-@dataclass
-class Job:
-    """A running or finished fit. `folds` are finished and total folds; `started_s` is on the monotonic clock."""
-
-    catalog: str
-    started_s: float
-    folds: tuple[int, int] = (0, 0)
-    future: Future[CalibrationResult] = field(default_factory=Future[CalibrationResult], repr=False)
-
-
 def start(app: App, catalog: str) -> None:
     """Begin a fit to the labels of a catalog. For `on_click`."""
-    job = Job(catalog, time.monotonic())
-
-    def progress(done: int, total: int) -> None:
-        job.folds = (done, total)
-
-    pool = ThreadPoolExecutor(1, thread_name_prefix="wayfare-calibrate")
-    job.future = pool.submit(app.calibrations.fit, catalog, progress=progress)
-    pool.shutdown(wait=False)
-    st.session_state[JOB] = job
+    start_job(JOB, lambda job: app.calibrations.fit(catalog, progress=job.report), catalog)
 
 
 def running(catalog: str) -> bool:
-    """Tells whether a fit of this visitor runs for this catalog."""
-    job: Job | None = st.session_state.get(JOB)
-    return job is not None and job.catalog == catalog and not job.future.done()
+    """Tells whether a fit of this operator runs for this catalog."""
+    job = known_job(JOB)
+    return job is not None and job.about == catalog and job.under_way
 
 
 def job_panel(app: App, catalog: str) -> None:
-    """Show the progress of this visitor's fit, then its result until it is kept or closed."""
-    job: Job | None = st.session_state.get(JOB)
-    if job is None or job.catalog != catalog:
+    """Show the progress of this operator's fit, then its result until it is kept or closed."""
+    job = known_job(JOB)
+    if job is None or job.about != catalog:
         return
     with st.container(border=True):
-        if not job.future.done():
+        if job.under_way:
             _progress(job)
             return
         try:
-            result = job.future.result()
+            result: CalibrationResult = job.future.result()
         except WayfareError as error:
             st.warning(escaped(str(error), 600), icon=":material/info:")
             _close()
@@ -81,17 +62,16 @@ def job_panel(app: App, catalog: str) -> None:
 
 @st.fragment(run_every=POLL_S)
 def _progress(job: Job) -> None:
-    if job.future.done():
+    if not job.under_way:
         st.rerun()
-    done, total = job.folds
-    elapsed_s = time.monotonic() - job.started_s
+    done, total = job.done, job.of
     if not total:
         text = "Reading the labels and trying fits to the first fold"
     elif done < total:
         text = f"{done} of {total} held-back folds are measured"
     else:
         text = "All folds are measured. Fitting all labels, and Tool Attention's threshold"
-    st.progress(done / total if total else 0.0, f"{text}, {elapsed_s:.0f} s. You can continue to work.")
+    st.progress(done / total if total else 0.0, f"{text}, {job.elapsed_s:.0f} s. You can continue to work.")
 
 
 def _result(app: App, result: CalibrationResult) -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import time
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,10 +14,12 @@ import streamlit as st
 
 from core.app import App
 from core.domain.catalog import Connection, Discovery, Imported, Server, ServerId
+from core.services.background_jobs import Job
 from core.services.decide.catalog_editor import ImportReport
 from core.shared.errors import WayfareError
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.imports import counted
+from dashboard.session import known_job, start_job
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import escaped
 
@@ -27,61 +27,56 @@ JOB = "catalog:job"
 
 
 @dataclass(frozen=True)
-class Job:
-    """A running or finished discovery. `started_s` is on the monotonic clock."""
+class Asked:
+    """The servers of an import, and the name of their catalog."""
 
+    imported: Imported = field(repr=False)
     name: str
     source: str
-    imported: Imported = field(repr=False)
-    future: Future[ImportReport] = field(repr=False)
-    started_s: float
 
 
 def start(app: App, imported: Imported, name: str, source: str) -> None:
     """Begin to ask every server of an import for its tools."""
-    pool = ThreadPoolExecutor(1, thread_name_prefix="wayfare-discover")
-    future = pool.submit(app.catalog_editor.discover, imported, name, source)
-    pool.shutdown(wait=False)
-    st.session_state[JOB] = Job(name, source, imported, future, time.monotonic())
+    start_job(JOB, lambda _: app.catalog_editor.discover(imported, name, source), Asked(imported, name, source))
 
 
 def running() -> bool:
-    """Tells whether a discovery of this visitor runs."""
-    job: Job | None = st.session_state.get(JOB)
-    return job is not None and not job.future.done()
+    """Tells whether a discovery of this operator runs."""
+    job = known_job(JOB)
+    return job is not None and job.under_way
 
 
 def job_panel(app: App) -> None:
-    """Show the progress of this visitor's discovery, then its report until it is closed."""
-    job: Job | None = st.session_state.get(JOB)
+    """Show the progress of this operator's discovery, then its report until it is closed."""
+    job = known_job(JOB)
     if job is None:
         return
     with st.container(border=True):
-        if job.future.done():
-            _report(job)
-        else:
+        if job.under_way:
             _progress(app, job)
+        else:
+            _report(job)
 
 
 @st.fragment(run_every=1)
 def _progress(app: App, job: Job) -> None:
-    if job.future.done():
+    if not job.under_way:
         st.rerun()
-    elapsed_s = time.monotonic() - job.started_s
-    names = {server.name for server in job.imported.servers}
-    states = [one for one in app.pool.states() if one.catalog == job.name and one.server in names]
+    asked: Asked = job.about
+    names = {server.name for server in asked.imported.servers}
+    states = [one for one in app.pool.states() if one.catalog == asked.name and one.server in names]
     settled = sum(one.state in {"ready", "failed"} for one in states)
     total = len(names)
     st.progress(
         min(settled / total, 1.0),
-        f"Asking {counted(total, 'server')} for their tools: {settled:,} connected or refused, {elapsed_s:.0f} s. "
+        f"Asking {counted(total, 'server')} for their tools: {settled:,} connected or refused, {job.elapsed_s:.0f} s. "
         "You can continue to work. A server without an answer is skipped after 30 s.",
     )
 
 
 def _report(job: Job) -> None:
     try:
-        report = job.future.result()
+        report: ImportReport = job.future.result()
     except WayfareError as error:
         st.error(escaped(str(error), 300), icon=":material/error:")
         with st.expander("Replies of the servers"):
@@ -109,7 +104,7 @@ def _buttons(job: Job, *, again: bool, show: str = "") -> None:
         if show:
             st.button("Show the catalog", key="catalog.job.show", type="primary", on_click=_show, args=(show,))
         if again:
-            known = (job.imported, job.name, job.source)
+            known = (job.about.imported, job.about.name, job.about.source)
             st.button("Try again…", key="catalog.job.again", on_click=state.open_connect, args=known)
         st.button("Close the report", key="catalog.job.close", on_click=_forget)
 

@@ -13,11 +13,12 @@ from core.app import App
 from core.domain.feedback import GRADE_WORDS, GRADES, MOST_NOTE_CHARACTERS, AskedQuery, Judgment
 from core.domain.lab_runs import LabRun
 from core.lab.agreement import Pooled
+from core.services.background_jobs import Job
 from core.services.lab.judgments import Checked
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.judgment_sets import judgment_set
-from dashboard.pages.lab.run import Chosen, Job, begin, start_button, taken
+from dashboard.pages.lab.run import Chosen, begin, start_button, taken
 from dashboard.pages.lab.tasks import JUDGED
 from dashboard.pages.lab.words import choose_some, run_names
 from dashboard.ui.judging import choose_set, set_and_judge

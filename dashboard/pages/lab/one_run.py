@@ -12,9 +12,10 @@ from core.app import App
 from core.domain.lab_runs import LabRun
 from core.domain.tasks import Task
 from core.lab.levels import LEVELS, LevelRun
+from core.services.background_jobs import Job
 from core.services.lab.measuring import Repeated
 from core.shared.untrusted_text import one_line
-from dashboard.pages.lab.run import Job, begin, result, start_button
+from dashboard.pages.lab.run import begin, result, start_button
 from dashboard.pages.lab.words import ShownRuns, select
 from dashboard.ui.table import table
 from dashboard.ui.text import escaped
@@ -100,11 +101,7 @@ def one_run(shown: ShownRuns) -> dict[str, str]:
 def _start(app: App, run: LabRun) -> None:
     tasks = app.lab_runs.tasks(run)
     played = sum(bool(task.relevant) for task in tasks) if run.played else 0
-    begin(REPEAT, "Repeating", len(tasks) + played, lambda job: _work(app, run, job), about=run.id)
-
-
-def _work(app: App, run: LabRun, job: Job) -> Repeated:
-    return app.measuring.repeat(run, job.report)
+    begin(REPEAT, "Repeating", len(tasks) + played, lambda job: app.measuring.repeat(run, job.report), run.id)
 
 
 def _repeated(found: Repeated) -> None:

@@ -12,11 +12,12 @@ import streamlit as st
 from core.app import App
 from core.domain.params import Parameters
 from core.lab.replay import Chosen, Replayed, ReplayTotals
+from core.services.background_jobs import Job
 from core.services.lab.lab import RANKED
 from core.shared import units
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.charts import replay_change
-from dashboard.pages.lab.run import Job, begin, result, start_button
+from dashboard.pages.lab.run import begin, result, start_button
 from dashboard.pages.lab.words import select
 from dashboard.ui.chart import chart
 from dashboard.ui.table import Column, table
@@ -73,11 +74,7 @@ def replays(
 
 def _start(app: App, catalog: str, router: str, settings: Mapping[str, object], last: int, about: object) -> None:
     def work(job: Job) -> tuple[Replayed, ...]:
-        def progress(done: int, of: int) -> None:
-            job.of = of
-            job.report(done)
-
-        return app.replay.replay(catalog, router=router, settings=settings, decisions=last, progress=progress)
+        return app.replay.replay(catalog, router=router, settings=settings, decisions=last, progress=job.report)
 
     begin(REPLAY, "Deciding again", last, work, about)
 

@@ -17,11 +17,12 @@ from core.lab.benchmark import MEASURES
 from core.lab.significance import compared
 from core.lab.stored_runs import task_changes, task_values
 from core.lab.sweep import OBJECTIVES, SECONDS, SOLVED, USD, Axis, evenly
+from core.services.background_jobs import Job
 from core.services.lab.sweeps import OPTUNA, SweepPlan
 from core.shared.errors import UnknownNameError
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.charts import sweep_lines, sweep_map
-from dashboard.pages.lab.run import CHANGE, SWEEP, Chosen, Job, begin, knob_prefix, result, start_button, taken
+from dashboard.pages.lab.run import CHANGE, SWEEP, Chosen, begin, knob_prefix, result, start_button, taken
 from dashboard.pages.lab.words import MEASURE_WORDS, measure_name, select
 from dashboard.ui.chart import chart
 from dashboard.ui.knobs import knob_title
