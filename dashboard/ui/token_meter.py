@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 from streamlit.column_config import NumberColumn, TextColumn
 
@@ -61,6 +60,8 @@ COLUMNS: tuple[Any, ...] = (
 
 def meter_table(names: Sequence[str], meters: Sequence[TokenMeter], turns: int, *, key: str) -> None:
     """A row for each decision, and one for every definition in every turn."""
+    import pandas as pd
+
     counted, projected = "counted, one turn", f"projected, {turns:,} turn{'s' * (turns > 1)}"
     groups = ["", *[counted] * 3, *[projected] * 4]
     rows = [
