@@ -1,11 +1,12 @@
-"""What a page needs of the process: the one app with its services, opened once with the settings that it was started with."""
+"""The app of this process with its services, opened once with the settings of the start."""
 
 from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -18,9 +19,10 @@ from core.store import Store
 
 if TYPE_CHECKING:
     from core.app import App
+    from core.services.background_jobs import Job
 
-FIRST_VISITOR_S = 20.0  # how long a first visitor is waited for
-PAUSE_S = 2.0  # the browser still fetches and draws when the page's script has ended
+FIRST_VISITOR_S = 20.0  # the time to wait for a first visitor
+PAUSE_S = 2.0  # the browser fetches and draws after the page's script has ended
 
 _opening = threading.Lock()
 _drawn = threading.Event()
@@ -29,17 +31,17 @@ _app: App | None = None
 
 
 def endpoint_hosts() -> frozenset[str]:
-    """Names beside those of this machine that the endpoint answers to."""
+    """Returns the further host names of the endpoint."""
     return launched().hosts
 
 
 def sign_in_needed() -> bool:
-    """Whether pages are for operators who have signed in."""
+    """Tells whether pages need an operator who has signed in."""
     return launched().sign_in
 
 
 def operator() -> str:
-    """Who is signed in and looks at the page; "" where nobody has to sign in."""
+    """Returns the signed-in operator of the page, or "" without sign-in."""
     if not launched().sign_in:
         return ""
     sign_ins = current_app().governance.sign_ins
@@ -47,12 +49,12 @@ def operator() -> str:
 
 
 def origin() -> str:
-    """Where changes that are made at a page come from, with who is signed in."""
+    """Returns the origin of changes at a page, with the signed-in operator."""
     return origin_of("console", operator())
 
 
 def announcement(key: str) -> AbstractContextManager[None]:
-    """Tells other processes of this machine, while it lasts, where they reach who has the store, and the key for commands."""
+    """Returns a context that announces the address of this process and the key for commands to other processes."""
     url = launched().url
     return announced(_chosen().db, Owner(url, key)) if url else nullcontext()
 
@@ -62,7 +64,7 @@ def _chosen() -> Settings:
 
 
 def open_store() -> None:
-    """Take the store before anybody is told that the console can serve."""
+    """Open the store before the console is announced as ready."""
     global _store  # noqa: PLW0603 - one process, one store, one app
     with _opening:
         if _store is None and _app is None:
@@ -70,7 +72,7 @@ def open_store() -> None:
 
 
 def current_app() -> App:
-    """The app of this process, opened at first use."""
+    """Returns the app of this process, opened at first use."""
     global _app  # noqa: PLW0603
     with _opening:
         if _app is None:
@@ -83,31 +85,49 @@ def current_app() -> App:
 
 
 def opened_app() -> App | None:
-    """The app of this process where it is open already."""
+    """Returns the app of this process if it is open, else None."""
     return _app
 
 
 def use_app(app: App | None) -> None:
-    """Have the pages use this app, which the caller closes; None: the next look opens one anew."""
+    """Let the pages use this app, which the caller closes. With None the next use opens a new one."""
     global _app  # noqa: PLW0603
     with _opening:
         _app = app
 
 
 def visitor() -> str:
-    """Who looks at the page: one browser tab, as the page host tells them apart; "" outside a page."""
+    """Returns the id of the browser tab that shows the page, or "" outside a page."""
     context = get_script_run_ctx(suppress_warning=True)
     return "" if context is None else context.session_id
 
 
+def known_job(key: str) -> Job | None:
+    """The background job that this page started, or, as after a reload, the operator's one that is under way."""
+    job: Job | None = st.session_state.get(key)
+    if job is None and (job := current_app().background.under_way(_owned(key))) is not None:
+        st.session_state[key] = job
+    return job
+
+
+def start_job(key: str, work: Callable[[Job], object], about: Any = None, *, title: str = "", of: int = 0) -> None:
+    """Start a background job. If the operator has one of this key under way, the page takes that one."""
+    started = current_app().background.start(_owned(key), work, about, title=title, of=of)
+    st.session_state[key] = started
+
+
+def _owned(key: str) -> str:
+    return f"{key} {operator()}"
+
+
 def warm_up() -> None:
-    """Open the app and the first catalog in the background, so that the first visitor does not wait."""
+    """Open the app and the first catalog in the background, before the first visitor."""
     _drawn.clear()
     threading.Thread(target=_warm_up, name="wayfare-warm", daemon=True).start()
 
 
 def _warm_up() -> None:
-    with suppress(WayfareError):  # the first visitor reads the sentence
+    with suppress(WayfareError):  # the first visitor gets the error
         app = current_app()
         app.make_ready(first_catalog())
         if _drawn.wait(FIRST_VISITOR_S):
@@ -117,12 +137,12 @@ def _warm_up() -> None:
 
 
 def page_drawn() -> None:
-    """The first visitor has a page: the processor is free for what the next one needs."""
+    """Note that the first page is drawn, so that the processor is free for the rest of the start."""
     _drawn.set()
 
 
 def close_app() -> None:
-    """Commit and release everything; called when the server stops."""
+    """Commit and release everything. Called when the server stops."""
     global _app, _store  # noqa: PLW0603
     _drawn.set()
     with _opening:
@@ -133,5 +153,5 @@ def close_app() -> None:
 
 
 def first_catalog() -> str:
-    """The catalog that is shown first."""
+    """Returns the first catalog of the pages."""
     return _chosen().catalog

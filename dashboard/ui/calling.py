@@ -88,7 +88,7 @@ def what_changed(held: HeldDefinition) -> None:
         show = st.error if finding.severity == "error" and finding in held.new_findings else st.warning
         show(f"{said}: {escaped(finding.reason, 400)}", icon=":material/policy:")
     if not held.findings:
-        st.caption("Lint finds nothing wrong with it.")
+        st.caption("Lint has no findings.")
 
 
 def difference_html(part: PartDifference) -> str:
@@ -112,7 +112,7 @@ def leave_note(app: App, catalog: str, tool: Tool, outlook: Outlook) -> None:
     refusal = outlook.refusal
     if outlook.reasons:
         st.info(
-            f"**This call needs a person's approval**: {escaped('; '.join(outlook.reasons), 400)}. Yours is recorded, for exactly these "
+            f"**This call needs a person's approval**: {escaped('; '.join(outlook.reasons), 400)}. Your approval is recorded for exactly these "
             "arguments and this definition, and counts once.",
             icon=":material/how_to_reg:",
         )
@@ -128,7 +128,7 @@ def _changed(app: App, catalog: str, tool: Tool) -> None:
         return
     with st.container(border=True, key="leave-held"):
         denied = f"and {escaped(made_by(held.denied_by), 100)}, denied it"
-        state = denied if held.denied_by else "and nobody has accepted it yet"
+        state = denied if held.denied_by else "and it has not been accepted yet"
         st.markdown(
             f":orange[:material/difference:] **The definition of this tool changed** since {held.known_since:%Y-%m-%d %H:%M} UTC, "
             f"{state}. Read the changes before you call it."

@@ -28,7 +28,7 @@ from dashboard.ui.text import escaped
 SET, JUDGE, NOTICE = "judging:set", "judging:judge", "judging:notice"
 OPERATOR = "operator"
 SET_HELP = "Judgments are kept in named sets of the catalog. Choose one, or type a new name."
-JUDGE_HELP = "Your name as a judge. Several judges may grade the same tool; the Lab says how far they agree."
+JUDGE_HELP = "Your name as a judge. Several judges may grade the same tool; the Lab shows how far they agree."
 
 
 def chosen_set(app: App, catalog: str) -> str:
@@ -78,7 +78,7 @@ def judge_popover(
     with st.popover(
         "grade…" if known is None else f"**grade {known.grade}**",
         type="tertiary", key=key, on_change="rerun", icon=":material/grading:",
-        help="Grade how well the tool does the sub-task, 0 to 3, for a judgment set. It measures routers in the Lab and moves no "
+        help="Grade how well the tool does the sub-task, 0 to 3, for a judgment set. Judgments measure routers in the Lab and change no "
         "decision.",
     ) as popover:  # fmt: skip
         if popover.open:

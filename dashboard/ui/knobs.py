@@ -92,10 +92,9 @@ def knob_panel(
     elsewhere: Collection[str] = (),
     lane: LaneLink | None = None,
 ) -> None:
-    """Draw every knob, group by group, the advanced ones last. A change redraws the knobs and the fragments with the keys
-    `redraws`; none: the whole page.
+    """Draw every knob, group by group, the advanced ones last. Leaves out groups and knobs that the page draws `elsewhere`.
 
-    Groups and knobs that the page draws `elsewhere` are left out.
+    A change redraws the knobs and the fragments with the keys `redraws`, or the whole page if there are no keys.
     """
     infos = [info for info in defaults.knobs() if not {info.group, info.name} & set(elsewhere)]
     key = f"{prefix}:knobs"
@@ -167,10 +166,11 @@ def _turned(said: object, infos: Sequence[Knob], prefix: str, redraws: list[str]
 
 
 def take_turned(said: object, infos: Sequence[Knob], prefix: str) -> None:
-    """Take what the browser says that was turned: messages `{"count", "values", "step" or "to"}`, oldest first, those too that were
-    heard before; what it sends may be anything. Each sets its values, and goes through what the knobs were.
+    """Apply the browser's messages `{"count", "values", "step" or "to"}`, the oldest first, and skip those applied before.
 
-    What cannot be taken is left as it was, with a sentence."""
+    A message sets values and moves through the history. Its content may be anything: an unusable value changes nothing and gives a
+    sentence.
+    """
     for one in said if isinstance(said, list) else []:
         message: dict[str, Any] = one if isinstance(one, dict) else {}
         count, values = message.get("count"), message.get("values")

@@ -22,8 +22,8 @@ from dashboard.ui.text import escaped
 LISTED = 6
 NAMED, NOTABLE = 3, 0.05  # tools beside the judged ones: the number that is named, and the smallest change
 LABELS_HELP = (
-    "What labels of like sub-tasks add to the logit of this tool's probability of fit, those of tools that do the same among them. "
-    "However many there are, it stays within a bound; one visitor counts for at most one label, all agents together for half of one."
+    "The sum that labels of similar sub-tasks add to the logit of this tool's probability of fit, with labels of equal tools. "
+    "The sum is bounded. A visitor counts as at most one label, all agents together as half of one."
 )
 
 
@@ -89,7 +89,7 @@ def _reason(moved: MovedBy, limit: int) -> str:
     if moved.label is None:
         return f"right for {quoted} in the calibration"
     said = f"{'right' if moved.label.right else 'wrong'} for {quoted}"
-    return f"{said}, said of {escaped(moved.shared_from, 80)}, which does the same" if moved.shared_from else said
+    return f"{said}, said of the equal tool {escaped(moved.shared_from, 80)}" if moved.shared_from else said
 
 
 def _counted(moves: Sequence[MovedBy]) -> str:
@@ -196,8 +196,8 @@ def _judge(
         key=f"label:{place}:{word}:{tool}",
         icon=icon,
         type="tertiary",
-        help="You said so. The same click takes it back." if pressed else
-        f"Store that this tool is {word} for this sub-task: the next decisions on like ones follow.",
+        help="Your label. The same click takes it back." if pressed else
+        f"Store that this tool is {word} for this sub-task. It counts in the next decisions on similar sub-tasks.",
         on_click=_store,
         args=(known, tool, place, right, said if pressed else None, changed),
     )  # fmt: skip
@@ -207,7 +207,7 @@ def _other(known: Labelling, tool: str, place: str, changed: Callable[[], None] 
     key = f"label:{place}:other:{tool}"
     with st.popover(
         "should be…", type="tertiary", key=key, on_change="rerun",
-        help="Choose the tool that it should have been.",
+        help="Choose the tool that was right instead.",
     ) as popover:  # fmt: skip
         if popover.open:  # the names of all tools are sent only when it is open
             chosen = f"{key}:chosen"
@@ -230,7 +230,7 @@ def _store(
         decision, word = known.decision, "right" if right else "wrong"
         if taken_back is not None:
             known.app.feedback.retract(taken_back.id, by=labeller())
-            return f"Taken back: {escaped(tool, 80)} is not said to be {word} any more.", ()
+            return f"Taken back: {escaped(tool, 80)} is no longer labelled {word}.", ()
         label = known.app.feedback.label(
             decision.subtask, tool, right=right, catalog=decision.catalog, server_hint=decision.server_hint,
             decision_id=decision.id, by=labeller(),
@@ -261,7 +261,7 @@ def _back(known: Labelling, notice: Notice, changed: Callable[[], None] | None) 
     def act() -> tuple[str, tuple[Label, ...]]:
         for label in notice.labels:
             known.app.feedback.retract(label.id, by=labeller())
-        return f"Taken back: nothing is said of {' and '.join(escaped(one.tool, 80) for one in notice.labels)}.", ()
+        return f"Taken back: the labels of {' and '.join(escaped(one.tool, 80) for one in notice.labels)}.", ()
 
     _say(known, [label.tool for label in notice.labels], notice.place, act, changed, taken_back=notice.labels)
 

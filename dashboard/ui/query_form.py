@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
 import streamlit as st
@@ -47,13 +45,13 @@ def query_row(
     for name in ("q", "hint"):
         st.session_state.setdefault(state.key(name), linked.get(name, ""))
     subtask = grid.text_input(
-        "What is needed?", key=state.key("q"), placeholder="Say it in a few words, such as: convert 300 miles to kilometres",
+        "What is needed?", key=state.key("q"), placeholder="For example: convert 300 miles to kilometres",
         icon=":material/search:", max_chars=20_000, on_change=url_may_be_behind,
     )  # fmt: skip
     row = grid.container(horizontal=True, vertical_alignment="bottom", gap="small")
     server_hint = row.text_input(
-        "Server hint (optional)", key=state.key("hint"), placeholder="what kind of server",
-        help="What kind of server is wanted; it is compared with the servers' texts only.", on_change=url_may_be_behind,
+        "Server hint (optional)", key=state.key("hint"), placeholder="kind of server",
+        help="The kind of server. It is compared only with the texts of servers.", on_change=url_may_be_behind,
     )  # fmt: skip
     catalogs = [info.name for info in app.catalogs.infos()]
     _start(state.key("catalog"), catalogs, linked.get("catalog", first_catalog))
@@ -105,8 +103,8 @@ def _warn_if_missing(kind: str, shown: str, options: Sequence[str], linked: Mapp
 
 
 TITLE = "Getting ready for the first decision"
-BEGIN = Step("Reading the catalog", after="its texts are embedded where they have no vectors yet")
-NOTE = "Only the first time takes this long. It goes on when you leave this page."
+BEGIN = Step("Reading the catalog", after="texts without vectors are embedded")
+NOTE = "Only the first time takes this long. You can leave this page meanwhile."
 POLL_S = 0.2
 
 
@@ -147,15 +145,15 @@ def show_preparing(app: App, catalog: str, *, decides: bool = False) -> None:
     place = st.empty()  # drawn in every run: charts below an element that comes and goes would be made anew
     if app.is_ready(catalog) if decides else app.catalogs.is_prepared(catalog):
         return
-    preparation, started_s = Preparation(), time.monotonic()
-    pool = ThreadPoolExecutor(1, thread_name_prefix="wayfare-prepare")
-    future = pool.submit(lambda: app.make_ready(catalog) if decides else app.catalogs.prepare(catalog))
-    pool.shutdown(wait=False)
-    while not wait([future], POLL_S).done:
+    prepare = app.make_ready if decides else app.catalogs.prepare
+    key = f"{'decisions' if decides else 'index'} of {catalog}"
+    job, preparation = app.background.start(key, lambda _: prepare(catalog)), Preparation()
+    while not job.wait(POLL_S):
         preparation.observe(app.startup.step)
         with place.container(border=True, gap="xsmall"):
-            _draw(preparation, time.monotonic() - started_s)
-    future.result()
+            _draw(preparation, job.elapsed_s)
+    app.background.forget(job)
+    job.future.result()
     place.empty()
 
 

@@ -155,7 +155,7 @@ def _sign(kind: str) -> str:
     return DROPPED_SIGN if kind == OutcomeKind.CANCELLED else REJECTED_SIGN
 
 
-HELP = "The network was injected into this call on purpose: its latency and its failure say nothing about the server."
+HELP = "This call had an injected network: its latency and its failure do not describe the server."
 
 
 def injected_badge(what: str) -> None:

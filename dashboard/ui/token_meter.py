@@ -29,8 +29,8 @@ from dashboard.ui.url_state import UrlState
 
 COUNTED_HELP = "Counted with cl100k_base on the texts that would be sent, for one turn."
 PROJECTED_HELP = (
-    "Computed from the counted tokens under assumptions: each turn is like this one, the prefix is written once, the "
-    "task's tokens stay, and the model charges what litellm's table says."
+    "Computed from the counted tokens under assumptions: all turns are equal, the prefix is written once, the "
+    "task's tokens stay, and the model has the price of litellm's table."
 )
 COLUMNS: tuple[Any, ...] = (
     TextColumn("definitions of", pinned=True),
@@ -38,7 +38,7 @@ COLUMNS: tuple[Any, ...] = (
         "exposed",
         width=72,
         format="localized",
-        help="Tokens that a turn newly puts before the model: the tools tax of one turn.",
+        help="New tokens of a turn: the tools tax of one turn.",
     ),
     NumberColumn(
         "cached",
@@ -46,15 +46,15 @@ COLUMNS: tuple[Any, ...] = (
         format="localized",
         help="Tokens of the stable prefix, such as the summaries of Tool Attention.",
     ),
-    NumberColumn("spared", format="%.1f %%", help="Of all definitions, the share that a turn does not contain."),
-    NumberColumn("tokens", format="localized", help="The prefix once, and what is exposed in each turn."),
+    NumberColumn("spared", format="%.1f %%", help="The share of all definitions that a turn does not contain."),
+    NumberColumn("tokens", format="localized", help="The prefix once, and the exposed tokens of each turn."),
     NumberColumn(
         "ρ",
         format="%.2f",
-        help="Effective context utilisation, Tool Attention (3): the task's tokens of all. Below 0.3 reasoning breaks.",
+        help="Effective context utilisation, Tool Attention (3): the share of the task's tokens. Reasoning breaks below 0.3.",
     ),
     TextColumn("above 0.3 for", help=f"Turns until utilisation falls below {BREAKING_POINT}."),
-    TextColumn("price", help=r"Of these input tokens. 1 m\$ is a thousandth of a US dollar."),
+    TextColumn("price", help=r"The price of these input tokens. 1 m\$ is a thousandth of a US dollar."),
 )
 
 
@@ -83,7 +83,7 @@ def notes_below(meter: TokenMeter) -> None:
     notes = []
     if found.cached_catalog_usd is not None:
         notes.append(
-            f"Where the provider caches all definitions as a prefix, they cost {escaped(units.price(found.cached_catalog_usd))}."
+            f"If the provider caches all definitions as a prefix, they cost {escaped(units.price(found.cached_catalog_usd))}."
         )
     if found.tools_to_breaking is not None:
         sent = f"sent in each of {found.turns:,} turns" if found.turns > 1 else "sent once"
@@ -143,7 +143,7 @@ def start_meter(state: UrlState, linked: Mapping[str, str]) -> None:
     else:
         st.session_state.setdefault(state.key(MODEL), plain.model)
         st.warning(
-            f"The link was not taken whole: there is no price for {escaped(str(model), 80)}.",
+            f"A part of the link was not used: there is no price for {escaped(str(model), 80)}.",
             icon=":material/link_off:",
         )
     for name, default, most in ((TURNS, plain.turns, LONGEST_TURNS), (TASK, plain.task_tokens, LARGEST_TOKENS)):
@@ -152,7 +152,7 @@ def start_meter(state: UrlState, linked: Mapping[str, str]) -> None:
         st.session_state.setdefault(state.key(name), int(text) if fits else default)
         if not fits:
             st.warning(
-                f"The link was not taken whole: {name} = {escaped(text, 40)} is not a whole number from 1 to {most:,}.",
+                f"A part of the link was not used: {name} = {escaped(text, 40)} is not a whole number from 1 to {most:,}.",
                 icon=":material/link_off:",
             )
 

@@ -35,7 +35,7 @@ def asked(url: str) -> dict[str, Any]:
 def test_a_person_approves_what_an_agent_wants_to_write(own_console: ConsoleProgram, visitor: Visitor) -> None:
     visit = visitor(own_console)
     visit.open("govern")
-    visit.press("Have calls that may write wait")
+    visit.press("Let calls that may write wait")
     visit.see(re.compile("Nothing waits for a person"))
 
     refused = asked(own_console.url)

@@ -48,7 +48,7 @@ def test_run_compare_sweep_apply_and_undo(own_console: ConsoleProgram, visitor: 
     visit.page.get_by_role("option").last.click()
     visit.settled()
     values = worst.input_value().split(" = ")[1]
-    visit.press("Show what it changes")
+    visit.press("Show the changes")
     visit.see("What it changes:")
     visit.press("Apply")
     visit.until_query(alpha_t=values)

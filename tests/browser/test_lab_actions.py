@@ -26,11 +26,11 @@ def test_search_repeat_and_snapshot(own_console: ConsoleProgram, visitor: Visito
 
     visit.show("Snapshots")
     visit.fill("Name", "first")
-    visit.press("Keep the state of now")
+    visit.press("Keep the current state")
     visit.see("Kept as first.")
     visit.show("Runs")
     visit.show("Snapshots")
-    visit.press("Return to it")
+    visit.press("Restore")
     visit.see("Everything is as in first again.")
     assert visit.too_wide() == []
 

@@ -35,7 +35,7 @@ def test_an_outage_comes_and_goes_while_it_plays(own_console: ConsoleProgram, vi
     expect(slider).to_have_value(str(BEFORE), timeout=LIMIT_MS)
 
     visit.press("Play")
-    table = visit.main.get_by_test_id("stDataFrame").filter(has_text="what happened")
+    table = visit.main.get_by_test_id("stDataFrame").filter(has_text="event")
     for happened in ("goes down", "is up again, after 220 s"):
         expect(table.locator("table[role=grid]")).to_contain_text(happened, timeout=LIMIT_MS)
     visit.press("Pause")
@@ -52,12 +52,12 @@ def test_an_outage_comes_and_goes_while_it_plays(own_console: ConsoleProgram, vi
     assert visit.too_wide() == []
 
     # a link is the same page
-    rows = visit.table("what happened")
+    rows = visit.table("event")
     visit.page.goto(visit.page.url, wait_until="domcontentloaded")
     visit.settled()
     expect(slider).to_have_value(str(at), timeout=LIMIT_MS)
     expect(table).to_be_visible(timeout=LIMIT_MS)
-    assert visit.table("what happened") == rows
+    assert visit.table("event") == rows
 
 
 def test_a_long_simulation_can_be_stopped(own_console: ConsoleProgram, visitor: Visitor) -> None:

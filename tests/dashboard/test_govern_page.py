@@ -138,7 +138,7 @@ def test_what_was_let_go_beyond_a_budget_is_used_and_shown_as_that(app: App) -> 
     policy(app, budgets=(Budget(usd=0.2, at_limit="ask"), Budget(client="", usd=1.0)))
     app.governance.after(app.governance.before(replace(wanted(app), approved_by="console")), OutcomeKind.OK, 5)
     words = words_of(html_of(open_page("govern", view="Budgets")))
-    assert "250 m$ of 200 m$ used, 250 m$ of it let go by a person beyond a budget" in words
+    assert "250 m$ of 200 m$ used, 250 m$ of it allowed by a person beyond a budget" in words
     assert "750 m$ left" in words
 
 

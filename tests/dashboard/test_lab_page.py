@@ -11,7 +11,8 @@ from streamlit.testing.v1 import AppTest
 
 from core.app import App
 from core.lab.execution import Playing
-from dashboard.pages.lab.run import JOB, RUN, Job, Stopped
+from core.services.background_jobs import Job, Stopped
+from dashboard.pages.lab.run import JOB, RUN
 from dashboard.pages.lab.tasks import LABELS
 from tests.dashboard.harness import TIMEOUT_S, app_with, charts, checked, open_page, press, text_of, titles
 
@@ -107,8 +108,8 @@ def test_routers_are_measured_in_the_background_and_stored(app: App) -> None:
 
 def test_a_run_that_is_stopped_stores_nothing_and_says_so(app: App) -> None:
     page = given(visit())
-    job = Job(RUN, "Routing", 5, None)
-    job.cancel.set()
+    job = Job((RUN, None), "Routing", 5)
+    job.stop.set()
     job.future.set_exception(Stopped())
     page.session_state[JOB] = job
     assert "Stopped." in text_of(checked(page.run()))

@@ -108,7 +108,7 @@ def rings(figure: go.Figure, colour: str) -> list[tuple[float, float]]:
 @each("name", ["server", HOSTILE, "x" * 300])
 def test_plotly_takes_it_and_names_are_text(asked: bool, by: str, name: str) -> None:
     drawn = tool_map(shown(market(4, name=name), by=by, asked=asked)).to_dict()
-    assert go.Figure(**drawn).layout.title.text == "20 tools: what lies together does similar things"
+    assert go.Figure(**drawn).layout.title.text == "20 tools: tools that are close do similar things"
     for text in texts(drawn):
         assert "<" not in OUR_TAGS.sub("", text), text
         assert text.isprintable()

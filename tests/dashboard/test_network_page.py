@@ -12,7 +12,8 @@ from streamlit.testing.v1 import AppTest
 from core.app import App
 from core.domain.lab_runs import KeptRun
 from core.lab.scenarios.measures import SETTINGS
-from core.services.lab.scenarios import Cancelled, planned
+from core.services.background_jobs import Stopped
+from core.services.lab.scenarios import planned
 from core.shared.errors import StoreError
 from dashboard.pages.network.charts.latency import FAINT
 from dashboard.pages.network.job import JOB
@@ -177,7 +178,7 @@ def test_why_a_router_goes_elsewhere_than_last_time(app: App) -> None:
     checked(page.slider(key="network.step").set_value(change.step).run())
     assert f"this went to {change.left}. {change.why}" in text_of(page)
     assert (change.step, "SONAR", f"leaves {change.left} for {change.chosen}: {change.why}") in events(page)
-    assert "This was not asked before." in text_of(checked(page.slider(key="network.step").set_value(3).run()))
+    assert "The first query of this kind." in text_of(checked(page.slider(key="network.step").set_value(3).run()))
 
 
 def test_fewer_steps_than_the_chosen_one(app: App) -> None:
@@ -201,7 +202,7 @@ def test_a_simulation_can_be_stopped_and_run_again(app: App, monkeypatch: pytest
 
     def stopped(*_: object, cancel: threading.Event, **__: object) -> None:
         asked.append(cancel)
-        raise Cancelled
+        raise Stopped
 
     with monkeypatch.context() as patch:
         patch.setattr(app.scenarios, "run", stopped)

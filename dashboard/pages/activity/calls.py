@@ -98,13 +98,13 @@ def statistics_rows(after: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [
         ("tool: success r", units.share(after["tool_success"])),
         ("tool: latency", units.seconds(after["tool_latency_s"])),
-        ("tool: calls learnt from", f"{after['tool_calls']:,}"),
+        ("tool: calls counted", f"{after['tool_calls']:,}"),
         ("server: success r", units.share(after["server_success"])),
         ("server: variance of r", f"{after['server_success_variance']:.3g}"),
         ("server: post-accept failure", units.share(after["server_post_accept_failure"])),
         ("server: call time", units.seconds(after["server_call_s"])),
         ("server: connection time", units.seconds(after["server_conn_s"])),
-        ("server: calls learnt from", f"{after['server_calls']:,}"),
+        ("server: calls counted", f"{after['server_calls']:,}"),
     ]
 
 
@@ -146,7 +146,7 @@ def _statistics(app: App, record: Mapping[str, Any]) -> None:
     st.caption(
         "Statistics after it, EHRR (8)"
         if learnt
-        else "Statistics when it ended: nothing is learnt from simulated or cancelled calls"
+        else "Statistics at its end. Simulated and cancelled calls do not change them"
     )
     _pairs(statistics_rows(after.iloc[-1].to_dict()))
 

@@ -130,7 +130,7 @@ def decisions_body(app: App, shown: Listing) -> str:
         return ""
     since = ActivityFilter(since=decisions["at"].min().to_pydatetime())  # a call follows its decision
     calls = activity.calls(since, limit=CALLS_READ)
-    uncalled = NOT_CALLED if len(calls) < CALLS_READ else "choose it to see"  # older calls were not read
+    uncalled = NOT_CALLED if len(calls) < CALLS_READ else "select it"  # older calls were not read
     frame = decision_frame(decisions, calls, zone, uncalled=uncalled)
     chosen = choice_table(
         decision_styler(frame), decisions["id"].tolist(), decision_columns(zone),
@@ -161,7 +161,7 @@ def decision_detail(app: App, event: DecisionEvent, zone: str) -> None:
             _table(
                 "Parameters that differ from their defaults",
                 parameter_frame(app, event),
-                "None: every knob stood at its default.",
+                "None: every knob was at its default.",
             )
         with calls:
             _calls(app, event, zone)
@@ -201,7 +201,7 @@ def _calls(app: App, event: DecisionEvent, zone: str) -> None:
     made = app.store.activity.decision_outcomes(event.id)
     st.caption("Calls made on this decision")
     if not made:
-        st.text("No call was made on it.")
+        st.text("No calls yet.")
         return
     rows = pd.DataFrame([{name: getattr(outcome, name) for name in outcome.__slots__} for outcome in made])
     rows["at"] = pd.to_datetime(rows["at"], utc=True)

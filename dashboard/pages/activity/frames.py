@@ -32,7 +32,7 @@ def pager(count: int, thing: str) -> None:
     first = (st.session_state[PAGE] - 1) * PAGE_ROWS
     last = min(first + PAGE_ROWS, count)
     text, choice = st.columns([2, 1], vertical_alignment="center")
-    text.caption(f"{first + 1:,} to {last:,} of {count:,} {thing}, newest first. Choose a row to read all of it.")
+    text.caption(f"{first + 1:,} to {last:,} of {count:,} {thing}, newest first. Choose a row for its details.")
     if pages(count) > 1:
         key = f"activity.pager.{st.session_state.setdefault(GENERATION, 0)}.{pages(count)}"
         number: int = st.session_state[PAGE]
@@ -232,7 +232,7 @@ def _at(zone: str) -> Any:
 
 
 def _client() -> Any:
-    return TextColumn("client", help="The name that a client of the endpoint gives itself.", width=120)
+    return TextColumn("client", help="The client of the endpoint, as it names itself.", width=120)
 
 
 def call_columns(zone: str) -> dict[str, Any]:

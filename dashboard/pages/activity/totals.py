@@ -86,28 +86,28 @@ METRICS = (
     (
         "Calls",
         lambda of: f"{of.calls:,}",
-        "Calls that meet the filter. Simulated ones reached no real tool and are counted apart.",
+        "Calls that meet the filter. Simulated calls reached no real tool and are counted separately.",
     ),
     (
         "Success",
         lambda of: units.share(of.success),
-        "Share of the calls that succeeded, without those that the operator cancelled or an injected network troubled.",
+        "Share of the calls that succeeded, without cancelled calls and calls that an injected network changed.",
     ),
     (
         "Latency p50",
         lambda of: units.seconds(of.p50_s),
-        "Half of the calls took no longer. Connecting is not part of it.",
+        "Half of the calls took at most this time, without connecting.",
     ),
     (
         "Latency p95",
         lambda of: units.seconds(of.p95_s),
-        "95 of 100 calls took no longer. Connecting is not part of it.",
+        "95 of 100 calls took at most this time, without connecting.",
     ),
     ("Spent", _spent, r"Sum of the prices of all priced calls. 1 m\$ is a thousandth of a US dollar."),
     (
         "Unpriced calls",
         lambda of: f"{of.unpriced:,}",
-        "Calls of tools without a price: what they cost is not known, and not part of what was spent.",
+        "Calls of tools without a price. Their cost is unknown and not in Spent.",
     ),
 )
 
@@ -175,14 +175,12 @@ def whose(admitted: ActivityFilter) -> str:
 def _learnt(app: App, admitted: ActivityFilter, zone: str) -> None:
     tools = _real_tools(app, admitted)
     if not tools:
-        st.caption("Nothing was learnt from these calls: statistics learn from real calls only.")
+        st.caption("These calls did not change the statistics: only real calls do.")
         return
     if st.session_state.get(LEARNT) not in tools:
         st.session_state[LEARNT] = tools[0]
     choice, about = st.columns([1, 1.6], vertical_alignment="bottom")
-    choice.selectbox(
-        "What was learnt of", tools, key=LEARNT, format_func=lambda tool: f"{tool[1]}::{tool[2]} ({tool[0]})"
-    )
+    choice.selectbox("Statistics of", tools, key=LEARNT, format_func=lambda tool: f"{tool[1]}::{tool[2]} ({tool[0]})")
     catalog, server, tool = st.session_state[LEARNT]
     history = app.store.activity.statistics_history(catalog, server, tool)
     about.caption(

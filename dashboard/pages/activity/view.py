@@ -38,7 +38,7 @@ def export_menu(app: App) -> None:
     """Offers each table as CSV and as Parquet. A click makes the file."""
     with st.popover("Export", icon=":material/download:"):
         st.caption(
-            "Everything that was recorded, whatever the filter shows, in order of commit. Times are UTC, money is USD, "
+            "All records, regardless of the filter, in order of commit. Times are UTC, money is USD, "
             "durations are seconds. In CSV a text that a spreadsheet would run as a formula gets an apostrophe; "
             "Parquet is exact."
         )
@@ -69,11 +69,9 @@ def parameter_changes(app: App, zone: str) -> None:
             st.error(cell_text(str(error)))
             return
         if frame.empty:
-            st.caption("No parameter was changed yet: every decision was made with the defaults.")
+            st.caption("No parameter was changed yet. All decisions used the defaults.")
             return
-        st.caption(
-            f"The newest {len(frame):,} changes, found when a decision was made with other values than the one before."
-        )
+        st.caption(f"The newest {len(frame):,} changes. A change is stored with the first decision that uses it.")
         st.dataframe(
             frame, hide_index=True, key="activity.extra.table",
             column_config={"time": DatetimeColumn(format="YYYY-MM-DD HH:mm:ss", help=f"In your time zone, {zone}.")},
@@ -106,7 +104,7 @@ def live_switch(linked: str) -> bool:
     return st.toggle(
         "Live",
         key=LIVE,
-        help=f"New decisions, calls and refusals appear within {EVERY_S:g} s. Turn it off to read in peace.",
+        help=f"New decisions, calls and refusals appear within {EVERY_S:g} s. Turn it off to keep the page still.",
     )
 
 
@@ -172,13 +170,13 @@ def _nothing_found(view: str, shown: Listing) -> None:
     thing = {DECISIONS: "decision", REFUSED: "refused request"}.get(view, "call")
     if view == REFUSED and shown.admitted == ActivityFilter():
         st.info(
-            "Nothing was refused yet. What a scope, a budget, an approval, a changed definition, a rate or a paused server holds up is "
-            "listed here as it happens, with what would allow it.",
+            "No refusals yet. A request that a scope, a budget, an approval, a changed definition, a rate or a paused server stops "
+            "appears here, with the way to allow it.",
             icon=":material/verified_user:",
         )
         return
     if shown.admitted == ActivityFilter():
-        st.info(f"There is no {thing} yet. A call is made on the Call page, or from a candidate of the Route page.")
+        st.info(f"There is no {thing} yet. Make a call on the Call page or from a candidate on the Route page.")
         return
     st.info(f"No {thing} meets the filter.", icon=":material/search_off:")
     st.button("Clear the filter", key="activity.clear", icon=":material/backspace:", on_click=clear_filter)
@@ -186,9 +184,9 @@ def _nothing_found(view: str, shown: Listing) -> None:
 
 def nothing_yet() -> None:
     """The empty page: its purpose, and a first step."""
-    st.markdown("#### Nothing has happened yet")
+    st.markdown("#### No activity yet")
     st.markdown(
-        "Every decision and every call is listed here as it happens: what it cost, how it went, what was learnt from it."
+        "Every decision and every call appears here, with its cost, its outcome and its effect on the statistics."
     )
     if st.button("Make the first decision", key="activity.first", type="primary", icon=":material/alt_route:"):
         open_page("route")

@@ -47,23 +47,28 @@ def task_form(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[Fil
     planners = {name: "rules" if name == RULES else title for name, title in app.routing.planners().items()}
     planner = _select(
         row, state, linked, "planner", "Decides", planners, RULES, 170,
-        "Who splits the task, chooses tools and fills arguments: rules, or the model that WAYFARE_LLM_MODEL names.",
+        "Splits the task, chooses tools and fills arguments: rules, or the model of WAYFARE_LLM_MODEL.",
     )  # fmt: skip
     calls = _select(
         row, state, linked, "calls", "Really calls", CALLS, READ, 180,
-        "Tools that do not say that they only read are called under “all tools” alone. Simulated outcomes are drawn from the "
-        "known figures, marked, and teach nothing.",
+        "Tools without a read-only hint are called only with “all tools”. Simulated outcomes are drawn from the "
+        "known statistics, are marked, and do not change them.",
     )  # fmt: skip
     _start(state.key("rounds"), _rounds(linked.get("rounds", "")))
     rounds = int(
         row.number_input(
-            "Rounds", 1, MOST_ROUNDS, key=state.key("rounds"), width=110, help="Most actions for each sub-task."
+            "Rounds",
+            1,
+            MOST_ROUNDS,
+            key=state.key("rounds"),
+            width=110,
+            help="The maximum number of actions for each sub-task.",
         )
     )
     _start(state.key("budget"), _budget(linked.get("budget", "")))
     budget: float | None = row.number_input(
         "Budget, USD", 0.0, None, key=state.key("budget"), step=0.01, format="%.3f", placeholder="none", width=130,
-        help="Nothing is called that costs more than what is left, or whose price is not known. A model is paid from it, too.",
+        help="A call that costs more than the rest, or without a known price, is not made. It also pays for the model.",
     )  # fmt: skip
     _start(state.key("hand"), linked.get("hand") == "1")
     by_hand = row.toggle(
@@ -92,7 +97,7 @@ def _sidebar(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[str,
         router = _select(
             st.container(), state, linked, "router", "Router", titles, DEFAULT_ROUTER, 240,
             "Tool Attention shows one line for every tool in a stable prefix (phase 1) and the definitions of the active ones "
-            "(phase 2), and refuses calls of any other; what the steps before brought changes its state.",
+            "(phase 2), and refuses calls of other tools. Earlier steps change its state.",
         )  # fmt: skip
         defaults, prefix = app.routing.parameters(router), f"agent.knob.{router}"
         problems = start_knobs(defaults, linked, prefix)

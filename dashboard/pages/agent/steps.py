@@ -104,7 +104,7 @@ def _executed(run: SupervisedAgent, number: int, event: Executed) -> None:
     )
     _said(event)
     if event.error in {APPROVAL_NEEDED, DEFINITION_CHANGED}:
-        what = "Approve it on Govern" if event.error == APPROVAL_NEEDED else "See what changed on Govern"
+        what = "Approve it on Govern" if event.error == APPROVAL_NEEDED else "See the changes on Govern"
         if st.button(what, key=f"agent:govern:{number}", icon=":material/shield_person:"):
             open_page("govern")
 
@@ -157,7 +157,7 @@ def your_turn(app: App, run: SupervisedAgent, proposal: Proposal) -> None:
         if kind == EXECUTE:
             chosen = _call(key, proposal)
         elif kind == ROUTE:
-            words = st.text_input("In other words", turn.subtask, key=f"{key}:words", max_chars=4_000)
+            words = st.text_input("Another wording", turn.subtask, key=f"{key}:words", max_chars=4_000)
             chosen = Action("route", "", subtask=words.strip() or turn.subtask)
         outlook = _outlook(app, run, chosen)
         if chosen is not None and outlook != Outlook():

@@ -19,13 +19,13 @@ from dashboard.ui.url_state import UrlState
 COLUMNS = {
     "step": "sub-task",
     "do": "action",
-    "exposed": st.column_config.NumberColumn("definitions shown", format="localized", help="Newly put before the planner."),
+    "exposed": st.column_config.NumberColumn("definitions shown", format="localized", help="New definitions for the planner."),
     "cached": st.column_config.NumberColumn(
         "of the prefix", format="localized", help="Phase 1 of Tool Attention: one line for each tool, cached by a provider."
     ),
-    "baseline": st.column_config.NumberColumn("all definitions", format="localized", help="What every turn would carry without routing."),
+    "baseline": st.column_config.NumberColumn("all definitions", format="localized", help="The tokens of each turn without routing."),
     "model": st.column_config.NumberColumn(
-        "model", format="localized", help="What the planner's model read and wrote in this turn; 0 by rules."
+        "model", format="localized", help="Tokens that the planner's model read and wrote in this turn; 0 with rules."
     ),
 }  # fmt: skip
 
@@ -40,10 +40,10 @@ def totals(run: SupervisedAgent) -> None:
     turns = turn_tokens(events)
     shown, everything = sum(turn.exposed for turn in turns), sum(turn.baseline for turn in turns)
     row = st.container(horizontal=True, gap="medium")
-    unpriced = f" {loop.unpriced} without a known price are not in it." if loop.unpriced else ""
+    unpriced = f" Without {loop.unpriced} calls of unknown price." if loop.unpriced else ""
     left = "" if loop.left_usd is None else f" {units.price(max(0.0, loop.left_usd))} of the budget are left."
     for name, value, note in (
-        ("Sub-tasks done", f"{done} of {len(begun)}", "Of those that were begun."),
+        ("Sub-tasks done", f"{done} of {len(begun)}", "Out of the started sub-tasks."),
         ("Calls", f"{len(calls)}", f"{simulated} of them simulated."),
         ("Calls cost", units.price(loop.calls_usd), f"Declared prices.{unpriced}{left}"),
         ("Model", units.price(loop.model_usd), f"{loop.model_tokens:,} tokens read and written."),
@@ -66,9 +66,7 @@ def turn_table(run: SupervisedAgent) -> None:
             column_config=COLUMNS,
             hide_index=True,
         )
-        st.caption(
-            "Counted with cl100k_base on the definitions as they are shown; a model's own count is what its endpoint reports."
-        )
+        st.caption("Definitions are counted with cl100k_base; the count of a model is that of its endpoint.")
 
 
 RUN, GO = "agent:run", "agent:go"
@@ -108,7 +106,7 @@ def _controls(app: App, filled: Filled, run: SupervisedAgent | None) -> Supervis
     go = row.button(
         "Run", key="agent:start", type="primary", icon=":material/play_arrow:",
         disabled=under_way or not filled.task.question,
-        help="It is running." if under_way else None if filled.task.question else "Say what should be done first.",
+        help="It is running." if under_way else None if filled.task.question else "Enter a task first.",
     )  # fmt: skip
     if run is not None and under_way:
         if run.paused:
@@ -116,7 +114,7 @@ def _controls(app: App, filled: Filled, run: SupervisedAgent | None) -> Supervis
         else:
             row.button(
                 "Pause", key="agent:pause", icon=":material/pause:", on_click=run.pause,
-                help="Before its next action it waits for you.",
+                help="The run waits for you before its next action.",
             )  # fmt: skip
         row.button("End", key="agent:end", icon=":material/stop:", on_click=run.end)
     if (go or st.session_state.pop(GO, False)) and filled.task.question and not under_way:
@@ -128,11 +126,11 @@ def _controls(app: App, filled: Filled, run: SupervisedAgent | None) -> Supervis
 
 
 def _empty(state: UrlState) -> None:
-    st.markdown("#### One of these, to begin with")
+    st.markdown("#### Examples")
     st.caption(
         "The loop splits the task, routes each part (ROUTE), calls its candidates until one ends well (EXECUTE), and stops (STOP). "
-        "These run on servers that come with Wayfare and need no network. Rules take arguments from quotes and numbers; a model "
-        "can do without them."
+        "These examples run on servers that come with Wayfare, without a network. Rules take arguments from quotes and numbers; a model "
+        "does not need them."
     )
     for number, example in enumerate(EXAMPLES):
         st.button(

@@ -16,7 +16,7 @@ from dashboard.pages.call.schema import SAFE_INTEGER, UNSET, Field, Kind, form_f
 from dashboard.ui.text import escaped
 
 COMPACT_CHARS = 60
-NOT_AN_OBJECT = "has to be one JSON object, such as {}"
+NOT_AN_OBJECT = "must be one JSON object, such as {}"
 
 
 class UnfitError(ValueError):
@@ -152,7 +152,7 @@ def _no_constant(name: str) -> Any:
 
 
 SHORT = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.BOOLEAN, Kind.CHOICE})  # two of them fit on one line
-SECRET_PROBLEM = "does not fit what the tool asks for"  # noqa: S105 - a message, not a secret
+SECRET_PROBLEM = "does not match the tool's schema"  # noqa: S105 - a message, not a secret
 
 
 def grid(fields: tuple[Field, ...], places: list[int], prefix: str, shown: Mapping[str, str]) -> None:
@@ -276,14 +276,14 @@ def _editor_toggle(fields: tuple[Field, ...] | None, prefix: str) -> bool:
     line.markdown(
         "##### Arguments",
         width="content",
-        help="Made from the tool's JSON Schema. A field that is left empty is not sent.",
+        help="Made from the tool's JSON Schema. Empty fields are not sent.",
     )
     if fields is None:
-        st.caption("This tool's schema does not give a form, so its arguments are written as JSON.")
+        st.caption("This tool's schema has no form. Enter the arguments as JSON.")
         return True
     return line.toggle(
         "Edit as JSON", key=f"{prefix}.raw", persist_state="session", on_change=_switched, args=(fields, prefix),
-        help="Edit the whole arguments object as text; the form takes over what it can show.",
+        help="Edit the whole arguments object as text.",
     )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ EQUATION = (
     "- success: r ← (1 − λr) · r + λr · y\n"
     "- variance: σ² ← (1 − λσ) · σ² + λσ · (y − r)², with the r before the call\n"
     "- post-accept failure: pfail ← (1 − λp) · pfail + λp · fail\n"
-    "- call time: L ← (1 − λl) · L + λl · l; the connection time moves alike when a session was opened\n\n"
+    "- call time: L ← (1 − λl) · L + λl · l; the connection time follows the same rule when a session was opened\n\n"
     "λr, λσ, λp and λl are the rates of smoothing, 0.15 each unless changed."
 )
 
@@ -176,16 +176,16 @@ def _count(delta: int) -> str:
 def learning(report: CallReport) -> None:
     """Statistics before and after, in units, with the difference marked."""
     outcome = report.outcome
-    st.markdown("##### What was learnt", help=EQUATION)
+    st.markdown("##### Changed statistics", help=EQUATION)
     if not any_change(report):
         why = (
             "it was simulated"
             if outcome.simulated
             else "it was cancelled"
             if not outcome.kind.counts
-            else "nothing moved"
+            else "no statistic moved"
         )
-        st.caption(f"Nothing is learnt from this call, because {why}: the statistics stay as they are.")
+        st.caption(f"The statistics are unchanged, because {why}.")
         return
     y, fail = int(outcome.kind.success), int(outcome.kind.post_accept_failure)
     st.caption(f"Folded with y = {y}, fail = {fail}, l = {units.seconds(outcome.latency_s)}, EHRR (8).")
@@ -200,8 +200,8 @@ def next_decision(app: App, run: Run, tool_id: str) -> None:
     before = run.decision
     if before is None:
         st.caption(
-            "This call belongs to no decision. Opened from a candidate of the Route page, "
-            "this page shows how a call changes the next decision."
+            "This call has no decision. If you open this page from a candidate on the Route page, "
+            "it shows how a call changes the next decision."
         )
         if st.button("Route a sub-task", icon=":material/alt_route:", key="call.route"):
             open_page("route")
@@ -213,7 +213,7 @@ def next_decision(app: App, run: Run, tool_id: str) -> None:
     _table(next_rows(before, after, tool_id), "call.next")
     since = after.statistics_version - before.statistics_version
     if since > 1:
-        st.caption(f"{since} calls were made on this catalog since that decision; all of them count here.")
+        st.caption(f"{since} calls were made on this catalog since that decision. All of them count here.")
 
 
 def _routed(app: App, run: Run, before: Decision) -> Decision | None:

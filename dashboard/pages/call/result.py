@@ -132,7 +132,7 @@ def result_view(outcome: Outcome) -> None:
         st.info(NOTHING, icon=":material/inbox:")
     for place, block in enumerate(outcome.content):
         if not wrapped and repeats(block, outcome.structured):
-            st.caption("A text block says the same as the structured data.")
+            st.caption("A text block repeats the structured data.")
         elif not (block.kind == "text" and block.text.strip() == outcome.error.strip() != ""):
             BLOCKS.get(block.kind, _text)(block, f"{outcome.id}.{place}")
 

@@ -79,7 +79,7 @@ def _timeout(line: DeltaGenerator) -> float:
     return line.number_input(
         "Timeout (s)", 0.1, LONGEST_S, step=5.0, format="%g", width=120,
         key="call.run.timeout", persist_state="session",
-        help="The call is given up after this time; connecting to the server is not counted.",
+        help="The call is cancelled after this time. Connecting to the server does not count.",
     )  # fmt: skip
 
 
@@ -100,7 +100,7 @@ def _blocked(target: Target, filled: Filled, *, pressed: bool) -> None:
     if attempted(target):
         count = len(filled.problems)
         st.warning(
-            f"{count} {'argument has' if count == 1 else 'arguments have'} to be put right before the call.",
+            f"{count} {'argument has' if count == 1 else 'arguments have'} to be corrected before the call.",
             icon=":material/edit:",
         )
 

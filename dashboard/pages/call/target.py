@@ -119,7 +119,7 @@ def _tool(
 
     return place.selectbox(
         "Tool", options, index=None, key=key, format_func=label, placeholder="Type a part of a server's or tool's name",
-        help="★ marks the candidates of the decision that this page was opened from, in their order.",
+        help="★ marks the candidates of the decision behind this page, in their order.",
     )  # fmt: skip
 
 
@@ -143,17 +143,17 @@ def _notes(linked: dict[str, str], catalog: Catalog, names: list[str], forgotten
         )
     if forgotten:
         st.caption(
-            "The decision behind this link is no longer in memory: Wayfare was restarted, or decided much since. "
+            "The decision behind this link is no longer in memory: Wayfare was restarted, or made many decisions since. "
             "The call works without it."
         )
 
 
 SHORT_CHARS = 420
 BADGES: tuple[tuple[str, str, Colour, str], ...] = (
-    ("read-only", ":material/visibility:", "green", "It says that it changes nothing."),
-    ("destructive", ":material/warning:", "red", "It says that it may delete or overwrite something."),
-    ("idempotent", ":material/repeat:", "blue", "It says that calling it again changes nothing more."),
-    ("open world", ":material/public:", "gray", "It says that it reaches out to systems beyond its own."),
+    ("read-only", ":material/visibility:", "green", "Its hint: it changes no data."),
+    ("destructive", ":material/warning:", "red", "Its hint: it may delete or overwrite data."),
+    ("idempotent", ":material/repeat:", "blue", "Its hint: a second call has no further effect."),
+    ("open world", ":material/public:", "gray", "Its hint: it uses other systems."),
 )
 
 
@@ -184,7 +184,7 @@ def _place(decision: Decision, tool_id: str) -> str:
 def _description(text: str) -> None:
     text = visible(text.strip())
     if not text:
-        st.caption("The tool says nothing about itself.")
+        st.caption("The tool has no description.")
     elif len(text) <= SHORT_CHARS:
         st.text(text)
     else:

@@ -52,9 +52,9 @@ def judgement(app: App, run: Run, outcome: Outcome) -> None:
 def _teaches(outcome: Outcome) -> str:
     """Says what the call itself teaches."""
     if outcome.simulated:
-        return "The call was simulated and teaches nothing by itself: what you say here counts as your own judgement."
+        return "The call was simulated and teaches nothing by itself. Your label counts as your own judgement."
     how = "ended well" if outcome.kind.success else "failed"
-    return f"That the call {how} says nothing of whether the tool fits: what you say here does."
+    return f"The call {how}, but this does not tell whether the tool fits. Your label does."
 
 
 WORDS: dict[OutcomeKind, tuple[str, Colour, str, str]] = {
@@ -83,12 +83,12 @@ WORDS: dict[OutcomeKind, tuple[str, Colour, str, str]] = {
         "cancelled",
         "gray",
         ":material/stop_circle:",
-        "You cancelled the call; nothing is learnt from it.",
+        "You cancelled the call. The statistics are unchanged.",
     ),
 }
 
 SIMULATED = {
-    CallMode.VIRTUAL: f"{SENTENCE} Nothing is learnt from it.",
+    CallMode.VIRTUAL: f"{SENTENCE} The statistics are unchanged.",
     CallMode.DRAWN: "No tool was called: the outcome was drawn at random from the known success rate and call time.",
 }
 
@@ -99,7 +99,7 @@ def outcome_head(run: Run, outcome: Outcome) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.badge(word, icon=icon, color=colour)
         if outcome.simulated:
-            st.badge("simulated", icon=MODES[outcome.mode].icon, color="violet", help="No real tool had a part in it.")
+            st.badge("simulated", icon=MODES[outcome.mode].icon, color="violet", help="No real tool was called.")
         st.markdown(SIMULATED.get(outcome.mode, sentence))
     _metrics(outcome)
     if outcome.error:
@@ -118,18 +118,18 @@ def _metrics(outcome: Outcome) -> None:
     charged = outcome.price_usd
     metrics = (
         ("Call time", units.seconds(outcome.latency_s), "The tool call alone, without connecting to the server."),
-        ("Connection", connected, "Time to connect to the server; an open session costs none."),
+        ("Connection", connected, "Time to connect to the server. An open session needs no time."),
         (
             "Would cost" if outcome.simulated else "Charged",
             units.price(charged),
-            "The declared price where the tool answered, nothing where it was not reached.",
+            "The declared price if the tool answered; 0 if it was not reached.",
         ),
         (
             "Attempts",
             "1" if outcome.attempts == 1 else f"{outcome.attempts}, retried",
-            "A lost connection is tried once more where the tool says that this is safe.",
+            "A lost connection is retried once if the tool's hints allow it.",
         ),
-        ("Protocol", outcome.protocol_version or "none", "The MCP version that both sides agreed on."),
+        ("Protocol", outcome.protocol_version or "none", "The agreed version of MCP."),
     )
     with st.grid(len(metrics), min_column_width=112):
         for label, value, help_text in metrics:
@@ -169,7 +169,7 @@ def _result(app: App, target: Target, run: Run | None) -> None:
     if run is None:
         st.info(
             "Not called yet: fill in the form and press Call. "
-            "The result, its time and price, and what was learnt will stand here."
+            "The result, its time and price, and the changed statistics appear here."
         )
     elif not run.handle.done:
         with under_way.container():

@@ -22,8 +22,8 @@ from dashboard.ui.query_form import show_preparing
 
 M_DOLLAR = r"1 m\$ is a thousandth of a US dollar."
 SOURCES = (
-    "Where the value comes from. Declared: the catalog says so. Prior: nothing is declared, it is assumed. "
-    "Edited: set here by hand. Measured: learnt from real calls."
+    "The source of the value. Declared: by the catalog. Prior: an assumption without a declared value. "
+    "Edited: set here by hand. Measured: from real calls."
 )
 
 
@@ -52,9 +52,11 @@ SERVER_COLUMNS: dict[str, Any] = {
     "category": TextColumn("category", width=92),
     "tools": NumberColumn("tools", help="Tools that the server offers.", format="localized", width=50),
     "ask_musd": _price(
-        "ask", "What the server asks for one call. Empty: not declared, and none of its tools has a price."
+        "ask", "The ask price of one call. Empty: none is declared, and no tool of the server has a price."
     ),
-    "ask_source": TextColumn("from", help=SOURCES + " Without any, it is the median of its tools' prices.", width=100),
+    "ask_source": TextColumn(
+        "from", help=SOURCES + " Without a declared ask, it is the median price of the tools.", width=100
+    ),
     "connect_s": _time("connect", "Seconds to open a session with the server."),
     "connect_source": _source(),
     "call_s": _time("call", "Seconds that one call takes, over all tools of the server."),
@@ -62,17 +64,17 @@ SERVER_COLUMNS: dict[str, Any] = {
     "success_percent": _share("success", "Share of the calls that succeed, in percent."),
     "success_source": _source(),
     "variance": NumberColumn(
-        "variance", help="Variance of the success rate: how erratic the server is.", format="%.3g", width=70
+        "variance", help="Variance of the success rate. A high value means an erratic server.", format="%.3g", width=70
     ),
     "failure_percent": _share(
-        "fails late", "Post-accept failure: share of the calls that were accepted and then never answered, in percent."
+        "fails late", "Post-accept failure: share of accepted calls without an answer, in percent."
     ),
     "failure_source": _source(),
-    "calls": _calls("Real calls that the statistics have learnt from."),
+    "calls": _calls("Real calls in the statistics."),
     "reached_by": TextColumn(
         "reached by",
         help="stdio: a command on this machine. http, sse: an address. Virtual: real MCP, simulated results. "
-        "No command: it can be ranked; calls to it are virtual or simulated.",
+        "No command: it can be ranked; its calls are virtual or simulated.",
         width=88,
     ),
 }
@@ -80,16 +82,18 @@ SERVER_COLUMNS: dict[str, Any] = {
 TOOL_COLUMNS: dict[str, Any] = {
     "server": TextColumn("server", width=140),
     "tool": TextColumn("tool", pinned=True, width=190),
-    "description": TextColumn("description", help="Its beginning; select a row to read all of it.", width=270),
-    "price_musd": _price("price", "Price of one call. Empty: unpriced, which is not free."),
+    "description": TextColumn(
+        "description", help="The beginning of the description. Select a row for all of it.", width=270
+    ),
+    "price_musd": _price("price", "Price of one call. Empty: no declared price; the call may still cost money."),
     "price_source": _source(),
-    "tier": TextColumn("tier", help="Price tier that the catalog gives.", width=80),
+    "tier": TextColumn("tier", help="Price tier in the catalog.", width=80),
     "latency_s": _time("latency", "Seconds that one call of the tool takes."),
     "latency_source": _source(),
     "success_percent": _share("success", "Share of the tool's calls that succeed, in percent."),
     "success_source": _source(),
-    "calls": _calls("Real calls of this tool that the statistics have learnt from."),
-    "hints": TextColumn("hints", help="What the server says of the tool. It is not checked.", width=150),
+    "calls": _calls("Real calls of this tool in the statistics."),
+    "hints": TextColumn("hints", help="The server's hints about the tool, unchecked.", width=150),
     "tokens": NumberColumn(
         "tokens",
         help="cl100k_base tokens of the tool's definition. Empty until the catalog is indexed.",
@@ -100,7 +104,7 @@ TOOL_COLUMNS: dict[str, Any] = {
 
 
 def servers_body(app: App, catalog: Catalog, statistics: Statistics, query: str, chosen: str) -> str:
-    """The servers that match the query; returns the chosen one's name, or nothing."""
+    """Draw the servers that match the query. Returns the name of the chosen server, or ""."""
     frame = filtered(server_frame(catalog, statistics), matching(map(server_text, catalog.servers), query))
     if not _found(len(frame), len(catalog.servers), "server"):
         return ""
@@ -119,7 +123,7 @@ def servers_body(app: App, catalog: Catalog, statistics: Statistics, query: str,
 
 
 def tools_body(app: App, catalog: Catalog, statistics: Statistics, query: str, *, server: str, chosen: str) -> str:
-    """The tools that match the query, of one server or of all; returns the chosen one as `server::tool`, or nothing."""
+    """Draw the tools that match the query, of one server or of all. Returns the id of the chosen tool, or ""."""
     if not catalog.tools:
         _no_tools(catalog)
         return ""
@@ -148,17 +152,17 @@ def tools_body(app: App, catalog: Catalog, statistics: Statistics, query: str, *
 
 
 def _found(shown: int, total: int, thing: str) -> bool:
-    """Say how many there are, and whether there are any."""
+    """Show the number of matches. Tells whether there are any."""
     if not shown:
         _nothing(f"None of {counted(total, thing)} matches the search.")
         return False
     words = counted(total, thing) if shown == total else f"{shown:,} of {counted(total, thing)}"
-    st.caption(f"{words}. Choose a row to read all of it and to set its price; click a heading to sort.")
+    st.caption(f"{words}. Choose a row for its details and its price; click a heading to sort.")
     return True
 
 
 def _no_tools(catalog: Catalog) -> None:
-    st.info("No server of this catalog lists a tool: the servers say themselves what they offer, once connected.")
+    st.info("No server of this catalog lists a tool. Connected servers list their tools.")
     st.button(
         "Connect its servers…",
         key="catalog.tools.connect",
@@ -180,7 +184,7 @@ def _tokens(app: App, catalog: Catalog) -> NDArray[np.int64] | None:
 
 def _offer_index(app: App, catalog: Catalog) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption("Token counts come with the index, which is made at the first decision on this catalog, or now.")
+        st.caption("Token counts come with the index. The first decision on this catalog makes it.")
         if st.button("Index it now", key="catalog.index", icon=":material/database:"):
             _index(app, catalog.name)
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
 
 import pandas as pd
 import streamlit as st
@@ -13,12 +10,14 @@ import streamlit as st
 from core.app import App
 from core.domain.catalog import Catalog
 from core.domain.feedback import Label
+from core.services.background_jobs import Job
 from core.services.learn.calibrations import CalibrationResult
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.calibration_measures import HELP, kept_calibrations, measures_table
 from dashboard.pages.catalog.imports import counted
+from dashboard.session import known_job, start_job
 from dashboard.ui.catalog_frames import matching
 from dashboard.ui.choice_table import ROW_PX, table_height, table_key
 from dashboard.ui.labels import labeller
@@ -29,50 +28,32 @@ JOB, NAME = "catalog:calibration.job", "catalog.calibration.keep.name"
 POLL_S = 0.5
 
 
-@dataclass
-class Job:
-    """A fit under way or done. `folds` are done, of how many; `started_s` is on the monotonic clock."""
-
-    catalog: str
-    started_s: float
-    folds: tuple[int, int] = (0, 0)
-    future: Future[CalibrationResult] = field(default_factory=Future[CalibrationResult], repr=False)
-
-
 def start(app: App, catalog: str) -> None:
-    """Begin a fit to the labels of a catalog; for `on_click`."""
-    job = Job(catalog, time.monotonic())
-
-    def progress(done: int, total: int) -> None:
-        job.folds = (done, total)
-
-    pool = ThreadPoolExecutor(1, thread_name_prefix="wayfare-calibrate")
-    job.future = pool.submit(app.calibrations.fit, catalog, progress=progress)
-    pool.shutdown(wait=False)
-    st.session_state[JOB] = job
+    """Begin a fit to the labels of a catalog. For `on_click`."""
+    start_job(JOB, lambda job: app.calibrations.fit(catalog, progress=job.report), catalog)
 
 
 def running(catalog: str) -> bool:
-    """Whether a fit of this visitor is under way for this catalog."""
-    job: Job | None = st.session_state.get(JOB)
-    return job is not None and job.catalog == catalog and not job.future.done()
+    """Tells whether a fit of this operator runs for this catalog."""
+    job = known_job(JOB)
+    return job is not None and job.about == catalog and job.under_way
 
 
 def job_panel(app: App, catalog: str) -> None:
-    """This visitor's fit of this catalog: progress, then the result until it is kept or closed."""
-    job: Job | None = st.session_state.get(JOB)
-    if job is None or job.catalog != catalog:
+    """Show the progress of this operator's fit, then its result until it is kept or closed."""
+    job = known_job(JOB)
+    if job is None or job.about != catalog:
         return
     with st.container(border=True):
-        if not job.future.done():
+        if job.under_way:
             _progress(job)
             return
         try:
-            result = job.future.result()
+            result: CalibrationResult = job.future.result()
         except WayfareError as error:
             st.warning(escaped(str(error), 600), icon=":material/info:")
             _close()
-        except Exception as error:  # noqa: BLE001 - a fit runs in its own thread; whatever ended it belongs on the page
+        except Exception as error:  # noqa: BLE001 - a fit runs in its own thread; every error is shown on the page
             st.error(f"The fit stopped unexpectedly ({type(error).__name__}); nothing was kept. Press Calibrate again.")
             _close()
         else:
@@ -81,17 +62,16 @@ def job_panel(app: App, catalog: str) -> None:
 
 @st.fragment(run_every=POLL_S)
 def _progress(job: Job) -> None:
-    if job.future.done():
+    if not job.under_way:
         st.rerun()
-    done, total = job.folds
-    elapsed_s = time.monotonic() - job.started_s
+    done, total = job.done, job.of
     if not total:
         text = "Reading the labels and trying fits to the first fold"
     elif done < total:
-        text = f"{done} of {total} held-back folds are judged"
+        text = f"{done} of {total} held-back folds are measured"
     else:
-        text = "All folds are judged; fitting the whole, and Tool Attention's threshold"
-    st.progress(done / total if total else 0.0, f"{text}, {elapsed_s:.0f} s. You can go on working.")
+        text = "All folds are measured. Fitting all labels, and Tool Attention's threshold"
+    st.progress(done / total if total else 0.0, f"{text}, {job.elapsed_s:.0f} s. You can continue to work.")
 
 
 def _result(app: App, result: CalibrationResult) -> None:
@@ -101,7 +81,7 @@ def _result(app: App, result: CalibrationResult) -> None:
     if result.fit.remark:
         st.markdown(escaped(result.fit.remark, 600))
     if not result.accepted:
-        st.warning("Nothing gained beyond noise, so there is nothing to keep.", icon=":material/info:")
+        st.warning("No part improved beyond noise, so there is nothing to keep.", icon=":material/info:")
         _close()
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -135,18 +115,18 @@ COLUMNS = {
     "sub-task": st.column_config.TextColumn("sub-task", width=420),
     "server hint": st.column_config.TextColumn("server hint", width=120),
     "by": st.column_config.TextColumn(
-        "by", width=110, help="How it came in, and from which machine where that is another."
+        "by", width=110, help="The source of the label, and the address of another machine."
     ),
     "at": st.column_config.DatetimeColumn("at", width=150, format="YYYY-MM-DD HH:mm"),
 }
 
 
 def label_list(app: App, catalog: str, labels: Sequence[Label], query: str) -> None:
-    """Newest first; chosen ones are taken back together."""
+    """Draw the labels, newest first, with a button that deletes the chosen ones."""
     st.markdown("##### Labels")
     if not labels:
         st.info(
-            "Nothing is labelled yet: say “right” or “wrong” at a candidate on the Route page, or at the result of a call.",
+            "There are no labels yet. Choose “right” or “wrong” at a candidate on the Route page, or at the result of a call.",
             icon=":material/thumbs_up_down:",
         )
         if st.button("Open the Route page", key="catalog.calibration.labels.route", icon=":material/alt_route:"):
@@ -176,7 +156,7 @@ def label_list(app: App, catalog: str, labels: Sequence[Label], query: str) -> N
         disabled=not chosen,
         on_click=_delete,
         args=(app, chosen),
-        help="They do not count any more from the next decision on.",
+        help="They no longer count from the next decision on.",
     )
 
 
@@ -211,13 +191,13 @@ CALIBRATE_HELP = (
 
 
 def calibration_body(app: App, catalog: Catalog, query: str) -> None:
-    """Draw it; `query` filters the labels."""
+    """Draw the calibration view. `query` filters the labels."""
     labels, active = app.feedback.labels(catalog.name), app.calibrations.active(catalog.name)
     missing = app.calibrations.missing(catalog.name)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         st.metric(
             "Labels", f"{len(labels):,}", width="content",
-            help="What was said of tools: on the Route page, on a call's result, or on the command line.",
+            help="Labels of tools from the Route page, results of calls, and the command line.",
         )  # fmt: skip
         st.metric(
             "Labelled sub-tasks", f"{len(app.feedback.queries(catalog.name)):,}", width="content",
@@ -225,7 +205,7 @@ def calibration_body(app: App, catalog: Catalog, query: str) -> None:
         )  # fmt: skip
         st.metric(
             "Calibration in force", "as shipped" if active is None else escaped(active.name, 30), width="content",
-            help="What every decision on this catalog uses.",
+            help="The calibration that every decision on this catalog uses.",
         )  # fmt: skip
         st.space("stretch")
         st.button(
@@ -235,7 +215,7 @@ def calibration_body(app: App, catalog: Catalog, query: str) -> None:
     if missing:
         st.caption(
             f"A fit needs {missing:,} more labelled sub-task{'s' if missing > 1 else ''} with a right tool. "
-            "Labels count for the next decisions on like sub-tasks at once, without any fit."
+            "Labels count at once for decisions on similar sub-tasks, without a fit."
         )
     job_panel(app, catalog.name)
     kept_calibrations(app, catalog, active)

@@ -28,13 +28,13 @@ MEASURES = {  # part, name, what it is
     "f1": ("threshold", "F1 ↑"),
 }
 HELP = (
-    "Each fold was ranked by a fit to the other folds. ↑: more is better, ↓: less is better. A part is taken where its change is "
-    "beyond its 95 % interval: MRR for the ranking, log loss for the probability of fit, F1 for Tool Attention's threshold θ."
+    "Each fold was ranked by a fit to the other folds. ↑: higher is better, ↓: lower is better. A part is taken if the 95 % interval "
+    "of its change excludes 0: MRR for the ranking, log loss for the probability of fit, F1 for Tool Attention's threshold θ."
 )
 
 
 class Threshold(NamedTuple):
-    """Tool Attention's θ: in use and fitted, and whether the fitted one was taken."""
+    """Tool Attention's θ: in use, fitted, and whether the fit was taken."""
 
     today: float
     fitted: float
@@ -42,7 +42,7 @@ class Threshold(NamedTuple):
 
 
 def measures_table(report: Mapping[str, Any], key: str) -> None:
-    """The table, and what it says of Tool Attention's threshold."""
+    """Draw the table and the line about Tool Attention's threshold."""
     st.dataframe(
         measures_frame(report),
         hide_index=True,
@@ -57,7 +57,7 @@ def measures_table(report: Mapping[str, Any], key: str) -> None:
 
 
 def measures_frame(report: Mapping[str, Any]) -> pd.DataFrame:
-    """One row a measure, numbers with four decimals; what the report lacks or what is no number is left out."""
+    """Returns one row for each measure, with four decimals. Missing and unusable numbers are left out."""
     found = {**_part(report, "measures"), "f1": _part(report, "threshold").get("f1")}
     accepted = report.get("accepted")
     taken = [str(part) for part in accepted] if isinstance(accepted, list) else []
@@ -76,7 +76,7 @@ def measures_frame(report: Mapping[str, Any]) -> pd.DataFrame:
                 f"{after:.4f}",
                 f"{after - before:+.4f}",
                 f"{low:+.4f} to {high:+.4f}",
-                "✓ taken" if part in taken else "stays as it is",
+                "✓ taken" if part in taken else "unchanged",
             )
         )
     columns = ["part", "measure", "before", "after", "change", "95 % interval of the change", "outcome"]
@@ -84,14 +84,14 @@ def measures_frame(report: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def threshold_of(report: Mapping[str, Any]) -> Threshold | None:
-    """What the report says of θ."""
+    """Returns θ of a report, or None."""
     part = _part(report, "threshold")
     today, fitted = number(part, "today"), number(part.get("best"), "theta")
     return None if today is None or fitted is None else Threshold(today, fitted, part.get("accepted") is True)
 
 
 def parts_taken(report: Mapping[str, Any]) -> str:
-    """The parts that gained, in words."""
+    """Returns the parts that were taken."""
     accepted = report.get("accepted")
     return ", ".join(PARTS[part] for part in PARTS if isinstance(accepted, list) and part in accepted)
 
@@ -102,7 +102,7 @@ def _part(report: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def number(found: object, name: str) -> float | None:
-    """A number of a JSON object; None where there is none."""
+    """Returns a finite number of a JSON object, or None."""
     value = found.get(name) if isinstance(found, dict) else None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
@@ -114,14 +114,14 @@ SHOWN = 30
 
 
 def kept_calibrations(app: App, catalog: Catalog, active: Calibration | None) -> None:
-    """What decisions can use: what Wayfare comes with, and every calibration, newest first."""
+    """List the shipped calibration and all kept ones, newest first, with switches."""
     kept = app.calibrations.of_catalog(catalog.name)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("##### Calibrations", width="content")
         st.space("stretch")
         st.button(
             "Undo", key="catalog.calibration.undo", icon=":material/undo:", on_click=_undo, args=(app, catalog.name),
-            disabled=not app.calibrations.can_undo(catalog.name), help="Back to what was in force before the last switch.",
+            disabled=not app.calibrations.can_undo(catalog.name), help="Back to the calibration before the last switch.",
         )  # fmt: skip
         with st.popover("Import", icon=":material/upload_file:"):
             _import(app, catalog.name)
@@ -152,7 +152,7 @@ def _row(app: App, catalog: str, calibration: Calibration | None, texts: str, *,
 
 def _about(texts: str, calibration: Calibration | None) -> str:
     if calibration is None:
-        return "what Wayfare comes with; labels still count"
+        return "part of Wayfare; labels still count"
     words = [f"{calibration.labels:,} labelled sub-tasks", f"{calibration.at:%Y-%m-%d %H:%M}"]
     words += [parts] if (parts := parts_taken(calibration.report)) else []
     words += ["from a file"] if calibration.origin == "file" else []
@@ -180,7 +180,7 @@ def _details(calibration: Calibration, key: str) -> None:
         if theta is None:
             return
         st.caption(
-            "θ is a knob of Tool Attention, which switching on does not move: this opens the Route page with it."
+            "θ is a knob of Tool Attention. Switching on does not change it; this button opens the Route page with it."
         )
         if st.button(f"Route with Tool Attention at θ = {theta:.2f}", key=f"{key}.theta", icon=":material/alt_route:"):
             open_page("route", catalog=calibration.catalog, router="tool_attention", theta=f"{theta:g}")
@@ -190,14 +190,14 @@ def _import(app: App, catalog: str) -> None:
     turn = st.session_state.setdefault(TURN, 0)
     key = f"catalog.calibration.kept.file.{turn}"
     st.file_uploader(
-        "A file that Export wrote",
+        "An exported file",
         type=["json"],
         key=key,
         on_change=_read,
         args=(app, catalog, key),
         max_upload_size=50,
     )
-    st.caption("It is kept under the name that it has, and not switched on.")
+    st.caption("The calibration keeps its name and is not switched on.")
 
 
 def _read(app: App, catalog: str, key: str) -> None:
@@ -210,7 +210,7 @@ def _read(app: App, catalog: str, key: str) -> None:
     except WayfareError as error:
         state.say(str(error), done=False)
         return
-    state.say(f"Calibration {found.name} is kept; switch it on where you want it.")
+    state.say(f"Calibration {found.name} is kept. Switch it on to use it.")
 
 
 def _apply(app: App, catalog: str, name: str) -> None:

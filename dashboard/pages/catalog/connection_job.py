@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import time
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,10 +14,12 @@ import streamlit as st
 
 from core.app import App
 from core.domain.catalog import Connection, Discovery, Imported, Server, ServerId
+from core.services.background_jobs import Job
 from core.services.decide.catalog_editor import ImportReport
 from core.shared.errors import WayfareError
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.imports import counted
+from dashboard.session import known_job, start_job
 from dashboard.ui.choice_table import table_height
 from dashboard.ui.text import escaped
 
@@ -27,67 +27,62 @@ JOB = "catalog:job"
 
 
 @dataclass(frozen=True)
-class Job:
-    """A discovery under way or done. `started_s` is on the monotonic clock."""
+class Asked:
+    """The servers of an import, and the name of their catalog."""
 
+    imported: Imported = field(repr=False)
     name: str
     source: str
-    imported: Imported = field(repr=False)
-    future: Future[ImportReport] = field(repr=False)
-    started_s: float
 
 
 def start(app: App, imported: Imported, name: str, source: str) -> None:
     """Begin to ask every server of an import for its tools."""
-    pool = ThreadPoolExecutor(1, thread_name_prefix="wayfare-discover")
-    future = pool.submit(app.catalog_editor.discover, imported, name, source)
-    pool.shutdown(wait=False)
-    st.session_state[JOB] = Job(name, source, imported, future, time.monotonic())
+    start_job(JOB, lambda _: app.catalog_editor.discover(imported, name, source), Asked(imported, name, source))
 
 
 def running() -> bool:
-    """Whether a discovery of this visitor is under way."""
-    job: Job | None = st.session_state.get(JOB)
-    return job is not None and not job.future.done()
+    """Tells whether a discovery of this operator runs."""
+    job = known_job(JOB)
+    return job is not None and job.under_way
 
 
 def job_panel(app: App) -> None:
-    """The discovery of this visitor: progress while it runs, then the report until it is closed."""
-    job: Job | None = st.session_state.get(JOB)
+    """Show the progress of this operator's discovery, then its report until it is closed."""
+    job = known_job(JOB)
     if job is None:
         return
     with st.container(border=True):
-        if job.future.done():
-            _report(job)
-        else:
+        if job.under_way:
             _progress(app, job)
+        else:
+            _report(job)
 
 
 @st.fragment(run_every=1)
 def _progress(app: App, job: Job) -> None:
-    if job.future.done():
+    if not job.under_way:
         st.rerun()
-    elapsed_s = time.monotonic() - job.started_s
-    names = {server.name for server in job.imported.servers}
-    states = [one for one in app.pool.states() if one.catalog == job.name and one.server in names]
+    asked: Asked = job.about
+    names = {server.name for server in asked.imported.servers}
+    states = [one for one in app.pool.states() if one.catalog == asked.name and one.server in names]
     settled = sum(one.state in {"ready", "failed"} for one in states)
     total = len(names)
     st.progress(
         min(settled / total, 1.0),
-        f"Asking {counted(total, 'server')} for their tools: {settled:,} connected or refused, {elapsed_s:.0f} s. "
-        "You can go on working; a server that does not answer is given up after 30 s.",
+        f"Asking {counted(total, 'server')} for their tools: {settled:,} connected or refused, {job.elapsed_s:.0f} s. "
+        "You can continue to work. A server without an answer is skipped after 30 s.",
     )
 
 
 def _report(job: Job) -> None:
     try:
-        report = job.future.result()
+        report: ImportReport = job.future.result()
     except WayfareError as error:
         st.error(escaped(str(error), 300), icon=":material/error:")
-        with st.expander("What each server replied"):
+        with st.expander("Replies of the servers"):
             st.text(str(error).replace("; ", "\n"))
         _buttons(job, again=True)
-    except Exception as error:  # noqa: BLE001 - a fault of ours: its text could hold what must not show
+    except Exception as error:  # noqa: BLE001 - our error: its text could contain a secret
         st.error(f"Discovery stopped unexpectedly ({type(error).__name__}); nothing was stored. Try again.")
         _buttons(job, again=True)
     else:
@@ -98,7 +93,7 @@ def _report(job: Job) -> None:
 def _result(discoveries: Sequence[Discovery], catalog: str, tools: int) -> None:
     answered = sum(found.server is not None for found in discoveries)
     summary = f"{answered:,} of {counted(len(discoveries), 'server')} answered with {counted(tools, 'tool')}."
-    rest = "" if answered == len(discoveries) else " The others are left out."
+    rest = "" if answered == len(discoveries) else " The other servers are left out."
     st.markdown(f":green[:material/check_circle:] **{escaped(catalog)}**: {summary}{rest}")
     frame = report_frame(discoveries)
     height = table_height(min(len(frame), 8))
@@ -110,13 +105,13 @@ def _buttons(job: Job, *, again: bool, show: str = "") -> None:
         if show:
             st.button("Show the catalog", key="catalog.job.show", type="primary", on_click=_show, args=(show,))
         if again:
-            known = (job.imported, job.name, job.source)
+            known = (job.about.imported, job.about.name, job.about.source)
             st.button("Try again…", key="catalog.job.again", on_click=state.open_connect, args=known)
         st.button("Close the report", key="catalog.job.close", on_click=_forget)
 
 
 def report_frame(discoveries: Sequence[Discovery]) -> pd.DataFrame:
-    """What each server replied; `connect_s` is empty for a session that was open already."""
+    """Returns the reply of each server. `connect_s` is empty for a session that was already open."""
     return pd.DataFrame(
         {
             "server": [found.name for found in discoveries],
@@ -133,9 +128,9 @@ REPORT_COLUMNS = {
     "result": st.column_config.TextColumn("result", width=96),
     "tools": st.column_config.NumberColumn("tools", width=60),
     "connect_s": st.column_config.NumberColumn(
-        "connect", format="%.3g s", width=80, help="Seconds to open the session. Empty: it was open already."
+        "connect", format="%.3g s", width=80, help="Seconds to open the session. Empty: it was already open."
     ),
-    "error": st.column_config.TextColumn("what went wrong", width=700),
+    "error": st.column_config.TextColumn("error", width=700),
 }
 
 
@@ -164,7 +159,7 @@ def command_line(connection: Connection) -> str:
 
 
 def connection_lines(connection: Connection) -> str:
-    """Everything that is known of how a server is reached, one thing a line."""
+    """Returns the whole connection of a server, one entry on each line."""
     lines = [command_line(connection)]
     if connection.cwd:
         lines.append(f"in {_argument(connection.cwd)}")
@@ -174,7 +169,7 @@ def connection_lines(connection: Connection) -> str:
 
 
 def reference_name(reference: str) -> str:
-    """The name that a reference stands for.
+    """Returns the name in a reference.
 
     >>> reference_name("${input:key}"), reference_name("${HOME:-/}"), reference_name("${secret:web/KEY}")
     ('key', 'HOME', 'web/KEY')
@@ -190,12 +185,12 @@ def _argument(text: str) -> str:
 
 
 PREFIX = "catalog.import.value."
-KEPT = " Left empty, the value that was entered stays."
+KEPT = " An empty field keeps the entered value."
 OWN_PREFIX = "catalog.detail.value."
 
 
 class Wanted(NamedTuple):
-    """A value that can be entered: the name that references use, what it is, which servers use it, and which of them lack it."""
+    """A value that can be entered: its name in references, its description, its servers, and the servers that lack it."""
 
     name: str
     what: str
@@ -204,7 +199,7 @@ class Wanted(NamedTuple):
 
 
 def wanted_values(app: App, catalog: str, imported: Imported) -> tuple[Wanted, ...]:
-    """Every reference of the servers of a catalog to be that has no value, or one that was entered for this catalog."""
+    """Returns the references without a value, and those with a value that was entered for this catalog."""
     descriptions = {prompt.id: prompt.description for prompt in imported.prompts}
     users: dict[str, list[str]] = {}
     lacking: dict[str, list[str]] = {}
@@ -223,14 +218,16 @@ def wanted_values(app: App, catalog: str, imported: Imported) -> tuple[Wanted, .
 
 
 def value_fields(wanted: tuple[Wanted, ...], prefix: str = PREFIX) -> None:
-    """One password field for each value; `prefix` begins their keys."""
+    """Draw a password field for each value. Their keys begin with `prefix`."""
     if not wanted:
         return
     lacking = sum(bool(one.lacking) for one in wanted)
     head = (
-        f"{counted(lacking, 'value')} to enter." if lacking else "All values are entered; a new one replaces the old."
+        f"{counted(lacking, 'value')} to enter."
+        if lacking
+        else "All values are entered. A new value replaces the old one."
     )
-    st.markdown(f"**{head}** Kept in memory for this catalog alone until Wayfare stops, never written down.")
+    st.markdown(f"**{head}** Values stay in memory for this catalog until Wayfare stops, and are never stored.")
     for position, (left, right) in enumerate(zip(wanted[::2], (*wanted[1::2], None), strict=False)):
         columns = st.columns(2)
         for place, item in enumerate(one for one in (left, right) if one is not None):
@@ -239,13 +236,13 @@ def value_fields(wanted: tuple[Wanted, ...], prefix: str = PREFIX) -> None:
 
 
 def values_given(wanted: tuple[Wanted, ...], prefix: str = PREFIX) -> dict[str, str]:
-    """What was typed so far, by name."""
+    """Returns the entered values by name."""
     typed = ((item.name, st.session_state.get(f"{prefix}{place}", "")) for place, item in enumerate(wanted))
     return {name: value for name, value in typed if value}
 
 
 def own_values(app: App, catalog: str, server: Server) -> None:
-    """A form for the values that one server of a catalog uses; nothing where it uses none that can be entered."""
+    """Draw a form for the values of one server, if it has any."""
     wanted = wanted_values(app, catalog, Imported("catalog", (server,)))
     if not wanted:
         return
@@ -259,7 +256,7 @@ def own_values(app: App, catalog: str, server: Server) -> None:
             on_click=_keep,
             args=(app, catalog, server, wanted, prefix),
         )
-    st.caption("The next call uses a new value: a session that was opened with the old one is closed.")
+    st.caption("The next call uses the new value. A session with the old value is closed.")
 
 
 def _keep(app: App, catalog: str, server: Server, wanted: tuple[Wanted, ...], prefix: str) -> None:

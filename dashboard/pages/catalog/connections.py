@@ -45,7 +45,7 @@ EXAMPLE = (
 
 @st.dialog("Connect a client configuration", width="large", icon=":material/cable:", on_dismiss=state.close_dialog)
 def connection_dialog(app: App) -> None:
-    """Draw it; it closes itself once discovery has begun."""
+    """Draw the dialog. It closes when the discovery begins."""
     if not state.dialog_open("connect"):
         st.rerun()
     st.caption(
@@ -72,9 +72,12 @@ def _plan(app: App, known: state.Known) -> None:
     reachable = [server for server in imported.servers if server.connection is not None]
     if not reachable:
         st.warning(
-            "None of these servers has a command or an address, so none can be asked.", icon=":material/link_off:"
+            "None of these servers has a command or an address, so they cannot be connected.",
+            icon=":material/link_off:",
         )
-        st.button("Import it as it is…", on_click=state.open_dialog, args=("import",), icon=":material/upload_file:")
+        st.button(
+            "Import without connecting…", on_click=state.open_dialog, args=("import",), icon=":material/upload_file:"
+        )
         return
     table = st.container()
     name, agreed = name_field(app, known.name)
@@ -97,7 +100,7 @@ def _plan(app: App, known: state.Known) -> None:
 
 
 def server_plan(imported: Imported, wanted: tuple[Wanted, ...]) -> pd.DataFrame:
-    """What will be started or asked, server by server, and which values it still needs."""
+    """Returns the command or address of each server, and the values that it lacks."""
     missing = {
         name: [item.name for item in wanted if name in item.lacking] for name in (s.name for s in imported.servers)
     }
@@ -123,7 +126,7 @@ def _servers(imported: Imported, wanted: tuple[Wanted, ...]) -> None:
             "command or address": st.column_config.TextColumn(width=560),
         },
     )
-    with st.expander("In full, with folders, variables and headers"):
+    with st.expander("Full connections with folders, variables and headers"):
         whole = (f"{s.name}\n{connection_lines(s.connection)}" for s in imported.servers if s.connection is not None)
         st.code("\n\n".join(whole), language=None, wrap_lines=True)
 
@@ -138,7 +141,7 @@ def _warning(imported: Imported) -> str:
             "of the user who started Wayfare. Connect only what you trust."
         )
     if remote:
-        warnings.append(f"{remote:,} address{'' if remote == 1 else 'es'} will be asked over the network.")
+        warnings.append(f"{remote:,} address{'' if remote == 1 else 'es'} will be contacted over the network.")
     return " ".join(warnings)
 
 
@@ -147,7 +150,7 @@ def _connect(app: App, imported: Imported, suggestion: str, source: str, wanted:
         name = chosen_name(app, suggestion)
         check_name(name)
         if running():
-            raise WayfareError("Another discovery is still under way; wait until it has reported.")
+            raise WayfareError("Another discovery is running. Wait for its report.")
         if name in SHIPPED_CATALOGS:
             raise WayfareError(f"The name {name} belongs to a shipped catalog; choose another.")
     except WayfareError as error:
@@ -163,7 +166,7 @@ COLOURS = {"ready": theme.ACCEPTED, "connecting": theme.TIME, "idle": theme.MUTE
 COLUMNS = {
     "server": st.column_config.TextColumn("server", pinned=True, width=170),
     "catalog": st.column_config.TextColumn(
-        "catalog", width=110, help="Each catalog's servers have sessions and values of their own."
+        "catalog", width=110, help="The servers of each catalog have their own sessions and values."
     ),
     "transport": st.column_config.TextColumn(
         "by", width=60, help="stdio: a command on this machine. http, sse: an address."
@@ -171,27 +174,27 @@ COLUMNS = {
     "state": st.column_config.TextColumn(
         "state",
         width=110,
-        help="Ready: a session is open. Idle: none is open, the next call opens one. Failed: the last try failed.",
+        help="Ready: a session is open. Idle: no open session, the next call opens one. Failed: the last attempt failed.",
     ),
     "since": st.column_config.DatetimeColumn(
-        "since", format="distance", width=120, help="When the state last changed."
+        "since", format="distance", width=120, help="The time of the last change of state."
     ),
     "connect_s": st.column_config.NumberColumn(
-        "connect", format="%.3g s", width=84, help="Seconds that opening the session took."
+        "connect", format="%.3g s", width=84, help="Seconds to open the session."
     ),
     "calls": st.column_config.NumberColumn(
-        "calls", format="localized", width=62, help="Requests over its sessions, discovery included."
+        "calls", format="localized", width=62, help="Requests over its sessions, including discovery."
     ),
-    "protocol": st.column_config.TextColumn("protocol", width=96, help="MCP protocol version that was agreed on."),
+    "protocol": st.column_config.TextColumn("protocol", width=96, help="The agreed version of MCP."),
     "version": st.column_config.TextColumn("version", width=80, help="The server's own version."),
     "last_error": st.column_config.TextColumn(
-        "last error", width=420, help="It stays after a recovery: the state says whether it is still true."
+        "last error", width=420, help="The error stays after a recovery. The state tells whether it still holds."
     ),
 }
 
 
 def connection_frame(states: Sequence[ConnectionState]) -> pd.DataFrame:
-    """One row for each server that was connected to; `connect_s` in s, `since` in UTC."""
+    """Returns one row for each connected server; `connect_s` in s, `since` in UTC."""
     return pd.DataFrame(
         {
             "server": [one.server for one in states],
@@ -210,11 +213,11 @@ def connection_frame(states: Sequence[ConnectionState]) -> pd.DataFrame:
 
 @st.fragment(run_every=2)
 def connections_panel(app: App) -> None:
-    """The table and the chosen server's error output, renewed every two seconds."""
+    """Draw the table and the error output of the chosen server, every two seconds."""
     states = app.pool.states()
     if not states:
         st.info(
-            "No server was connected to yet. A session opens with the first call of one of its tools, or here.",
+            "No server is connected yet. The first call of a tool opens a session, or connect here.",
             icon=":material/cable:",
         )
         if st.button("Connect a client configuration…", key="catalog.connect.first", icon=":material/cable:"):
@@ -222,7 +225,7 @@ def connections_panel(app: App) -> None:
             st.rerun()
         return
     st.caption(
-        "All sessions of this process, over all catalogs; renewed every two seconds. Choose a row for its error output."
+        "All sessions of this process in all catalogs, updated every two seconds. Choose a row for its error output."
     )
     frame = connection_frame(states)
     row = choice_table(
@@ -243,10 +246,10 @@ def _error_output(chosen: ConnectionState) -> None:
     if chosen.last_error:
         st.text(f"Last error: {chosen.last_error[:2000]}")
     if chosen.stderr_lines:
-        st.caption("The last lines of its error output; known secrets are masked.")
+        st.caption("The last lines of the error output. Known secrets are masked.")
         st.code("\n".join(chosen.stderr_lines), language=None, wrap_lines=True)
     else:
-        st.caption("It wrote nothing to its error output.")
+        st.caption("The error output is empty.")
 
 
 def _colour(word: str) -> str:

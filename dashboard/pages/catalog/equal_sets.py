@@ -25,7 +25,7 @@ LONGEST, MOST_PARAMETERS = 1_200, 12
 
 
 def pair_cards(catalog: Catalog, pair: Proposal) -> None:
-    """Both, in two columns that stand below each other where the screen is narrow."""
+    """Draw both tools in two columns, or one below the other on a narrow screen."""
     columns = st.grid(2, min_column_width=360, gap="small")
     for name in (pair.one, pair.other):
         with columns.cell(), st.container(border=True, key=f"equal:{'one' if name == pair.one else 'other'}"):
@@ -35,7 +35,7 @@ def pair_cards(catalog: Catalog, pair: Proposal) -> None:
 def _card(catalog: Catalog, tool: Tool) -> None:
     server = catalog.servers[catalog.server_row[tool.server]]
     st.markdown(f"**{escaped(tool.name, 120)}** :gray[of {escaped(tool.server, 80)}]")
-    st.markdown(escaped(tool.description, LONGEST) or ":gray[The catalog says nothing about this tool.]")
+    st.markdown(escaped(tool.description, LONGEST) or ":gray[The catalog has no description of this tool.]")
     lines = parameter_lines(tool.input_schema)
     if lines:
         more = f"\n- :gray[and {len(lines) - MOST_PARAMETERS} more]" if len(lines) > MOST_PARAMETERS else ""
@@ -43,15 +43,15 @@ def _card(catalog: Catalog, tool: Tool) -> None:
     else:
         st.caption("Takes no parameters.")
     price = "no price" if tool.price_usd is None else f"{units.price(tool.price_usd)} a call"
-    about = escaped(server.description, 200) or "nothing is said of it"
+    about = escaped(server.description, 200) or "no description"
     st.caption(f"{escaped(price)} · its server: {about}")
 
 
 def parameter_lines(schema: Json | None) -> list[str]:
-    """A line of Markdown for each parameter: its name, type, whether it is needed, and what it says.
+    """Returns a line of Markdown for each parameter: name, type, required or not, description.
 
     >>> parameter_lines({"properties": {"path": {"type": "string", "description": "What to read."}}, "required": ["path"]})
-    ['`path` string, needed: What to read\\\\.']
+    ['`path` string, required: What to read\\\\.']
     """
     properties = _mapping((schema or {}).get("properties"))
     needed = (schema or {}).get("required")
@@ -62,7 +62,7 @@ def parameter_lines(schema: Json | None) -> list[str]:
         kind = f" {escaped(str(one['type']), 30)}" if one.get("type") else ""
         about = f": {escaped(str(one['description']), 160)}" if one.get("description") else ""
         shown = str(name).replace("`", "'")[:80]
-        lines.append(f"`{shown}`{kind}{', needed' if name in required else ''}{about}")
+        lines.append(f"`{shown}`{kind}{', required' if name in required else ''}{about}")
     return lines
 
 
@@ -80,14 +80,14 @@ BUTTONS: tuple[tuple[Says, str, str, str], ...] = (
 
 
 def equal_sets_body(app: App, catalog: Catalog, query: str) -> None:
-    """All of it; `query` filters the table of pairs."""
+    """Draw the view. `query` filters the table of pairs."""
     st.caption(
-        "Tools that do the same make an equal function set: any of them is right where one is. Pairs are proposed of each tool's ten "
-        "nearest with a cosine above 0.8; what you say of them joins the sets, which ETOM's measures of this catalog use "
+        "Tools with the same function form an equal function set: if one is right, all are right. Proposed pairs are a tool and one of its ten "
+        "nearest with a cosine above 0.8. Your judgments form the sets, which ETOM's measures of this catalog use "
         "(wayfare bench, levels L2 to L4)."
     )
     if len(catalog.tools) < 2:
-        st.info("There are no two tools to compare.", icon=":material/search_off:")
+        st.info("This catalog has fewer than two tools.", icon=":material/search_off:")
         return
     show_preparing(app, catalog.name)
     known = app.equal_sets.of_catalog(catalog.name)
@@ -104,7 +104,8 @@ def _progress(known: EqualSets) -> None:
     total = len(known.proposals)
     if not total:
         st.info(
-            "No two tools of this catalog have a cosine above 0.8: nothing is proposed.", icon=":material/search_off:"
+            "No two tools of this catalog have a cosine above 0.8, so there are no proposals.",
+            icon=":material/search_off:",
         )
         return
     follows = sum(one.follows for one in known.proposals)
@@ -115,13 +116,13 @@ def _progress(known: EqualSets) -> None:
     )
     for one, other in known.contradictions[:5]:
         st.warning(
-            f"{escaped(one, 100)} and {escaped(other, 100)} were judged not equal, and other pairs join them; judge one of those again.",
+            f"{escaped(one, 100)} and {escaped(other, 100)} were judged not equal, but other pairs make them equal. Judge one of those pairs again.",
             icon=":material/warning:",
         )
 
 
 def _chosen(known: EqualSets) -> Proposal | None:
-    """The pair that was opened in the table or judged last with Back, else the next that is not judged."""
+    """Returns the pair that was chosen in the table or with Back, else the next unjudged pair."""
     at: tuple[str, str] | None = st.session_state.get(AT)
     for one in known.proposals:
         if (one.one, one.other) == at:
@@ -130,7 +131,7 @@ def _chosen(known: EqualSets) -> Proposal | None:
 
 
 def _pair(app: App, catalog: Catalog, pair: Proposal) -> None:
-    st.markdown(f"**Do these two do the same?** :gray[cosine {pair.cosine:.3f}; so far: {WORDS[pair.says]}]")
+    st.markdown(f"**Do these two tools do the same?** :gray[cosine {pair.cosine:.3f}; so far: {WORDS[pair.says]}]")
     row = st.container(horizontal=True, vertical_alignment="center", gap="small")
     for says, words, key, icon in BUTTONS:
         row.button(
@@ -139,7 +140,7 @@ def _pair(app: App, catalog: Catalog, pair: Proposal) -> None:
         )  # fmt: skip
     row.button(
         "Back", key="catalog.equal.back", icon=":material/undo:", shortcut="b", disabled=st.session_state.get(LAST) is None,
-        on_click=_back, args=(app, catalog.name), help="Takes the last judgment back.",
+        on_click=_back, args=(app, catalog.name), help="Undo the last judgment.",
     )  # fmt: skip
     pair_cards(catalog, pair)
 
@@ -190,7 +191,7 @@ def _table(shown: Sequence[Proposal]) -> Proposal | None:
             "one tool": [one_line(one.one, 100) for one in shown],
             "the other": [one_line(one.other, 100) for one in shown],
             "cosine": [f"{one.cosine:.3f}" for one in shown],
-            "judged": ["equal, by others" if one.follows else WORDS[one.says] for one in shown],
+            "judged": ["equal, from other pairs" if one.follows else WORDS[one.says] for one in shown],
         }
     )
     event = st.dataframe(
@@ -207,12 +208,10 @@ def _file(app: App, catalog: str, known: EqualSets) -> None:
         "Export", app.equal_sets.export(catalog), file_name=file_name(f"{catalog}-equal-sets.json", "equal-sets.json"),
         mime="application/json", key="catalog.equal.export", icon=":material/download:", on_click="ignore",
         disabled=not (known.sets or known.judged or known.others),
-        help="Sets and judged pairs, as JSON; there is none without a judgment.",
+        help="Sets and judged pairs as JSON. Needs a judgment.",
     )  # fmt: skip
     with row.popover("Import…", icon=":material/upload_file:"):
-        st.file_uploader(
-            "Sets or pairs, as Export writes them", type="json", key=FILE, on_change=_import, args=(app, catalog)
-        )
+        st.file_uploader("Exported sets or pairs", type="json", key=FILE, on_change=_import, args=(app, catalog))
 
 
 def _import(app: App, catalog: str) -> None:
@@ -224,5 +223,5 @@ def _import(app: App, catalog: str) -> None:
     except WayfareError as error:
         state.say(str(error), done=False)
         return
-    unknown = f" {found.unknown:,} name tools that this catalog does not have." if found.unknown else ""
-    state.say(f"{found.taken:,} judged pairs were taken in.{unknown}")
+    unknown = f" {found.unknown:,} have tools that are not in this catalog." if found.unknown else ""
+    state.say(f"{found.taken:,} judged pairs were imported.{unknown}")

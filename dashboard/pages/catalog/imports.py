@@ -29,7 +29,7 @@ LONGEST_NAME = 80
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A file or a pasted text under the name that messages use."""
+    """A file or a pasted text, with its name in messages."""
 
     name: str
     content: bytes | str = field(repr=False)
@@ -37,7 +37,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What documents gave: an import, or one sentence and every problem."""
+    """The result of reading documents: an import, or a sentence and every problem."""
 
     imported: Imported | None = field(default=None, repr=False)
     sentence: str = ""
@@ -45,7 +45,7 @@ class Reading:
 
 
 def fingerprint(documents: Sequence[Document]) -> str:
-    """The same for the same documents."""
+    """Returns a hash of the documents."""
     digest = hashlib.sha256()
     for document in documents:
         content = document.content.encode(errors="replace") if isinstance(document.content, str) else document.content
@@ -55,7 +55,7 @@ def fingerprint(documents: Sequence[Document]) -> str:
 
 
 def read_documents(app: App, documents: Sequence[Document]) -> Reading:
-    """All documents as one import; where any is bad, the faults of all of them and nothing else."""
+    """Returns all documents as one import, or the problems of all of them."""
     results: list[tuple[str, Imported]] = []
     problems: list[str] = []
     for document in documents:
@@ -75,21 +75,21 @@ def read_documents(app: App, documents: Sequence[Document]) -> Reading:
 
 
 def store_import(app: App, imported: Imported, name: str, source: str) -> ImportReport:
-    """Store an import as a catalog. Raises WayfareError where the name is none or belongs to a shipped one."""
+    """Store an import as a catalog. Raises WayfareError if the name is invalid or belongs to a shipped catalog."""
     check_name(name)
     return app.catalog_editor.keep(imported, name, source)
 
 
 def check_name(name: str) -> None:
-    """Raises CatalogError with a sentence where a text cannot be a catalog's name."""
+    """Raises CatalogError if a text cannot be the name of a catalog."""
     if not name.strip():
-        raise CatalogError("A catalog needs a name; write one.")
+        raise CatalogError("A catalog needs a name. Enter one.")
     if len(name) > LONGEST_NAME or not name.isprintable():
         raise CatalogError(f"A catalog's name is one line of at most {LONGEST_NAME} characters; shorten it.")
 
 
 def name_for(documents: Sequence[Document], app: App) -> str:
-    """A suggestion for the catalog's name: the first file's, and a free one for pasted text."""
+    """Returns a suggested name: that of the first file, or a free one for pasted text."""
     stem = "" if documents[0].name == PASTED else file_stem(documents[0].name)
     if stem and stem not in SHIPPED_CATALOGS:
         return stem
@@ -98,7 +98,7 @@ def name_for(documents: Sequence[Document], app: App) -> str:
 
 
 def file_stem(name: str) -> str:
-    """A file's name as a catalog's.
+    """Returns the name of a catalog for a file name.
 
     >>> file_stem("my tools.v2.json"), file_stem("….json")
     ('my-tools.v2', '')
@@ -107,13 +107,13 @@ def file_stem(name: str) -> str:
 
 
 def source_of(documents: Sequence[Document]) -> str:
-    """Where a catalog came from, in a few words."""
+    """Returns the source of a catalog."""
     names = [document.name for document in documents]
     return ", ".join(names[:5]) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
 
 
 def counted(number: int, thing: str) -> str:
-    """A number with its noun.
+    """Returns a number with its noun.
 
     >>> counted(1, "server"), counted(2000, "tool")
     ('1 server', '2,000 tools')
@@ -128,7 +128,7 @@ NAME, REPLACE = "catalog.import.name", "catalog.import.replace"
 
 
 def name_field(app: App, suggestion: str) -> tuple[str, bool]:
-    """The name, and whether it may be used: a catalog that has it is replaced only with a tick."""
+    """Draw the name field. Returns the name and whether it may be used: replacing a catalog needs a tick."""
     typed = st.text_input(
         "Save as",
         key=NAME,
@@ -149,14 +149,14 @@ def name_field(app: App, suggestion: str) -> tuple[str, bool]:
 
 
 def chosen_name(app: App, suggestion: str) -> str:
-    """The name at the time when a button is pressed: it may have been typed after the page was drawn.
+    """Returns the name at the time of a click, which may be newer than the drawn page.
 
-    Raises WayfareError where there is a catalog of that name and the box to replace it is not ticked.
+    Raises WayfareError if a catalog has that name and the box to replace it is not ticked.
     """
     name = st.session_state.get(NAME, "").strip() or suggestion
     others = [info.name for info in app.catalogs.infos() if info.name not in SHIPPED_CATALOGS]
     if name in others and not st.session_state.get(REPLACE, False):
-        raise WayfareError(f"There is a catalog {name} already; tick that it may be replaced, or choose another name.")
+        raise WayfareError(f"A catalog {name} already exists. Tick the box to replace it, or choose another name.")
     return name
 
 
@@ -166,7 +166,7 @@ PROBLEMS_SHOWN = 500
 
 
 class Read(NamedTuple):
-    """Documents by their fingerprint with what they gave; remembered while the dialog is open."""
+    """Documents with their fingerprint and result, kept while the dialog is open."""
 
     mark: str
     documents: tuple[Document, ...]
@@ -174,7 +174,7 @@ class Read(NamedTuple):
 
 
 def source_widgets(app: App, placeholder: str) -> Read | None:
-    """Let the operator hand documents over; None while there are none."""
+    """Draw the upload and the text field. Returns the read documents, or None."""
     way = st.segmented_control(
         "From", (UPLOAD, PASTE), default=UPLOAD, key=WAY, required=True, label_visibility="collapsed"
     )
@@ -192,13 +192,13 @@ def source_widgets(app: App, placeholder: str) -> Read | None:
 
 
 def problems(reading: Reading) -> None:
-    """Why documents were not taken: one sentence, and the list to unfold."""
+    """Show why documents were rejected: a sentence, and the list in a fold."""
     st.error(escaped(reading.sentence, 600), icon=":material/error:")
     if len(reading.problems) > 1:
         with st.expander(f"All {len(reading.problems):,} problems"):
             st.text("\n".join(f"• {problem[:600]}" for problem in reading.problems[:PROBLEMS_SHOWN]))
             if len(reading.problems) > PROBLEMS_SHOWN:
-                st.caption(f"The first {PROBLEMS_SHOWN} are listed; the others show once these are mended.")
+                st.caption(f"The first {PROBLEMS_SHOWN} are listed. The others appear when these are fixed.")
 
 
 def _uploaded() -> tuple[Document, ...]:
@@ -221,13 +221,13 @@ EXAMPLE = '{"servers": [{"name": "weather", "description": "Forecasts.", "tools"
 
 @st.dialog("Import a catalog", width="large", icon=":material/upload_file:", on_dismiss=state.close_dialog)
 def import_dialog(app: App) -> None:
-    """Draw it; it closes itself once something was imported."""
+    """Draw the dialog. It closes after an import."""
     if not state.dialog_open("import"):
         st.rerun()
     st.caption(
         "Takes a catalog of servers and tools, a dump of tools/list, a server.json of the MCP Registry, or the "
         "configuration of a client, as JSON or TOML of at most 64 MB. Several files become one catalog. "
-        "A document is taken as a whole or not at all."
+        "A document is imported completely or not at all."
     )
     read = source_widgets(app, EXAMPLE)
     if read is None:
@@ -265,7 +265,7 @@ def _buttons(app: App, read: Read, *, connectable: bool) -> None:
 
 
 def summary(imported: Imported) -> str:
-    """One sentence on what is in an import.
+    """Returns the content of an import in one sentence.
 
     >>> summary(Imported("plain", ()))
     'Format plain: 0 servers, 0 tools.'
@@ -279,7 +279,7 @@ def summary(imported: Imported) -> str:
 
 
 def remarks(imported: Imported) -> tuple[str, ...]:
-    """The notes of an import, one line each."""
+    """Returns the notes of an import, one line each."""
     return tuple(f"{note.where}: {note.text}" for note in imported.notes)
 
 
@@ -287,8 +287,8 @@ def _preview(imported: Imported) -> None:
     st.markdown(f":green[:material/check_circle:] **{escaped(summary(imported))}**")
     if waiting := len(imported.needs_discovery):
         st.caption(
-            f"{counted(waiting, 'server')} without tools here: only the server itself knows them. "
-            "Connect and discover asks for them."
+            f"{counted(waiting, 'server')} without tools in this document. "
+            "Connect and discover asks the servers for them."
         )
     frame = pd.DataFrame(
         {

@@ -42,21 +42,21 @@ PLURALS: Mapping[Severity, str] = {
     Severity.NOTE: "Notes",
 }
 MEANINGS = (
-    "Error: do not put it before a model, or it cannot be called. Warning: it costs quality or trust. "
-    "Note: worth knowing."
+    "Error: do not show the tool to a model, or it cannot be called. Warning: a loss of quality or trust. "
+    "Note: for information."
 )
 COLUMNS: dict[str, Any] = {
     "severity": TextColumn("severity", help=MEANINGS, width=92),
     "rule": TextColumn("rule", width=176),
     "server": TextColumn("server", width=130),
-    "tool": TextColumn("tool", help="Empty: it concerns the whole server, or the whole catalog.", width=160),
-    "reason": TextColumn("what was found", width=350),
-    "evidence": TextColumn("evidence", help="The words as they stand; select a row to read around them.", width=380),
+    "tool": TextColumn("tool", help="Empty: the finding is about the whole server or catalog.", width=160),
+    "reason": TextColumn("finding", width=350),
+    "evidence": TextColumn("evidence", help="The exact words. Select a row for the text around them.", width=380),
 }
 
 
 def lint_frame(findings: Sequence[Finding]) -> pd.DataFrame:
-    """One row for each finding, in their order."""
+    """Returns one row for each finding, in order."""
     return pd.DataFrame(
         {
             "severity": [SIGNS[finding.severity] for finding in findings],
@@ -70,7 +70,7 @@ def lint_frame(findings: Sequence[Finding]) -> pd.DataFrame:
 
 
 def finding_id(finding: Finding) -> str:
-    """What a link calls a finding: the same as long as it is found.
+    """Returns the id of a finding in links, which is stable.
 
     >>> finding_id(Finding("unpriced", Severity.NOTE, "files", "", "", "", ""))
     'unpriced|files|||'
@@ -79,12 +79,12 @@ def finding_id(finding: Finding) -> str:
 
 
 def finding_text(finding: Finding) -> str:
-    """What the search box looks through."""
+    """Returns the text that the search box searches."""
     return f"{finding.server}::{finding.tool}\n{RULES[finding.rule].title}\n{finding.reason}\n{finding.evidence}"
 
 
 def severity_colour(word: str) -> str:
-    """The style of a cell of the column `severity`."""
+    """Returns the style of a cell of the column `severity`."""
     severity = next(severity for severity, sign in SIGNS.items() if sign == word)
     return f"color: {COLOURS[severity]}; font-weight: {'400' if severity is Severity.NOTE else '600'}"
 
@@ -94,7 +94,7 @@ BADGES = {Severity.ERROR: "red", Severity.WARNING: "orange", Severity.NOTE: "gra
 
 
 def finding_detail(catalog: Catalog, finding: Finding) -> None:
-    """Draw it below the table."""
+    """Draw the details of a finding."""
     rule = RULES[finding.rule]
     with st.container(border=True):
         left, right = st.columns([1, 1.15], gap="large")
@@ -111,9 +111,9 @@ def finding_detail(catalog: Catalog, finding: Finding) -> None:
 
 
 def marked(text: str, evidence: str) -> str:
-    r"""Markdown in which the first place of the evidence is marked; everything else is text, line by line.
+    r"""Returns escaped Markdown in which the first place of the evidence is marked.
 
-    Only so much of a long text as stands around it. Without evidence, or where it is not found, nothing is marked.
+    A long text is cut around it. Nothing is marked if there is no evidence or it is not found.
 
     >>> marked("Adds.\n<b>Never</b> tell", "<b>Never</b>")
     'Adds\\.  \n:orange-background[\\<b\\>Never\\<\\/b\\>] tell'
@@ -137,7 +137,7 @@ def marked(text: str, evidence: str) -> str:
 
 
 def _piece(text: str) -> str:
-    """Escaped text that keeps the space at its ends."""
+    """Returns escaped text that keeps the space at its ends."""
     inside = escaped(text, BEFORE + AFTER)
     return f"{' ' if text[:1].isspace() else ''}{inside}{' ' if inside and text[-1:].isspace() else ''}"
 
@@ -156,7 +156,7 @@ def _links(catalog: Catalog, finding: Finding) -> None:
 
 
 def _text(catalog: Catalog, finding: Finding) -> None:
-    """The text with the evidence; of a finding without any, what the tool or the server says of itself."""
+    """Draw the text with the evidence, or the description for a finding without evidence."""
     passages = _passages(catalog, finding)
     evidence = finding.evidence.removesuffix("…")
     hit = next((p for p in passages if p.where == finding.where and evidence in visible(p.text)), None)
@@ -186,7 +186,7 @@ EVERY, ALL_RULES = "all", "All rules"
 
 
 def lint_body(app: App, catalog: Catalog, query: str, linked: Mapping[str, str]) -> dict[str, str]:
-    """Draw it; returns the texts for the URL: severity, rule and the chosen finding."""
+    """Draw the lint view. Returns the texts for the URL: severity, rule and the chosen finding."""
     report = app.lint_reports.report(catalog.name)
     with st.container(horizontal=True, vertical_alignment="center"):
         severity = _severity_choice(report, linked.get("severity", ""))
@@ -205,12 +205,12 @@ def lint_body(app: App, catalog: Catalog, query: str, linked: Mapping[str, str])
 
 
 def complete(app: App, name: str) -> None:
-    """Make the vectors that rules wait for, below everything else, and draw again; nothing where none waits."""
+    """Make the vectors that some rules need, and redraw. Does nothing if no rule waits. It is the last part of the page."""
     report = app.lint_reports.report(name)
     if not report.waiting:
         return
     titles = " and ".join(f"“{RULES[rule].title}”" for rule in report.waiting)
-    st.caption(f"{titles} compare the tools' vectors, which are being made. The other findings are complete.")
+    st.caption(f"{titles} need the vectors of the tools, which are being made. The other findings are complete.")
     try:
         show_preparing(app, name)
     except WayfareError as error:
@@ -232,7 +232,7 @@ def _severity_choice(report: LintReport, linked: str) -> str:
 
 
 def _rule_choice(report: LintReport, severity: str, linked: str) -> str:
-    """The rules that found something of this severity, with how much."""
+    """Draw the choice of a rule with its number of findings of this severity."""
     found = report if severity == EVERY else _of(report, Severity(severity))
     options = {ALL_RULES: ALL_RULES} | {rule: f"{RULES[rule].title} · {n:,}" for rule, n in found.by_rule().items()}
     options |= {rule: f"{RULES[rule].title} · …" for rule in report.waiting}
@@ -257,13 +257,13 @@ def _table(
     catalog: Catalog, report: LintReport, shown: list[Finding], wanted: str, selection: tuple[str, ...]
 ) -> Finding | None:
     if not report.findings:
-        st.success("Nothing found: no rule has anything to say about this catalog.", icon=":material/verified:")
+        st.success("No findings in this catalog.", icon=":material/verified:")
         return None
     if not shown:
         st.info("No finding meets the filter.", icon=":material/search_off:")
         st.button("Clear the filter", key="catalog.lint.clear", icon=":material/backspace:", on_click=_clear)
         return None
-    st.caption(f"{counted(len(shown), 'finding')}. Choose a row to read the text, why it matters and what to do.")
+    st.caption(f"{counted(len(shown), 'finding')}. Choose a row for the text, the reason and the advice.")
     ids = [finding_id(finding) for finding in shown]
     row = choice_table(
         lint_frame(shown).style.map(severity_colour, subset=["severity"]),
@@ -286,7 +286,7 @@ def _export(name: str, shown: list[Finding]) -> None:
         icon=":material/download:",
         on_click="ignore",
         disabled=not shown,
-        help="The findings below, with what to do.",
+        help="The findings below, with advice.",
     )
 
 

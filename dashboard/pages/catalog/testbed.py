@@ -1,4 +1,4 @@
-"""Catalogs that are made: a testbed by words, and multiplied servers."""
+"""The dialogs that make catalogs: a testbed chosen by words, and multiplied servers."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ FROM, FILES, WORDS, CATEGORIES, SIZE, SERVERS, COPIES, SPREAD, SEED, TASKS, PROB
         "problem",
     )
 )
-NO_MATCH = "No server matches: use fewer or other words, or other sizes."
+NO_MATCH = "No server matches. Use fewer or other words, or other sizes."
 ROWS_SHOWN, MOST_SERVERS, MOST_TASKS, MOST_SIZE = 6, 1_000, 5_000, 200
 
 
 @st.dialog("Draw a testbed", width="large", icon=":material/playlist_add_check:", on_dismiss=state.close_dialog)
 def testbed_dialog(app: App, catalog: str) -> None:
-    """Draw it; it closes itself once the catalog is stored."""
+    """Draw the dialog. It closes when the catalog is stored."""
     if not state.dialog_open("testbed"):
         st.rerun()
     st.caption(
-        "Servers chosen by words from catalogs and registry files, each multiplied if you like, with the labelled tasks that their tools "
-        "can do: a catalog of its own to measure routers on."
+        "A new catalog to measure routers on: servers chosen by words from catalogs and registry files, with optional copies and with the labelled "
+        "tasks that their tools can do."
     )
     names = [info.name for info in app.catalogs.infos()]
     st.session_state.setdefault(FROM, [catalog] if catalog in names else names[:1])
@@ -83,7 +83,7 @@ def _fields(app: App, names: Sequence[str]) -> None:
         "Words",
         key=WORDS,
         placeholder="search weather maps",
-        help="Servers with any of them, those with more first. Empty: all servers.",
+        help="Servers with any of these words, the best matches first. Empty: all servers.",
     )
     st.session_state[CATEGORIES] = [one for one in st.session_state.get(CATEGORIES, []) if one in known]
     right.multiselect(
@@ -95,20 +95,20 @@ def _fields(app: App, names: Sequence[str]) -> None:
         MOST_SIZE,
         (1, MOST_SIZE),
         key=SIZE,
-        help="0: also servers that list their tools only once connected.",
+        help="0 includes servers that list their tools only when connected.",
     )
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     row.number_input("At most servers", 1, MOST_SERVERS, key=SERVERS, width=130)
-    copies_help = "Virtual ones: other words, prices, times."
+    copies_help = "Virtual copies with other texts, prices and times."
     row.number_input("Copies of each", 0, MOST_COPIES, key=COPIES, width=125, help=copies_help)
-    spread_help = "Of the copies' figures."
+    spread_help = "The spread of the copies' statistics."
     row.number_input("Spread", 1.0, HIGHEST_SPREAD, key=SPREAD, step=0.5, width=110, help=spread_help)
     row.number_input("Seed", 0, 2**31, key=SEED, width=110)
     row.number_input("At most tasks", 0, MOST_TASKS, key=TASKS, width=125)
 
 
 def _drawn(app: App) -> tuple[Testbed, list[Registry]]:
-    """What the fields ask for, as they are set now: also after the page was drawn. Raises WayfareError."""
+    """Returns the testbed of the current fields, which may be newer than the drawn page. Raises WayfareError."""
     files = st.session_state[FILES] or ()
     registries = [Registry(file.name, app.catalog_editor.read(file.getvalue(), file.name)) for file in files]
     return app.testbeds.draw(st.session_state[FROM], _selection(), registries=registries), registries
@@ -142,7 +142,7 @@ def _preview(testbed: Testbed) -> None:
     possible = sum(bool(task.relevant) for task in testbed.tasks)
     st.markdown(
         f"**{counted(len(catalog.servers), 'server')} with {counted(len(catalog.tools), 'tool')}** from {testbed.matching:,} that match; "
-        f"{counted(len(testbed.tasks), 'task')}, {possible:,} of them that something can do."
+        f"{counted(len(testbed.tasks), 'task')}, {possible:,} of them answerable."
     )
     frame = pd.DataFrame(
         [
@@ -174,8 +174,8 @@ def _keep(app: App) -> None:
     state.close_dialog()
     state.go_to(name)
     state.say(
-        f"{name} has {counted(len(made.servers), 'server')} with {counted(len(made.tools), 'tool')}. The Lab page offers what was drawn with "
-        f"it: {counted(len(testbed.tasks), 'task')}."
+        f"{name} has {counted(len(made.servers), 'server')} with {counted(len(made.tools), 'tool')}. The Lab page offers "
+        f"its {counted(len(testbed.tasks), 'task')}."
     )
 
 
@@ -186,21 +186,23 @@ COPIES_SHOWN, LONGEST_TEXT = 5, 600
 COLUMNS = {
     "server": st.column_config.TextColumn("server", width=150),
     "call_s": st.column_config.NumberColumn("call", format="%.3g s", help="Declared seconds of one call."),
-    "success_percent": st.column_config.NumberColumn("success", format="%.4g %%", help="Declared share of good calls."),
-    "price_musd": st.column_config.NumberColumn("price", format="%.4g m$", help="Median price of its tools' calls."),
+    "success_percent": st.column_config.NumberColumn(
+        "success", format="%.4g %%", help="Declared share of successful calls."
+    ),
+    "price_musd": st.column_config.NumberColumn("price", format="%.4g m$", help="Median price of a call of its tools."),
 }
 
 
 @st.dialog("Multiply a server", width="large", icon=":material/content_copy:", on_dismiss=state.close_dialog)
 def multiply_dialog(app: App) -> None:
-    """Draw it; it closes itself once the catalog is stored."""
+    """Draw the dialog. It closes when the catalog is stored."""
     if not state.dialog_open("multiply"):
         st.rerun()
     catalog, name = state.original()
     server = server_of(app.catalogs.catalog(catalog), name)
     st.caption(
-        f"Virtual copies of {escaped(name)}: other names, other words, other prices, times and odds; tools and schemas stay. "
-        "Each can be called over real MCP, with simulated results."
+        f"Virtual copies of {escaped(name)}: other names, texts, prices, times and success rates; tools and schemas stay. "
+        "Each copy can be called over real MCP, with simulated results."
     )
     _copy_fields()
     recipe = _recipe()
@@ -220,7 +222,7 @@ def multiply_dialog(app: App) -> None:
 
 
 def _recipe() -> Recipe:
-    """The four numbers and the choice, as they are set now: also after the page was drawn."""
+    """Returns the recipe of the current fields, which may be newer than the drawn page."""
     return Recipe(
         copies=int(st.session_state[MULTIPLY_COPIES]),
         seed=int(st.session_state[MULTIPLY_SEED]),
@@ -233,15 +235,15 @@ def _copy_fields() -> None:
     for key, value in ((MULTIPLY_COPIES, 3), (MULTIPLY_SEED, 0), (MULTIPLY_SPREAD, 2.0)):
         st.session_state.setdefault(key, value)
     copies, seed, spread, replace = st.columns([1, 1, 1, 1.6], vertical_alignment="bottom")
-    spread_help = "Largest factor, up or down, on declared times, prices and odds; 1 keeps them."
+    spread_help = "The largest factor, up or down, on declared times, prices and success rates. 1 keeps them."
     copies.number_input("Copies", 1, MOST_COPIES, key=MULTIPLY_COPIES)
-    seed.number_input("Seed", 0, 2**31, key=MULTIPLY_SEED, help="Another seed, other words and numbers.")
+    seed.number_input("Seed", 0, 2**31, key=MULTIPLY_SEED, help="Another seed gives other texts and numbers.")
     spread.number_input("Spread", 1.0, HIGHEST_SPREAD, key=MULTIPLY_SPREAD, step=0.5, help=spread_help)
     replace.checkbox("Leave the original out", key=REPLACE)
 
 
 def _copy_preview(server: Server, copies: Sequence[Server]) -> None:
-    """What each declares, and how each describes one tool: all of it, for that is where they differ."""
+    """Draw the declared statistics of each server, and each description of one tool."""
     everyone = (server, *copies)
     st.dataframe(
         copies_frame(everyone),
@@ -251,16 +253,16 @@ def _copy_preview(server: Server, copies: Sequence[Server]) -> None:
         column_config=COLUMNS,
     )
     names = [tool.name for tool in server.tools]
-    chosen = st.selectbox("How they describe the tool", names, key=TOOL, width=330)
+    chosen = st.selectbox("Descriptions of the tool", names, key=TOOL, width=330)
     row = names.index(chosen) if chosen in names else 0
     with st.container(height=190, gap="xsmall"):
         for one in everyone:
-            description = escaped(one.tools[row].description, LONGEST_TEXT) or ":gray[says nothing]"
+            description = escaped(one.tools[row].description, LONGEST_TEXT) or ":gray[no description]"
             st.markdown(f":small[:gray[{escaped(one.name)}] {description}]")
 
 
 def copies_frame(servers: Sequence[Server]) -> pd.DataFrame:
-    """What each says of itself and declares: s, percent, m$; missing where nothing is declared.
+    """Returns descriptions and declared statistics in s, percent and m$; NaN if not declared.
 
     >>> copies_frame([Server("a", "Finds.", call_s=0.5, success=0.9)])["success_percent"].tolist()
     [90.0]
@@ -287,4 +289,4 @@ def _make(app: App, catalog: str, server: str) -> None:
         return
     state.close_dialog()
     state.go_to(name)
-    state.say(f"{name} has {recipe.copies} virtual copies of {server}: {len(made.servers):,} servers in all.")
+    state.say(f"{name} has {recipe.copies} virtual copies of {server}: {len(made.servers):,} servers in total.")

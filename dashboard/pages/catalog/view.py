@@ -25,7 +25,7 @@ from dashboard.ui.url_state import UrlState
 
 
 def catalog_choice(app: App, wanted: str, first: str) -> str:
-    """The selectbox of catalogs, on the wanted one, or the first where that is not there."""
+    """Draw the choice of a catalog: the wanted one, or the first if it does not exist."""
     names = [info.name for info in app.catalogs.infos()]
     names += [name for name in dict.fromkeys((first, wanted)) if name not in names and known_catalog(app, name)]
     if st.session_state.get(state.CATALOG) not in names:
@@ -34,7 +34,7 @@ def catalog_choice(app: App, wanted: str, first: str) -> str:
 
 
 def known_catalog(app: App, name: str) -> bool:
-    """Whether there is a catalog of this name, stored or opened from a file."""
+    """Tells whether a catalog of this name exists."""
     try:
         return bool(name) and app.catalogs.catalog(name).name == name
     except WayfareError:
@@ -42,7 +42,7 @@ def known_catalog(app: App, name: str) -> bool:
 
 
 def view_choice(view: str) -> str:
-    """Servers, tools, findings, calibration or connections."""
+    """Draw the choice of a view, and return it."""
     if st.session_state.get(state.VIEW) not in state.VIEWS:
         st.session_state[state.VIEW] = view if view in state.VIEWS else state.SERVERS
     return (
@@ -51,7 +51,7 @@ def view_choice(view: str) -> str:
 
 
 def search_box(query: str) -> str:
-    """Plain text to look for."""
+    """Draw the search box, and return its text."""
     st.session_state.setdefault(state.QUERY, query)
     return st.text_input(
         "Search",
@@ -64,7 +64,7 @@ def search_box(query: str) -> str:
 
 
 def server_filter(catalog: Catalog, chosen: str) -> str:
-    """Which server's tools to show; nothing for all."""
+    """Draw the choice of a server, and return its name, or "" for all."""
     names = [state.ALL_SERVERS, *(server.name for server in catalog.servers)]
     if st.session_state.get(state.SERVER) not in names:
         st.session_state[state.SERVER] = chosen if chosen in names else state.ALL_SERVERS
@@ -73,15 +73,15 @@ def server_filter(catalog: Catalog, chosen: str) -> str:
 
 
 def counts_row(counts: Counts) -> None:
-    """Four counts of the catalog."""
+    """Draw four counts of the catalog."""
     metrics = (
         ("Servers", f"{counts.servers:,}", "Servers in this catalog."),
         ("Tools", f"{counts.tools:,}", "Tools over all its servers."),
-        ("Unpriced tools", f"{counts.unpriced:,}", "Tools without a price. Unpriced is not free: nothing is known."),
+        ("Unpriced tools", f"{counts.unpriced:,}", "Tools without a declared price. Their calls may still cost money."),
         (
             "Measured statistics",
             f"{counts.measured:,} of {counts.statistics:,}",
-            "Times and success rates of servers and tools that were learnt from real calls, of all there are.",
+            "Times and success rates of servers and tools that come from real calls, out of all.",
         ),
     )
     for label, value, text in metrics:
@@ -89,7 +89,7 @@ def counts_row(counts: Counts) -> None:
 
 
 def actions(app: App, name: str, servers: int) -> None:
-    """Import, connect, remove."""
+    """Draw the buttons: import, connect, remove."""
     st.button("Import…", icon=":material/upload_file:", on_click=state.open_dialog, args=("import",), type="primary")
     st.button("Connect a client configuration…", icon=":material/cable:", on_click=state.open_dialog, args=("connect",))
     shipped = name in SHIPPED_CATALOGS
@@ -101,7 +101,7 @@ def actions(app: App, name: str, servers: int) -> None:
     ):
         st.markdown(
             f"Remove **{escaped(name)}** with its {counted(servers, 'server')}? Recorded decisions and calls stay, "
-            "and so do prices set by hand: they are back when a catalog of this name is imported again."
+            "and so do prices set by hand. They apply again when a catalog of this name is imported."
         )
         st.button(
             "Yes, remove it",
@@ -114,7 +114,7 @@ def actions(app: App, name: str, servers: int) -> None:
 
 
 def testbed_button() -> None:
-    """The way to the dialog that draws a testbed."""
+    """The button that opens the dialog for a testbed."""
     st.button(
         "Testbed…", icon=":material/playlist_add_check:", on_click=state.open_dialog, args=("testbed",),
         help="Draw a catalog of servers by words, with tasks.",
@@ -122,7 +122,7 @@ def testbed_button() -> None:
 
 
 def notice() -> None:
-    """What was done last, until it is dismissed."""
+    """Show the result of the last action until it is dismissed."""
     message: state.Notice | None = st.session_state.get(state.NOTICE)
     if message is None:
         return
@@ -139,7 +139,7 @@ def notice() -> None:
 
 
 def encoder_notes(app: App) -> None:
-    """What could not be used as it comes with Wayfare; nothing where all is well."""
+    """Warn about shipped parts that could not be used."""
     for note in app.notes:
         st.warning(escaped(note, 600), icon=":material/build:")
 

@@ -1,4 +1,4 @@
-"""How far routers agree: the overlap of their candidates."""
+"""The agreement of routers: the overlap of their candidates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DARK = 0.45  # a square with a greater share needs a light text
 
 
 def agreement_map(names: Sequence[str], overlap: NDArray[np.float64], *, height: int = 260) -> go.Figure:
-    """A square for each pair: the share of their candidates that both have (Jaccard). (R, R) in [0, 1]."""
+    """Draws a square for each pair: the share of common candidates (Jaccard). (R, R) in [0, 1]."""
     labels = [label(name, 22) for name in names]
     trace = {
         "type": "heatmap",

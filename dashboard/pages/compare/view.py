@@ -30,7 +30,7 @@ LISTED = 5
 
 
 def card(variant: Variant, decision: Decision, texts: dict[str, str]) -> None:
-    """A bordered card."""
+    """Draw the card of one router."""
     key = f"compare:{variant.text}"
     with st.container(border=True, gap="xsmall", height="stretch"):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
@@ -76,14 +76,14 @@ def _numbers(decision: Decision) -> None:
 
 
 def places_table(app: App, variants: tuple[Variant, ...], decisions: tuple[Decision, ...]) -> None:
-    """Every tool that is a candidate somewhere, and its rank or the stage that dropped it, router by router; each may be graded."""
+    """Draw each candidate of any router with its rank, or the stage that dropped it. Each can be graded."""
     found = compared_tools(decisions)
     frame = pd.DataFrame(
         [[tool.tool, *(_place(placing) for placing in tool.placings)] for tool in found],
         columns=["tool", *(variant.name for variant in variants)],
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown("**Where each would go**", width="content")
+        st.markdown("**Ranks of the candidates**", width="content")
         if found:
             asked = decisions[0]
             judge_popover(
@@ -94,10 +94,10 @@ def places_table(app: App, variants: tuple[Variant, ...], decisions: tuple[Decis
 
 
 def difference(variants: tuple[Variant, ...], decisions: tuple[Decision, ...]) -> None:
-    """Two of them side by side: what only one keeps, and why the other does not."""
+    """Draw two routers side by side: the tools that they rank differently, with reasons."""
     names = [variant.name for variant in variants]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.markdown("**What differs between**", width="content")
+        st.markdown("**Differences between**", width="content")
         one = st.selectbox("First", range(len(names)), key="compare.one", format_func=names.__getitem__, width=260)
         other = st.selectbox(
             "Second", range(len(names)), index=1, key="compare.other", format_func=names.__getitem__, width=260
@@ -126,7 +126,7 @@ def _place(placing: Placing) -> str:
 
 
 def compared(app: App, variants: tuple[Variant, ...], decisions: tuple[Decision, ...], texts: dict[str, str]) -> None:
-    """All of it; `texts` are what a link to the query carries."""
+    """Draw the comparison. `texts` are those of a link to the query."""
     favourite, votes = next(iter(winners(decisions).items()))
     choice = f"choose {escaped(favourite, 90)}" if favourite else "find no candidate"
     st.markdown(f"**{votes} of {len(decisions)}** {choice}.{badge(decisions[0].catalog)}")
@@ -145,7 +145,7 @@ def compared(app: App, variants: tuple[Variant, ...], decisions: tuple[Decision,
     difference(variants, decisions)
 
 
-ASKED_HERE = ("q", "hint", "catalog")  # the rest of the question is one of the variants
+ASKED_HERE = ("q", "hint", "catalog")  # the rest of the question is a variant
 
 
 def page() -> None:
@@ -178,23 +178,23 @@ def page() -> None:
         return
     names, decisions = [variant.name for variant, _ in done], tuple(decision for _, decision in done)
     compared(app, tuple(variant for variant, _ in done), decisions, texts)
-    st.markdown("##### What each costs in tokens")
+    st.markdown("##### Cost in tokens")
     token_meter(state, assumed, names, decisions)
     outcomes(app, query.catalog, tuple(variant for variant, _ in done))
     planner_usage(app)
 
 
 def _empty_page(state: UrlState, query: QueryForm) -> None:
-    st.markdown("#### Where would each router go?")
+    st.markdown("#### Compare routers on a sub-task")
     st.markdown(
-        "Type what is needed. Each chosen router decides on it, and you see where they agree, what each one dropped and "
-        "why, and what each costs in tokens."
+        "Enter a sub-task. Each chosen router decides on it. You see where they agree, which tools each one dropped and "
+        "why, and their cost in tokens."
     )
     example_subtasks(state, query.catalog)
 
 
 def _decision(app: App, query: QueryForm, variant: Variant) -> Decision | None:
-    """To compare is only to look: nothing is recorded; what is supposed counts."""
+    """Returns a decision that is not recorded. Supposed figures count."""
     try:
         return app.what_if.decision(
             Asked(query.subtask, variant.parameters, query.catalog, variant.router, query.hint, supposed(query.catalog))

@@ -20,13 +20,13 @@ from dashboard.session import origin
 from dashboard.ui.text import as_html, escaped
 
 AT_LIMIT_WORDS = {"refuse": "refuse", "cheaper": "cheaper tools only", "ask": "ask a person"}
-EACH_CLIENT, ALL_CLIENTS = "each client by itself", "all clients together"
-ALL_CATALOGS, EACH_CATALOG = "all catalogs together", "each catalog by itself"
-ALL_SERVERS, EACH_SERVER = "all servers together", "each server by itself"
+EACH_CLIENT, ALL_CLIENTS = "each client separately", "all clients together"
+ALL_CATALOGS, EACH_CATALOG = "all catalogs together", "each catalog separately"
+ALL_SERVERS, EACH_SERVER = "all servers together", "each server separately"
 
 
 def budget_form(app: App) -> None:
-    """A line for each that is set, and a form for one more."""
+    """Draw a line for each budget, and a form for another one."""
     if app.governance.policy.budgets:
         with st.container(border=True, gap=None):
             for number, budget in enumerate(app.governance.policy.budgets):
@@ -38,7 +38,7 @@ def budget_form(app: App) -> None:
     catalogs = [one.name for one in app.catalogs.infos()]
     servers = [server.name for server in app.catalogs.catalog(app.settings.catalog).servers]
     with st.form("govern:budget", border=True):
-        st.markdown("**A budget of the day**")
+        st.markdown("**A daily budget**")
         whose = st.container(horizontal=True, gap="small")
         whose.selectbox(
             "For", [EACH_CLIENT, ALL_CLIENTS, *known], key="govern:budget-client", width=200, accept_new_options=True
@@ -56,7 +56,7 @@ def budget_form(app: App) -> None:
             key="govern:budget-server",
             width=200,
             accept_new_options=True,
-            help="A server by its name; where all catalogs are together, its calls in all of them count together.",
+            help="A server by its name. With all catalogs together, its calls in all of them count together.",
         )
         row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
         row.number_input(
@@ -71,10 +71,10 @@ def budget_form(app: App) -> None:
 
 
 def words(budget: Budget) -> str:
-    """A budget in a sentence.
+    """Returns a budget as a sentence.
 
     >>> words(Budget(catalog="work", server="files", usd=1.5, at_limit="ask"))
-    'For each client by itself, in work, on files: $1.5 a day; at the limit ask a person.'
+    'For each client separately, in work, on files: $1.5 a day; at the limit ask a person.'
     """
     who = {EACH: EACH_CLIENT, "": ALL_CLIENTS}.get(budget.client, budget.client)
     where = {EACH: f", {EACH_CATALOG}", "": ""}.get(budget.catalog, f", in {budget.catalog}")
@@ -92,7 +92,7 @@ def _add(app: App) -> None:
         for name in ("client", "catalog", "server", "usd", "calls", "tokens", "at")
     }
     if given["usd"] is given["calls"] is given["tokens"] is None:
-        st.session_state[SAID] = ("error", "Give the budget a limit: USD, calls or tokens.")
+        st.session_state[SAID] = ("error", "A budget needs a limit: USD, calls or tokens.")
         return
     budget = Budget(
         client=_named(given["client"], EACH_CLIENT, ALL_CLIENTS),
@@ -111,7 +111,7 @@ def _add(app: App) -> None:
 
 
 def _named(choice: str | None, each: str, together: str) -> str:
-    """What a budget has for a choice: a name, all together, or each by itself."""
+    """Returns the value of a choice: a name, "" for all together, or `EACH`."""
     if choice == each:
         return EACH
     return "" if choice is None or choice == together else choice
@@ -131,25 +131,27 @@ LIMIT_NOTES = {
 
 
 def budgets_view(app: App) -> None:
-    """A card for whoever a budget is for, with a bar for each limit, and the form for another budget."""
+    """Draw a card for each client of a budget, with a bar for each limit, and the form for another budget."""
     now, found = app.settings.now(), budgets(app.governance, app.settings.now)
     if found:
         st.html(f'<div class="govern-budgets">{"".join(card_html(one, now) for one in cards(found))}</div>')
     elif app.governance.policy.budgets:
         st.info("No call counted against a budget today. A row appears with the first call.", icon=":material/savings:")
     else:
-        st.info("There is no budget yet: agents may spend what they like. Set one below.", icon=":material/savings:")
+        st.info(
+            "There is no budget yet, so agents may spend without a limit. Set one below.", icon=":material/savings:"
+        )
     st.caption(
-        "Days are UTC. What a call may use at most is reserved before it and settled after it, so that calls under way never exceed a "
-        "budget. The strictest of those that are short decides; what a person lets go beyond one counts in all. "
+        "Days are UTC. The maximum use of a call is reserved before it and settled after it, so running calls never exceed a "
+        "budget. The strictest exhausted budget decides. A call that a person allows beyond a budget counts in all budgets. "
         f"A call of a tool without a price counts as {units.price(app.governance.policy.unpriced_usd).replace('$', chr(92) + '$')}, "
-        "which is assumed, not measured. Tokens are those of results as the client gets them."
+        "an assumption. Tokens are those of the results that the client receives."
     )
     budget_form(app)
 
 
 def cards(found: Sequence[BudgetStatus]) -> list[list[BudgetStatus]]:
-    """The limits of a budget for one client, catalog and server together; where least is left, first."""
+    """Returns the limits of each budget for one client, catalog and server, the tightest first."""
     together = defaultdict[tuple[str, str, str, str], list[BudgetStatus]](list)
     for one in found:
         together[one.client, one.catalog, one.server, one.at_limit].append(one)
@@ -157,7 +159,7 @@ def cards(found: Sequence[BudgetStatus]) -> list[list[BudgetStatus]]:
 
 
 def card_html(limits: Sequence[BudgetStatus], now: datetime) -> str:
-    """Who it is for, and of each limit a bar of what is used and reserved, what is left, when it runs out."""
+    """Returns a card: the client, and for each limit a bar of use and reservation, the rest, and when it runs out."""
     one = limits[0]
     who = as_html(one.client or "all clients", 60)
     where = f" on {as_html(one.server, 60)}" if one.server else ""
@@ -169,7 +171,7 @@ def card_html(limits: Sequence[BudgetStatus], now: datetime) -> str:
 def _bar(one: BudgetStatus, now: datetime) -> str:
     scale = max(one.limit, one.used + one.reserved, 1e-12)
     used, reserved = 100 * one.used / scale, 100 * one.reserved / scale
-    over = f", {_amount(one, one.over)} of it let go by a person beyond a budget" if one.over else ""
+    over = f", {_amount(one, one.over)} of it allowed by a person beyond a budget" if one.over else ""
     under_way = f" · {_amount(one, one.reserved)} reserved" if one.reserved else ""
     return (
         f'<div class="govern-use"><div class="govern-bar" role="img" aria-label="{used:.0f} % used"><i style="width:{used:.2f}%"></i>'
@@ -188,7 +190,7 @@ def _amount(one: BudgetStatus, value: float) -> str:
 
 
 def _ends(one: BudgetStatus, now: datetime) -> str:
-    """When it runs out, at the pace since the day's first call."""
+    """Returns when a budget runs out at the pace since the first call of the day."""
     if one.runs_out_at is None:
         return "lasts for today at this pace"
     if one.runs_out_at <= now:

@@ -23,7 +23,7 @@ SAID = "govern:said"
 
 
 def do(action: Callable[[], object], sentence: str) -> None:
-    """Do something for a button and keep what is to be said of it."""
+    """Run the action of a button and keep its sentence, or its error."""
     try:
         action()
     except WayfareError as error:
@@ -33,7 +33,7 @@ def do(action: Callable[[], object], sentence: str) -> None:
 
 
 def said() -> None:
-    """Say it."""
+    """Show the kept sentence."""
     kind, sentence = st.session_state.pop(SAID, ("", ""))
     if kind == "error":
         st.error(escaped(sentence, 600), icon=":material/error:")
@@ -42,7 +42,7 @@ def said() -> None:
 
 
 def held_definitions(app: App) -> int:
-    """A card for each; gives how many there are."""
+    """Draw a card for each held definition. Returns their number."""
     found = app.governance.definitions.held()
     for one in found:
         with st.container(border=True):
@@ -57,7 +57,7 @@ def _card(app: App, held: HeldDefinition) -> None:
         state = f"was denied by {escaped(made_by(held.denied_by), 100)}" if held.denied_by else "changed"
         st.markdown(
             f"**{escaped(tool.id, 120)}** {state}  \n"
-            f"Its definition is not the one of {held.known_since:%Y-%m-%d %H:%M} UTC, so nobody may call it."
+            f"Its definition changed since {held.known_since:%Y-%m-%d %H:%M} UTC, so it cannot be called."
         )
         st.caption(f"catalog {escaped(held.catalog, 60)}")
     with buttons.container(horizontal=True, horizontal_alignment="right", gap="small"):
@@ -70,7 +70,7 @@ def _card(app: App, held: HeldDefinition) -> None:
 
 
 def _decide_definition(app: App, held: HeldDefinition, approve: bool) -> None:
-    decided = "approved: agents may call it as it is now" if approve else "denied: it stays held back"
+    decided = "approved: agents may call it" if approve else "denied: the tool stays held back"
     do(
         lambda: app.governance.definitions.decide(held.catalog, held.tool.id, approve=approve, origin=origin()),
         f"The definition of {held.tool.id} is {decided}.",
@@ -87,7 +87,7 @@ RECENT = 20
 
 
 def waiting_view(app: App) -> None:
-    """All three, and what was decided lately."""
+    """Draw waiting calls, held definitions, paused servers and recent decisions."""
     waiting, now = app.governance.waiting(), app.settings.now()
     for one in waiting:
         _call(app, one.change, now)
@@ -131,7 +131,7 @@ def _paused(app: App, now: datetime) -> None:
     for one in servers(app.governance):
         if one.state == "open":
             st.warning(
-                f"**{escaped(one.server, 80)}** of catalog {escaped(one.catalog, 60)} is left alone until {now + timedelta(seconds=one.wait_s):%H:%M:%S} UTC: its last {one.failures} calls "
+                f"**{escaped(one.server, 80)}** of catalog {escaped(one.catalog, 60)} is paused until {now + timedelta(seconds=one.wait_s):%H:%M:%S} UTC, because its last {one.failures} calls "
                 "were lost. Then one call tries it.",
                 icon=":material/power_off:",
             )
@@ -146,17 +146,17 @@ def _nothing(app: App) -> None:
     rules = app.governance.policy.approvals
     if rules.writes or rules.new or rules.above_usd is not None:
         st.success(
-            "Nothing waits for a person. It appears here by itself when an agent needs you.",
+            "No call waits for a person. Calls that need you appear here by themselves.",
             icon=":material/check_circle:",
         )
         return
     st.info(
-        "Nothing waits, and no call ever will: the policy has none of them wait. Turn on under **Policy** which calls need a person, "
-        "or begin with those that may write.",
+        "No call waits, because the policy needs no approvals. Choose under **Policy** which calls need a person, "
+        "or begin with calls that may write.",
         icon=":material/front_hand:",
     )
     st.button(
-        "Have calls that may write wait", key="govern:begin", icon=":material/front_hand:", on_click=_begin, args=(app,)
+        "Let calls that may write wait", key="govern:begin", icon=":material/front_hand:", on_click=_begin, args=(app,)
     )
 
 
@@ -165,7 +165,7 @@ def _begin(app: App) -> None:
     changed = replace(policy, approvals=replace(policy.approvals, writes=True))
     do(
         lambda: app.governance.set_policy(changed, origin=origin()),
-        "Calls of tools that may write wait for you from now on.",
+        "Calls of tools that may write now wait for you.",
     )
 
 
@@ -173,7 +173,7 @@ def _recent(app: App) -> None:
     found = app.governance.approvals.recent(RECENT)
     if not found:
         return
-    with st.expander(f"Decided or expired lately: {len(found)}", icon=":material/history:"):
+    with st.expander(f"Recently decided or expired: {len(found)}", icon=":material/history:"):
         rows = [
             {
                 "when, UTC": f"{one.change.at:%Y-%m-%d %H:%M:%S}",

@@ -17,7 +17,7 @@ from dashboard.ui.charts.base import EDGES, figure, label, row_texts, rows_axis
 def intervals(
     names: Sequence[str], values: Sequence[float], bounds: Sequence[tuple[float, float]], *, measure: str
 ) -> go.Figure:
-    """A point for each run, the best on top, with its interval; all in [0, 1]."""
+    """Draws a point with its interval for each run, the best on top. All values are in [0, 1]."""
     order = sorted(range(len(names)), key=lambda at: values[at])
     trace = {
         "type": "scatter", "mode": "markers", "x": [values[at] for at in order], "y": list(range(len(order))),
@@ -53,8 +53,8 @@ GAP = 0.06
 
 
 def replay_change(rows: Sequence[Replayed]) -> go.Figure:
-    """Three panels (money, time, tokens): a point for each sub-task with a winner both times, then across and now up; on the line
-    nothing changed, below it the winner of now is cheaper, faster or lighter. Diamonds have another winner."""
+    """Draws three panels (money, time, tokens) with a point for each sub-task with two winners: then on x, now on y. Below the line the
+    new winner is cheaper, faster or lighter. Diamonds have another winner."""
     both = [row for row in rows if row.then.tool is not None and row.now.tool is not None]
     traces, layout = list[dict[str, object]](), dict[str, object]()
     width = (1 - GAP * (len(PANELS) - 1)) / len(PANELS)
@@ -89,7 +89,9 @@ def replay_change(rows: Sequence[Replayed]) -> go.Figure:
         layout[f"yaxis{suffix}"] = {
             "anchor": f"x{suffix}", "gridcolor": GRID, "zerolinecolor": MUTED, "range": [0, most], "title": {"text": "now", "font": {"size": 11}}, "nticks": 5, "automargin": True,
         }  # fmt: skip
-    return figure(traces, title="Then and now: below the line is less now; ◆ another winner", height=300, **layout)
+    return figure(
+        traces, title="Then and now: points below the line are lower now; ◆ another winner", height=300, **layout
+    )
 
 
 def _replay_hover(row: Replayed, then: float, now: float, words: str) -> str:
@@ -107,7 +109,7 @@ SCALE = [[0, "rgba(219, 148, 18, 0.25)"], [1, TIME]]
 
 
 def pareto(points: Points, front: Sequence[int], chosen: int) -> go.Figure:
-    """A point for each trial, solved in % over m$ a task, darker where it takes longer; diamonds are on the front of all three."""
+    """Draws each trial: solved in % over m$ a task, darker for more time. Diamonds are on the front of all three."""
     on_front, seconds = set(front), [point[SECONDS] for point in points]
     trace = {
         "type": "scatter", "mode": "markers", "x": [1e3 * point[USD] for point in points],
@@ -131,7 +133,7 @@ def pareto(points: Points, front: Sequence[int], chosen: int) -> go.Figure:
 
 
 def importance_bars(shares: Mapping[str, float], *, objective: str) -> go.Figure:
-    """A bar for each parameter, the greatest on top."""
+    """Draws a bar for each parameter, the largest on top."""
     names = list(shares)[::-1]
     trace = {
         "type": "bar", "orientation": "h", "x": [100 * shares[name] for name in names], "y": list(range(len(names))), "width": 0.42,
@@ -145,11 +147,11 @@ def importance_bars(shares: Mapping[str, float], *, objective: str) -> go.Figure
     ]
     return figure(
         [trace, *shown],
-        title=f"What mattered for: {label(objective, 60)}",
+        title=f"Importance of knobs for: {label(objective, 60)}",
         height=70 + 46 * max(3, len(names)),
         xaxis={
             "range": [0, 100],
-            "title": {"text": "share of what tells the best tenth from the rest, %", "font": {"size": 11}},
+            "title": {"text": "share in separating the best tenth from the rest, %", "font": {"size": 11}},
         },
         xaxis2=EDGES,
         yaxis=rows_axis(len(names), shown=3),
@@ -157,7 +159,7 @@ def importance_bars(shares: Mapping[str, float], *, objective: str) -> go.Figure
 
 
 def slices(points: Points, axes: Sequence[Axis], objective: str, chosen: int, *, name: str) -> go.Figure:
-    """A small chart for each parameter: its value in each trial, and what the objective was there."""
+    """Draws a small chart for each parameter: the objective over its value in each trial."""
     width = 1 / len(axes)
     layout: dict[str, Any] = {}
     traces: list[dict[str, Any]] = []
@@ -186,7 +188,7 @@ def slices(points: Points, axes: Sequence[Axis], objective: str, chosen: int, *,
 
 
 def parallel(points: Points, axes: Sequence[Axis], front: Sequence[int], chosen: int) -> go.Figure:
-    """A line for each trial through its values, each knob's range from bottom to top; those on the Pareto front are coloured."""
+    """Draws a line through the values of each trial, each knob's range from bottom to top. The Pareto front is coloured."""
     on_front = set(front)
     groups = [
         ([p for p in points if p["number"] not in on_front and p["number"] != chosen], {"color": FADED, "width": 1}),
@@ -220,7 +222,7 @@ def parallel(points: Points, axes: Sequence[Axis], front: Sequence[int], chosen:
 
 
 def _lines(points: Points, axes: Sequence[Axis], line: Mapping[str, Any]) -> dict[str, Any]:
-    """One trace with a gap between two trials."""
+    """Returns one trace for several trials, with gaps between them."""
     x: list[float | None] = []
     y: list[float | None] = []
     numbers: list[str] = []
@@ -236,7 +238,7 @@ def _lines(points: Points, axes: Sequence[Axis], line: Mapping[str, Any]) -> dic
 
 
 def _height(axis: Axis, value: Value) -> float:
-    """Where a value stands between the ends of its axis, in [0, 1].
+    """Returns the place of a value between the ends of its axis, in [0, 1].
 
     >>> _height(Axis("k", "", (1, 2, 5)), 2), _height(Axis("a", "", (), 0.0, 4.0), 1.0)
     (0.25, 0.25)
@@ -275,7 +277,7 @@ def _point_hover(point: Mapping[str, Any]) -> str:
 def sweep_lines(
     values: Sequence[Value], measured: Sequence[float], numbers: Sequence[int], *, axis: str, measure: str, chosen: int, now: Value
 ) -> go.Figure:  # fmt: skip
-    """A point for each value of the axis, with its number to choose it by; the `chosen` one as a star, a line where the knob is `now`."""
+    """Draws a point for each value of the axis, a star for the `chosen` one, and a line at the knob's value `now`."""
     numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
     places = [value if numeric else str(value) for value in values]
     picked = [number == chosen for number in numbers]
@@ -308,7 +310,7 @@ def sweep_map(
     points: Sequence[Mapping[str, Value]], measured: Sequence[float], numbers: Sequence[int], *, axes: tuple[str, str],
     measure: str, chosen: int, less_is_better: bool,
 ) -> go.Figure:  # fmt: skip
-    """A square for each point of the grid, darker where it is better, with its number to choose it by; a star on the `chosen` one."""
+    """Draws a square for each point of the grid, darker for better values, and a star on the `chosen` one."""
     across, up = (list(dict.fromkeys(point[axis] for point in points)) for axis in axes)
     x, y = ([point[axis] for point in points] for axis in axes)
     trace = {
@@ -342,7 +344,7 @@ def sweep_map(
 def _grid(
     points: Sequence[Mapping[str, Value]], values: Sequence[object], axes: tuple[str, str], across: list[Value], up: list[Value]
 ) -> list[list[object]]:  # fmt: skip
-    """The values as rows from the lowest of the second axis."""
+    """Returns the values as rows, from the lowest of the second axis."""
     known = {(point[axes[0]], point[axes[1]]): value for point, value in zip(points, values, strict=True)}
     return [[known.get((one, other)) for one in across] for other in up]
 

@@ -25,17 +25,17 @@ from dashboard.ui.charts.shared import COSTS, MONEY, frontier
 from dashboard.ui.choice_table import table_height
 from dashboard.ui.text import escaped
 
-NOTHING_CAN = "nothing can do it"
+NOTHING_CAN = "no tool can do it"
 
 
 def breakdown(shown: ShownRuns, measure: str) -> dict[str, str]:
-    """All of it; what it puts into the URL."""
+    """Draw the view. Returns the texts for the URL."""
     runs, tasks = shown.runs, shown.tasks
     usable = [by for by, groups in BY.items() if len({group for task in tasks for group in groups(task)}) > 1]
     if not usable or not runs:
         return {}
     by = select(
-        st.container(), shown.state, shown.linked, "per", "In parts", usable, show=lambda one: f"per {one}", width=180
+        st.container(), shown.state, shown.linked, "per", "Split by", usable, show=lambda one: f"per {one}", width=180
     )
     found = {run.id: parts(tasks, run.result, MEASURES[measure], by) for run in runs}
     rows = [
@@ -48,7 +48,7 @@ def breakdown(shown: ShownRuns, measure: str) -> dict[str, str]:
     ]
     st.dataframe(pd.DataFrame(rows), hide_index=True, key="lab:parts", height=table_height(len(rows)), row_height=32)
     st.caption(
-        f"**{escaped(measure_name(measure))}**, mean and 95 % interval by bootstrap over the tasks of the line; tasks that nothing can do "
+        f"**{escaped(measure_name(measure))}**, mean and 95 % interval by bootstrap over the tasks of the row. Impossible tasks "
         "are counted as refused or not. A task with tools of several servers counts for each of them."
     )
     return {"per": by}
@@ -69,12 +69,12 @@ def _part_figure(part: Part) -> str:
 
 MOST, FIRST = 6, 4
 TESTS = "lab:tests"
-JUDGED_AFTER = {"hit@1": 1, "recall@3": 3, "ndcg@10": 10}  # measure: the depth whose judged share follows it
+JUDGED_AFTER = {"hit@1": 1, "recall@3": 3, "ndcg@10": 10}  # measure: the depth of the judged share behind it
 Results = Mapping[str, Mapping[str, Any]]
 
 
 def leaderboard(shown: ShownRuns) -> dict[str, str]:
-    """All of it; what it puts into the URL."""
+    """Draw the view. Returns the texts for the URL."""
     results = {run.id: run.result for run in shown.runs}
     measure = select(
         st.container(),
@@ -88,7 +88,7 @@ def leaderboard(shown: ShownRuns) -> dict[str, str]:
     )
     chosen = choose_some(
         shown.state, shown.linked, "runs", "Runs to compare", [run.id for run in shown.runs], start=[run.id for run in shown.runs[:FIRST]],
-        show=shown.names.__getitem__, most=MOST, note="Each pair of them is tested, and the tests are corrected for their number.",
+        show=shown.names.__getitem__, most=MOST, note="Each pair is tested, and the tests are corrected for their number.",
     )  # fmt: skip
     ordered = sorted(shown.runs, key=lambda run: -results[run.id][measure])
     now = shown.app.lab_runs.digest(shown.runs[0].catalog).fingerprint
@@ -97,10 +97,10 @@ def leaderboard(shown: ShownRuns) -> dict[str, str]:
     )
     st.dataframe(frame, hide_index=True, key="lab:leaderboard", height=table_height(len(frame)), row_height=32)
     st.caption(
-        "Means over the tasks that something can do, with 95 % intervals by bootstrap over tasks; the names are those of ir_measures. "
-        "**Refused rightly**: tasks that nothing can do and that got no candidate. **Judged@k**: how much of the first k the labels "
-        "say something of; what nobody judged counts as wrong, until it is judged under Judge. **Median** of a decision, on the machine that ran it. "
-        "**Solved** and its money: played out, drawn from declared figures; intervals over seeds."
+        "Means over answerable tasks, with 95 % intervals by bootstrap over tasks. Names are those of ir_measures. "
+        "**Refused rightly**: impossible tasks without a candidate. **Judged@k**: share of the first k tools with a judgment; "
+        "unjudged tools count as wrong until they are judged under Judge. **Median**: time of a decision on the machine of the run. "
+        "**Solved** and its money: simulated with declared statistics; intervals over seeds."
     )
     compared = replace(shown, runs=[run for run in ordered if run.id in chosen])
     texts = _compare(compared, results, measure) | breakdown(compared, measure)
@@ -135,11 +135,11 @@ def _compare(shown: ShownRuns, results: Results, measure: str) -> dict[str, str]
             success, taken = ([_interval(results[run.id], name) for run in played] for name in ("success_rate", cost))
             chart(frontier([names[run.id] for run in played], success, taken, cost=cost), key="lab:frontier")
             st.caption(
-                "Outcomes are drawn from declared figures; ◆ no other run solves as much for as little. Bars: 95 % over seeds."
+                "Outcomes are drawn from declared statistics. ◆: no other run solves as much for less. Bars: 95 % over seeds."
             )
     else:
         st.caption(
-            "None of these runs was played out: with *Play the tasks out* a run says what solving took of money, time and tokens."
+            "These runs have no simulated outcomes. With *Play the tasks out* a run has money, time and tokens of solved tasks."
         )
     if len(runs) > 1:
         _tests(shown, results, measure)
@@ -153,19 +153,19 @@ def _tests(shown: ShownRuns, results: Results, measure: str) -> None:
     if known is None or known[0] != asked:
         values = [
             task_values(shown.tasks, results[run.id], MEASURES[measure]) for run in reversed(runs)
-        ]  # the better is b
+        ]  # the better run is b
         known = st.session_state[TESTS] = (asked, compared(values, MEASURES[measure]))
     pairs, worst_first = known[1], list(reversed(runs))
     if not pairs:
-        st.info("No task names a tool that can do it, so there is nothing to test.", icon=":material/info:")
+        st.info("No task has a right tool, so there is nothing to test.", icon=":material/info:")
         return
-    st.markdown(f"**Is the difference more than chance?** {escaped(measure_name(measure))}")
+    st.markdown(f"**Are the differences significant?** {escaped(measure_name(measure))}")
     rows = sorted(pairs, key=lambda pair: pair.p_holm)
     frame = pd.DataFrame([_pair(pair, [shown.names[run.id] for run in worst_first]) for pair in rows])
     st.dataframe(frame, hide_index=True, key="lab:tests-table", height=table_height(len(frame)), row_height=32)
     st.caption(
         f"Paired randomisation test over {pairs[0].n:,} tasks; p is corrected by Holm for the {len(pairs)} pair{'s' if len(pairs) > 1 else ''} "
-        "shown. **Tasks needed**: how many would show a difference of this size, at 5 % with a power of 80 %."
+        "shown. **Tasks needed**: the number of tasks that shows a difference of this size at 5 % with a power of 80 %."
     )
 
 
@@ -177,14 +177,14 @@ def _line(run: LabRun, name: str, result: Mapping[str, Any], same_catalog: bool)
         "median": f"{result['latency_ms_p50']:.1f} ms",
         "solved, simulated": _figure(result, "success_rate"),
         "money each": units.price(result.get("usd_per_solved")) if result.get("usd_per_solved") is not None else "–",
-        "catalog": "as now" if same_catalog else "has changed since",
+        "catalog": "unchanged" if same_catalog else "changed since",
         "when": f"{run.at:%Y-%m-%d %H:%M}",
         "id": run.id[:8],
     }
 
 
 def _measure(result: Mapping[str, Any], key: str) -> Iterator[tuple[str, str]]:
-    """A measure, and after the last one of its depth how much of that depth is judged."""
+    """Yields a measure, followed by the judged share if it is the last measure of its depth."""
     yield MEASURE_WORDS[key][0], _figure(result, key)
     if key in JUDGED_AFTER:
         share = result.get(f"judged@{JUDGED_AFTER[key]}")
@@ -198,7 +198,7 @@ def _pair(pair: Compared, names: Sequence[str]) -> dict[str, str]:
         "against": one_line(names[pair.a], 100),
         "difference": f"{pair.difference:+.3f} [{pair.low:+.3f}, {pair.high:+.3f}]",
         "p (Holm)": "< 0.001" if pair.p_holm < 0.001 else f"{pair.p_holm:.3f}",
-        "shown at 5 %": "yes" if pair.p_holm < 0.05 else "no",
+        "significant at 5 %": "yes" if pair.p_holm < 0.05 else "no",
         "effect d": effect,
         "tasks needed": "–" if pair.tasks_needed is None else f"{pair.tasks_needed:,}",
         "won, lost, same": f"{pair.won}, {pair.lost}, {pair.same}",

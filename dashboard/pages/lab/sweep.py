@@ -17,11 +17,12 @@ from core.lab.benchmark import MEASURES
 from core.lab.significance import compared
 from core.lab.stored_runs import task_changes, task_values
 from core.lab.sweep import OBJECTIVES, SECONDS, SOLVED, USD, Axis, evenly
+from core.services.background_jobs import Job
 from core.services.lab.sweeps import OPTUNA, SweepPlan
 from core.shared.errors import UnknownNameError
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.charts import sweep_lines, sweep_map
-from dashboard.pages.lab.run import CHANGE, SWEEP, Chosen, Job, begin, knob_prefix, result, start_button, taken
+from dashboard.pages.lab.run import CHANGE, SWEEP, Chosen, begin, knob_prefix, result, start_button, taken
 from dashboard.pages.lab.words import MEASURE_WORDS, measure_name, select
 from dashboard.ui.chart import chart
 from dashboard.ui.knobs import knob_title
@@ -30,21 +31,21 @@ from dashboard.ui.url_state import UrlState
 
 UNDO = "lab:undo"
 LISTED = 12
-CHOSEN_ON_THE_SAME = "It is chosen on these tasks and measured on the same: on other tasks it may gain less."
+CHOSEN_ON_THE_SAME = "The point is chosen and measured on the same tasks, so it may gain less on other tasks."
 Points = Sequence[Mapping[str, Any]]
 OBJECTIVE_WORDS = {
-    SOLVED: "Solved: the chance to be solved in up to 3 tries",
+    SOLVED: "Solved: chance of success within 3 tries",
     USD: "Money: USD a task, expected",
     SECONDS: "Time: seconds a task, expected",
 }
 
 
 def sweep_result(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen, sweep: Sweep) -> dict[str, str]:
-    """All of it; what it puts into the URL."""
+    """Draw the view. Returns the texts for the URL."""
     document = app.sweeps.document(sweep.id)
     points: Points = document["points"]
     if not points:
-        st.info("Nothing of this sweep is stored yet; press Sweep.", icon=":material/stacked_line_chart:")
+        st.info("This sweep has no stored points yet. Press Sweep.", icon=":material/stacked_line_chart:")
         return {}
     words = {**OBJECTIVE_WORDS, **{key: measure_name(key) for key in MEASURE_WORDS}}
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
@@ -54,16 +55,16 @@ def sweep_result(app: App, state: UrlState, linked: Mapping[str, str], chosen: C
     known = {str(point["number"]): point for point in best}
     number = select(
         row, state, linked, f"point.{sweep.id}", "Point, the best first", list(known), width=245,
-        show=lambda one: f"{known[one][measure]:.4g} at {values_text(known[one]['values'])}", note="Or click on it in the chart.",
+        show=lambda one: f"{known[one][measure]:.4g} at {values_text(known[one]['values'])}", note="Or click a point in the chart.",
     )  # fmt: skip
     point = known[number]
     _chart(sweep, points, point, measure, words[measure].partition(":")[0], chosen, state)
-    on_front = "; nothing beats it in success, money and time at once" if point["number"] in document["front"] else ""
+    on_front = "; it is on the front of success, money and time" if point["number"] in document["front"] else ""
     missing = json.loads(sweep.plan_json)["points"] - len(points)
     st.caption(
         f"{escaped(values_text(point['values']), 200)}: solved {point[SOLVED]:.3f}, {point[USD]:.5f} USD and {point[SECONDS]:.2f} s a task "
-        f"(expected from declared figures), RR {point['mrr']:.3f}, Success@1 {point['hit@1']:.3f}{on_front}."
-        + (f" {missing:,} points are not computed yet; press Sweep to go on." if missing else "")
+        f"(expected from declared statistics), RR {point['mrr']:.3f}, Success@1 {point['hit@1']:.3f}{on_front}."
+        + (f" {missing:,} points are not computed yet. Press Sweep to continue." if missing else "")
     )
     st.caption(CHOSEN_ON_THE_SAME)
     apply_point(app, chosen, sweep.id, point)
@@ -90,7 +91,7 @@ def _chart(
 
 
 def apply_point(app: App, chosen: Chosen, sweep: str, point: Mapping[str, Any]) -> None:
-    """First what the point changes, then the button that applies it; and the one that takes it back."""
+    """Show the changes of a point, then a button that applies it, and one that undoes it."""
     now = chosen.parameters.values()
     new = {name: value for name, value in point["values"].items() if now[name] != value}
     about = (sweep, point["number"], chosen.router, json.dumps(now, sort_keys=True))
@@ -101,7 +102,7 @@ def apply_point(app: App, chosen: Chosen, sweep: str, point: Mapping[str, Any]) 
     elif changes is None:
         start_button(
             row,
-            "Show what it changes",
+            "Show the changes",
             partial(_start_point, app, chosen, new, about),
             key="lab:change",
             icon=":material/difference:",
@@ -126,7 +127,7 @@ def apply_point(app: App, chosen: Chosen, sweep: str, point: Mapping[str, Any]) 
 
 
 def _set(router: str, values: Mapping[str, Value], before: Mapping[str, Value] | None) -> None:
-    """Turn knobs; `before` is what they are turned back to."""
+    """Set knobs. `before` are the values for Undo."""
     for name, value in values.items():
         st.session_state[f"{knob_prefix(router)}.{name}"] = value
     if before is None:
@@ -136,7 +137,7 @@ def _set(router: str, values: Mapping[str, Value], before: Mapping[str, Value] |
 
 
 def _start_point(app: App, chosen: Chosen, new: Mapping[str, Value], about: object) -> None:
-    """Route the tasks under the knobs as they are and as they would be; nothing is stored."""
+    """Route the tasks with the current and with the new knobs. Nothing is stored."""
     tasks = chosen.tasks.tasks
 
     def work(job: Job) -> list[dict[str, Any]]:
@@ -158,7 +159,7 @@ def _show(chosen: Chosen, results: Sequence[Mapping[str, Any]], new: Mapping[str
     pairs = compared([task_values(tasks, one, MEASURES[measure]) for one in results], measure)
     now = chosen.parameters.values()
     st.markdown(
-        "**What it changes:** "
+        "**Changes:** "
         + escaped(", ".join(f"{name} {_text(now[name])} → {_text(value)}" for name, value in new.items()))
     )
     for pair in pairs:
@@ -186,7 +187,7 @@ AXES = ("axis1", "axis2")
 
 
 def sweeps(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen) -> dict[str, str]:
-    """All of it; what it puts into the URL."""
+    """Draw the view. Returns the texts for the URL."""
     knobs = {
         knob.name: knob
         for knob in chosen.parameters.knobs()
@@ -209,8 +210,8 @@ def sweeps(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen)
         type="primary",
     )
     row.caption(
-        f"{points:,} points over {len(chosen.tasks.tasks):,} tasks; the other knobs are as in the sidebar. Each point is stored: a "
-        "sweep that was stopped goes on where it was."
+        f"{points:,} points over {len(chosen.tasks.tasks):,} tasks. Other knobs are those of the sidebar. Each point is stored, so a "
+        "stopped sweep continues."
     )
     shown = taken(SWEEP) or linked.get("sweep", "")
     found = _found(app, shown, chosen)
@@ -221,7 +222,7 @@ def sweeps(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen)
 
 
 def _found(app: App, sweep: str, chosen: Chosen) -> Sweep | None:
-    """The sweep of the link or the one just made, where it is of this catalog, router and tasks."""
+    """Returns the sweep of the link or the one just made, if it is of this catalog, router and tasks."""
     if not sweep:
         return None
     try:
@@ -237,7 +238,7 @@ def _found(app: App, sweep: str, chosen: Chosen) -> Sweep | None:
 def _axis(
     state: UrlState, linked: Mapping[str, str], name: str, knobs: Mapping[str, Knob], *, first: bool
 ) -> tuple[str, Axis | None]:
-    """One axis: its knob, and for a number from where to where in how many values. As the URL has it, `alpha_t:0:0.2:9`."""
+    """Draw one axis: its knob and, for a number, range and count of values. Returns its URL text, as `alpha_t:0:0.2:9`, and the axis."""
     wanted = [*linked.get(name, "").split(":"), "", "", ""]
     start = "alpha_t" if "alpha_t" in knobs else next(iter(knobs))
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
@@ -251,7 +252,7 @@ def _axis(
     knob = knobs[knob_name]
     if knob.low is None or knob.high is None:
         axis = evenly(knob, 0, 0, 0)
-        row.caption(f"all that it can be: {', '.join(map(str, axis.values))}")
+        row.caption(f"all values: {', '.join(map(str, axis.values))}")
         return knob_name, axis
     linked_numbers = wanted[1:4] if wanted[0] == knob_name else ["", "", ""]
     low, high = float(knob.low), float(knob.high)
@@ -270,7 +271,7 @@ def _axis(
 
 
 def _number(text: str, otherwise: float, low: float, high: float) -> float:
-    """The number in a link within its range; `otherwise` where it has none.
+    """Returns the number in a link within its range, or `otherwise`.
 
     >>> _number("0.5", 1, 0, 1), _number("x", 1, 0, 1), _number("7", 0, 0, 1)
     (0.5, 1, 1)

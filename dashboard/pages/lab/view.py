@@ -1,4 +1,4 @@
-"""The Lab page: labelled tasks over routers and parameters, stored runs compared, task by task, and sweeps."""
+"""The Lab page: the choice of catalog, tasks, router and view."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ def page() -> None:
             else:
                 texts |= snapshots(app, state, linked, catalog)
         elif tasks is None:
-            st.info("Give a file of labelled tasks to measure routers over them.", icon=":material/upload_file:")
+            st.info("Upload a file of labelled tasks to measure routers.", icon=":material/upload_file:")
         else:
             show_preparing(app, catalog, decides=True)
-            with st.container():  # always: what is below keeps its place
+            with st.container():  # always drawn, so that the parts below keep their place
                 job_panel()
             chosen = Chosen(catalog, tasks, router, parameters)
             texts |= {"tasks": tasks.option, "settle": tasks.rule, **_body(app, state, linked, view, chosen)}
@@ -75,7 +75,7 @@ def page() -> None:
 
 
 def _sidebar(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[str, Parameters]:
-    """The router whose knobs are there, and its parameters."""
+    """Draw the choice of the router and its knobs. Returns both."""
     titles = {router.id: router.title for router in app.routing.routers()}
     with st.sidebar:
         router = select(
@@ -104,7 +104,7 @@ def _view(state: UrlState, linked: Mapping[str, str]) -> str:
 
 
 def _body(app: App, state: UrlState, linked: Mapping[str, str], view: str, chosen: Chosen) -> dict[str, str]:
-    """A view of the page; what it puts into the URL."""
+    """Draw a view. Returns the texts for the URL."""
     if view == SWEEPS:
         return sweeps(app, state, linked, chosen)
     if view == SEARCHES:
@@ -121,7 +121,7 @@ def _body(app: App, state: UrlState, linked: Mapping[str, str], view: str, chose
     runs = app.lab_runs.over(chosen.catalog, chosen.tasks.tasks)
     if not runs:
         st.info(
-            "No run over these tasks is stored yet: choose routers and press Run, or use wayfare bench.",
+            "No run over these tasks is stored yet. Choose routers and press Run, or use wayfare bench.",
             icon=":material/science:",
         )
         return texts

@@ -37,7 +37,7 @@ def select(
     width: int = 220,
     note: str | None = None,
 ) -> str:
-    """One of several; `start` where neither the session nor the link has one of them, by default the first."""
+    """Draw a choice. It begins with the session's value, else the link's, else `start`, else the first option."""
     key = state.key(name)
     if st.session_state.get(key) not in options:
         wanted = linked.get(name, start)
@@ -57,7 +57,7 @@ def choose_some(
     most: int | None = None,
     note: str | None = None,
 ) -> tuple[str, ...]:
-    """Some of several, in the link parted by commas; those that are no option are left out."""
+    """Draw a choice of several options. The link has them separated by commas. Unknown options are left out."""
     key = state.key(name)
     wanted: Sequence[str] = st.session_state.get(key, linked[name].split(",") if linked.get(name) else start)
     st.session_state[key] = [one for one in wanted if one in options][:most]
@@ -80,12 +80,12 @@ STAGES = {
     ABSENT: "not in the catalog",
     NOT_FIRST: "behind another candidate",
     NOT_REFUSED: "not refused",
-    UNKNOWN: "the run does not say",
+    UNKNOWN: "not stored with the run",
 }
 
 
 def measure_name(key: str) -> str:
-    """A measure by its name in ir_measures and in plain words.
+    """Returns the name of a measure in ir_measures, and its meaning.
 
     >>> measure_name("hit@1")
     'Success@1: a right tool is first'
@@ -94,7 +94,7 @@ def measure_name(key: str) -> str:
 
 
 def run_names(app: App, runs: Sequence[LabRun]) -> dict[str, str]:
-    """A name for each run by its id: the router, a preset other than the usual one, what else is set; of two alike, the ids too."""
+    """Returns a name for each run by its id: the router, a preset, changed parameters, and the id if two names are equal."""
     titles = {router.id: router.title for router in app.routing.routers()}
     names = {run.id: _name(app, run, titles.get(run.router, run.router)) for run in runs}
     count = Counter(names.values())
@@ -107,7 +107,7 @@ def _name(app: App, run: LabRun, title: str) -> str:
     )
     try:
         start = app.routing.parameters(run.router, {"n": RANKED}, preset=run.preset).values()
-    except WayfareError:  # a router or preset that is not there any more
+    except WayfareError:  # a router or preset that no longer exists
         return " · ".join([title, *preset])
     changed = [f"{name} = {value}" for name, value in run.parameters.items() if start.get(name) != value]
     more = [f"{len(changed) - NAMED} more"] if len(changed) > NAMED else []
@@ -116,7 +116,7 @@ def _name(app: App, run: LabRun, title: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ShownRuns:
-    """Runs with their names by id, the tasks that all of them were over, and where fields begin: session and link."""
+    """Runs over the same tasks, with their names by id, and the URL state of the page."""
 
     app: App
     state: UrlState
@@ -127,7 +127,7 @@ class ShownRuns:
 
 
 def changed(app: App, run: LabRun) -> dict[str, Value] | None:
-    """The parameters of a run that differ from the router's defaults; None where they do not exist any more."""
+    """Returns the changed parameters of a run, or None if they no longer exist."""
     try:
         return app.routing.parameters(run.router, run.parameters).changed()
     except WayfareError:
@@ -135,14 +135,14 @@ def changed(app: App, run: LabRun) -> dict[str, Value] | None:
 
 
 def route_link(run: LabRun, values: Mapping[str, Value] | None, task: Task) -> str:
-    """The address of the decision of a run; "" where its parameters are gone."""
+    """Returns the address of the decision of a run, or "" if its parameters no longer exist."""
     if values is None:
         return ""
     return f"/?{urlencode({**_asked(run, task), 'router': run.router, **values})}"
 
 
 def compare_link(runs: Mapping[LabRun, Mapping[str, Value] | None], task: Task) -> str:
-    """The address of the decisions of several runs beside each other."""
+    """Returns the address that compares the decisions of several runs."""
     variants = [variant_text(run.router, values) for run, values in runs.items() if values is not None]
     return f"/compare?{urlencode({**_asked(next(iter(runs)), task), 'with': ','.join(variants)})}"
 

@@ -21,16 +21,16 @@ from dashboard.theme import ACCEPTED, CHOSEN, GROUPS, LOOKED_AT, MUTED, REJECTED
 from dashboard.ui.charts.base import figure, label
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down")
-SIZES_USD = (0.0001, 0.001, 0.01, 0.1)  # what the legend shows; below the first and above the last nothing changes
+SIZES_USD = (0.0001, 0.001, 0.01, 0.1)  # prices of the legend; smaller and larger prices have the size of the ends
 SMALLEST_PX, LARGEST_PX, UNPRICED_PX = 6.0, 17.0, 8.0
-CELLS = 8  # each way, to see where most of a group lies
-ROOMY = 1500  # tools that have room at full size
+CELLS = 8  # in each direction, to find the densest part of a group
+ROOMY = 1500  # up to so many tools are drawn at full size
 Floats = NDArray[np.floating]
 Mark = tuple[str, str]
 
 
 def centres(groups: Sequence[str], xy: Floats) -> dict[str, tuple[float, float]]:
-    """The middle of each group where most of it lies, by x: a group in two parts has its name at the larger one.
+    """Returns the middle of the densest part of each group, sorted by x.
 
     >>> centres(["b", "a", "b", "b"], np.array([[0.9, 0.1], [0.2, 0.5], [0.1, 0.9], [0.92, 0.1]]))
     {'a': (0.2, 0.5), 'b': (0.91, 0.1)}
@@ -41,7 +41,7 @@ def centres(groups: Sequence[str], xy: Floats) -> dict[str, tuple[float, float]]
 
 
 def marks(ordered: Iterable[str]) -> dict[str, Mark]:
-    """Colour and symbol of each group: next to each other on the map they differ in colour, then in symbol.
+    """Returns colour and symbol of each group. Neighbours on the map differ in colour first, then in symbol.
 
     >>> len(set(marks(str(n) for n in range(42)).values()))
     42
@@ -53,7 +53,7 @@ def marks(ordered: Iterable[str]) -> dict[str, Mark]:
 
 
 def size_px(price_usd: float) -> float:
-    """The diameter for a price per call: it grows with the logarithm; NaN is unpriced.
+    """Returns the diameter for a price per call, which grows with its logarithm; NaN is unpriced.
 
     >>> [round(size_px(price), 1) for price in (0.0, 0.001, 0.1, 5.0, math.nan)]
     [6.0, 9.7, 17.0, 17.0, 8.0]
@@ -66,7 +66,7 @@ def size_px(price_usd: float) -> float:
 
 
 def shrinking(count: int) -> float:
-    """What sizes are multiplied with where there are many tools.
+    """Returns the factor on sizes for many tools.
 
     >>> [round(shrinking(count), 2) for count in (10, 1000, 3000, 10_000)]
     [1.0, 1.0, 0.71, 0.5]
@@ -75,7 +75,7 @@ def shrinking(count: int) -> float:
 
 
 def symbols(groups: Sequence[str], looks: Mapping[str, Mark], price_usd: Floats) -> list[str]:
-    """The symbol of each tool: its group's, hollow where it has no price."""
+    """Returns the symbol of each tool: that of its group, hollow without a price."""
     return [
         f"{looks[group][1]}-open" if unpriced else looks[group][1]
         for group, unpriced in zip(groups, np.isnan(price_usd).tolist(), strict=True)
@@ -83,7 +83,7 @@ def symbols(groups: Sequence[str], looks: Mapping[str, Mark], price_usd: Floats)
 
 
 def see_through(colour: str, share: float) -> str:
-    """A hex colour with an opacity.
+    """Returns a hex colour with an opacity.
 
     >>> see_through("#3B82C4", 0.5)
     'rgba(59, 130, 196, 0.5)'
@@ -103,8 +103,8 @@ HOVER_CHARACTERS = 64
 
 @dataclass(frozen=True, slots=True)
 class MapData:
-    """What is shown of a map: the group and price of each tool (T,), NaN: unpriced; which are highlighted (T,); the
-    decision with the place of its sub-task, and the chosen tool's row, where there are."""
+    """The data of a drawn map: group and price (NaN: unpriced) of each tool (T,), the highlighted tools (T,), an optional
+    decision with the place of its sub-task, and the row of the chosen tool."""
 
     drawn: CatalogMap
     catalog: Catalog
@@ -122,7 +122,7 @@ class MapData:
 
 
 def wrapped(text: str) -> str:
-    """A stranger's text in lines for a hover box, escaped.
+    """Returns a stranger's text in escaped lines for a hover box.
 
     >>> wrapped("<i>" * 2)
     '&lt;i&gt;&lt;i&gt;'
@@ -131,7 +131,7 @@ def wrapped(text: str) -> str:
 
 
 def still(mode: str) -> dict[str, Any]:
-    """A trace that cannot be pointed at, and that does not fade when a tool is chosen."""
+    """Returns a trace without hover that does not fade when a tool is chosen."""
     same = {"marker": {"opacity": 1}}
     return {
         "type": "scatter",
@@ -143,14 +143,14 @@ def still(mode: str) -> dict[str, Any]:
     }
 
 
-BADGE_SHIFTS_PX = ((13, 13), (13, -13), (-13, -13), (-13, 13))  # of candidates that lie together
+BADGE_SHIFTS_PX = ((13, 13), (13, -13), (-13, -13), (-13, 13))  # for badges of candidates at one place
 
 
 def decision_traces(data: MapData, decision: Decision, place: Placement) -> list[dict[str, Any]]:
-    """Rings around the tools of short-listed servers, lines to the candidates, and the star."""
+    """Returns rings around the tools of short-listed servers, lines to the candidates, and the star."""
     servers, candidates, xy = decision.servers, list(decision.candidates), data.drawn.xy
     traces: list[dict[str, Any]] = []
-    if not servers.shortlisted.all():  # else the rings say nothing
+    if not servers.shortlisted.all():  # without a selection, rings carry no information
         for colour, those in ((ACCEPTED, servers.accepted), (REJECTED, ~servers.accepted)):
             rows = np.flatnonzero((servers.shortlisted & those)[decision.tools.server_row])
             traces.append(_rings(data, np.setdiff1d(rows, candidates).tolist(), colour, width=1.5))
@@ -170,7 +170,7 @@ def decision_traces(data: MapData, decision: Decision, place: Placement) -> list
 
 
 def badges(data: MapData) -> list[dict[str, Any]]:
-    """The candidates' places beside their rings."""
+    """Returns the ranks of the candidates beside their rings."""
     candidates = data.decision.candidates if data.decision is not None else ()
     return [
         {
@@ -203,9 +203,9 @@ def _rings(data: MapData, rows: list[int], colour: str, *, width: float) -> dict
     }
 
 
-WIDTH_PX, HEIGHT_PX = 760, 600  # of a narrow map: with more room there is less in each other's way
+WIDTH_PX, HEIGHT_PX = 760, 600  # of a narrow map: a wider one has fewer overlaps
 CHARACTER_PX, LINE_PX = 6.8, 17
-SHIFTS = (0, 1, -1, 2, -2)  # lines up or down from the group's middle
+SHIFTS = (0, 1, -1, 2, -2)  # in lines, up or down from the middle of the group
 
 
 class Label(NamedTuple):
@@ -217,7 +217,7 @@ class Label(NamedTuple):
 
 
 class Box(NamedTuple):
-    """What a text covers, in px."""
+    """The box of a text, in px."""
 
     left: float
     right: float
@@ -225,12 +225,12 @@ class Box(NamedTuple):
     high: float
 
     def meets(self, other: Box) -> bool:
-        """Whether the two cover a common place."""
+        """Tells whether two boxes overlap."""
         return self.left < other.right and other.left < self.right and self.low < other.high and other.low < self.high
 
 
 def room_for(wanted: Iterable[Label]) -> list[Label]:
-    """The labels that find room, each at its place or a line or two from it; earlier ones come first.
+    """Returns the labels that fit without overlap, moved by at most two lines. Earlier labels have priority.
 
     >>> [(label.text, round(label.y, 2)) for label in room_for([Label("files", 0.5, 0.5), Label("mail", 0.5, 0.5)])]
     [('files', 0.5), ('mail', 0.53)]
@@ -264,7 +264,7 @@ CLEAR, BEHIND, GREY = 0.9, 0.4, 0.22  # opacities: considered, not on the short-
 
 
 def tool_map(data: MapData, *, height: int = 610) -> go.Figure:
-    """A point a tool: colour and symbol by group, size by price; ★ the sub-task, rings and numbers its candidates."""
+    """Draws a point for each tool: colour and symbol by group, size by price; ★ is the sub-task, rings mark its candidates."""
     middles = centres(data.groups, data.drawn.xy)
     traces = [_tools(data, middles)]
     if data.decision is not None and data.place is not None:
@@ -272,7 +272,7 @@ def tool_map(data: MapData, *, height: int = 610) -> go.Figure:
     axis = {"visible": False, "range": [-0.02, 1.02], "automargin": False}
     return figure(
         [*traces, *_legend(data)],
-        title=f"{len(data.drawn.ids):,} tools: what lies together does similar things",
+        title=f"{len(data.drawn.ids):,} tools: tools that are close do similar things",
         height=height,
         xaxis=axis,
         yaxis=axis,
@@ -280,8 +280,8 @@ def tool_map(data: MapData, *, height: int = 610) -> go.Figure:
         dragmode="pan",
         clickmode="event+select",
         hovermode="closest",
-        uirevision=data.catalog.name,  # zoom and place stay
-        selectionrevision=False,  # but the chosen point is what the figure says
+        uirevision=data.catalog.name,  # keeps zoom and position
+        selectionrevision=False,  # the chosen point is that of the figure
         showlegend=True,
         annotations=[*_names(data, middles), *badges(data)],
         modebar={"bgcolor": "rgba(0,0,0,0)", "color": MUTED, "activecolor": CHOSEN},
@@ -334,7 +334,7 @@ def _hovers(data: MapData) -> list[str]:
 
 
 def _names(data: MapData, middles: dict[str, tuple[float, float]]) -> list[dict[str, Any]]:
-    """The groups' names; where something is highlighted, of the groups that it touches."""
+    """Returns the names of the groups that have highlighted tools."""
     lit = Counter(group for group, here in zip(data.groups, data.lit.tolist(), strict=True) if here)
     found = room_for(Label(label(group, LABEL_CHARACTERS), *middles[group]) for group, _ in lit.most_common())
     font = {"size": 12, "weight": 600, "shadow": "auto"}
@@ -342,7 +342,7 @@ def _names(data: MapData, middles: dict[str, tuple[float, float]]) -> list[dict[
 
 
 def _legend(data: MapData) -> list[dict[str, Any]]:
-    """What sizes, hollow symbols and rings mean."""
+    """Returns the legend of sizes, hollow symbols and rings."""
     shrunk = shrinking(len(data.groups))
     dot, hollow = {"symbol": "circle", "color": MUTED}, {"symbol": "circle-open", "color": MUTED}
     entries = [(units.price(usd), {**dot, "size": shrunk * size_px(usd)}) for usd in SIZES_USD]

@@ -30,21 +30,19 @@ from dashboard.ui.url_state import UrlState, open_page
 
 LISTED = 20
 
-COSINE = (
-    "Exact cosine of the two texts' vectors; 1 is the same meaning. The map draws it as well as two dimensions can."
-)
+COSINE = "Exact cosine of the two vectors; 1 means equal meaning. Distances on the map approximate it."
 COLUMNS = {
-    "rank": TextColumn("★", help="Place among the candidates.", width=40),
+    "rank": TextColumn("★", help="Rank among the candidates.", width=40),
     "tool": TextColumn("tool", width=148),
     "server": TextColumn("server", width=96),
     "cosine": NumberColumn("cosine", help=COSINE, format="%.3f", width=58),
-    "similarity": NumberColumn("Sim", help="What the router makes of it: EHRR (1) with its weights and contrast.", format="%.3f", width=50),
+    "similarity": NumberColumn("Sim", help="The similarity of the router: EHRR (1) with weights and contrast.", format="%.3f", width=50),
     "price_musd": NumberColumn("price", help="Price of one call. Empty: unpriced.", format="%.3g m$", width=78),
 }  # fmt: skip
 
 
 def nearest_frame(catalog: Catalog, decision: Decision, place: Placement) -> pd.DataFrame:
-    """The candidates, and then the tools that are most similar to the sub-task; the index is the tool's row."""
+    """Returns the candidates, then the tools most similar to the sub-task. The index is the row of the tool."""
     similarity = decision.tools.similarity
     by_similarity = np.lexsort((-place.cosine, -similarity)).tolist()
     rows = list(dict.fromkeys([*decision.candidates, *by_similarity[:LISTED]]))
@@ -62,7 +60,7 @@ def nearest_frame(catalog: Catalog, decision: Decision, place: Placement) -> pd.
 
 
 def neighbour_frame(catalog: Catalog, found: Sequence[Neighbour], price_usd: np.ndarray) -> pd.DataFrame:
-    """The nearest tools of a tool, best first; the index is the tool's row."""
+    """Returns the nearest tools of a tool, best first. The index is the row of the tool."""
     rows = [catalog.tool_row[neighbour.tool] for neighbour in found]
     tools = [catalog.tools[row] for row in rows]
     return pd.DataFrame(
@@ -77,14 +75,14 @@ def neighbour_frame(catalog: Catalog, found: Sequence[Neighbour], price_usd: np.
 
 
 def namesakes(catalog: Catalog, row: int) -> list[str]:
-    """The other servers that have a tool of the same name, whatever its case."""
+    """Returns the other servers with a tool of the same name, ignoring case."""
     name = catalog.tools[row].name.casefold()
     return [tool.server for place, tool in enumerate(catalog.tools) if place != row and tool.name.casefold() == name]
 
 
 @dataclass(frozen=True, slots=True)
 class MapContent:
-    """What the map shows; decision and place are None without a sub-task. `texts` are what the URL carries of it, with the
+    """The content of the page. Decision and place are None without a sub-task. `texts` are those of the URL, with the
     `question`."""
 
     catalog: Catalog
@@ -96,7 +94,7 @@ class MapContent:
 
 
 def linked_parameters(app: App, query: QueryForm, linked: Mapping[str, str]) -> Parameters:
-    """The router's defaults, or those of a link from the Route page; the page says what differs."""
+    """Returns the router's defaults, or the parameters of a link, and shows the differences."""
     defaults, prefix = app.routing.parameters(query.router), f"map.knob.{query.router}"
     for problem in start_knobs(defaults, linked, prefix):
         st.warning(f"A part of the link was not used: {escaped(problem)}", icon=":material/link_off:")
@@ -112,7 +110,7 @@ def linked_parameters(app: App, query: QueryForm, linked: Mapping[str, str]) -> 
 
 
 def query_texts(query: QueryForm, parameters: Parameters) -> dict[str, str]:
-    """What a link carries of the query; the Route page understands it too."""
+    """Returns the texts of a link to the query. The Route page accepts them, too."""
     texts = {**query.texts(first_catalog()), **{name: str(value) for name, value in parameters.changed().items()}}
     return {name: text for name, text in texts.items() if text}
 
@@ -120,7 +118,7 @@ def query_texts(query: QueryForm, parameters: Parameters) -> dict[str, str]:
 def map_content(
     app: App, query: QueryForm, parameters: Parameters, question: Mapping[str, str], shown: Mapping[str, str]
 ) -> MapContent:
-    """The catalog with the decision on the sub-task; it is only looked at, so it is not recorded."""
+    """Returns the catalog with a decision on the sub-task that is not recorded."""
     texts = {**question, **shown}
     catalog, statistics = app.catalogs.catalog(query.catalog), app.catalogs.statistics(query.catalog, parameters)
     if not (query.subtask and catalog.tools):
@@ -142,19 +140,19 @@ NAMED, EXAMPLES = 6, 4
 
 
 def chosen_row(catalog: Catalog, linked: str) -> int | None:
-    """The row of the chosen tool, which is the linked one at first; None where there is none in this catalog."""
+    """Returns the row of the chosen tool, at first the linked one, or None."""
     return catalog.tool_row.get(st.session_state.setdefault(TOOL, linked))
 
 
 def click(tool: str) -> None:
-    """Choose the tool of the point that was clicked, none for the sub-task's star; the map stays as it is."""
+    """Choose the tool of the clicked point, or none for the star. The map is not redrawn."""
     st.session_state[TOOL] = tool
     st.rerun(PANEL)
 
 
 @st.fragment(key=PANEL)
 def panel(app: App, state: UrlState, content: MapContent) -> None:
-    """The chosen tool, or the nearest of the sub-task, or how to begin."""
+    """Draw the chosen tool, the nearest tools of the sub-task, or the first steps."""
     row = chosen_row(content.catalog, "")
     chosen = "" if row is None else content.catalog.tools[row].id
     state.end({**content.texts, "tool": chosen}, question=content.question)
@@ -166,10 +164,10 @@ def panel(app: App, state: UrlState, content: MapContent) -> None:
         _choose(content, nearest_frame(content.catalog, content.decision, content.place), "the sub-task")
         st.caption("Candidates first, then by similarity. Choose a row, or click a point of the map.")
     else:
-        st.markdown("##### Which tools can stand in for one another?")
+        st.markdown("##### Which tools are alike?")
         st.markdown(
-            "Click a point: its description, its price and its nearest tools are shown here. Type above what is needed, "
-            "and the map shows where that lies and which tools the router takes."
+            "Click a point for its description, its price and its nearest tools. Enter a sub-task above, "
+            "and the map shows its place and the tools that the router takes."
         )
         for number, text in enumerate(starting_subtasks(content.catalog.name, EXAMPLES)):
             st.button(
@@ -194,7 +192,7 @@ def _tool(app: App, content: MapContent, row: int) -> None:
         with st.container(height=150 if len(tool.description) > LONG else "content", border=False):
             st.text(tool.description[:LONGEST])
     else:
-        st.caption("The catalog says nothing about this tool: it is found by its name alone.")
+        st.caption("The catalog has no description of this tool. Only its name can be found.")
     st.markdown("  ·  ".join(f":gray[{name}] **{escaped(value)}**" for name, value in _numbers(content, row)))
     if content.decision is not None:
         st.caption(escaped(why(content.decision, tool.id), 400))
@@ -235,12 +233,12 @@ def _choose(content: MapContent, frame: pd.DataFrame, about: str) -> None:
     )
     if row is not None:
         st.session_state[TOOL] = content.catalog.tools[row].id
-        st.rerun()  # the map marks it too
+        st.rerun()  # the map marks it, too
 
 
 def _forget() -> None:
     st.session_state[TOOL] = ""
-    st.rerun()  # the map forgets it too
+    st.rerun()  # the map forgets it, too
 
 
 def _ask(key: str, text: str) -> None:

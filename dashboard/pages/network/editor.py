@@ -26,14 +26,14 @@ from dashboard.ui.chart import chart
 from dashboard.ui.choice_table import ROW_PX, table_height
 from dashboard.ui.text import escaped
 
-NAMES = pd.ArrowDtype(pa.list_(pa.string()))  # also where all lists are empty
+NAMES = pd.ArrowDtype(pa.list_(pa.string()))  # the type also holds if all lists are empty
 SERVERS_SHOWN = 8
 LONGEST_LIST = 300
-TOGETHER = "For two that act together, type both with a plus: High jitter + Ideal."
+TOGETHER = "For two states that act together, enter both with a plus: High jitter + Ideal."
 
 
 def parts(editing: Editing, categories: Sequence[str]) -> tuple[Draft, str, str]:
-    """All but the table: the draft as it stands, the state of which one more is wanted, and what is wrong."""
+    """Draw all parts but the table. Returns the draft, the state to copy, and the problem."""
     others, rules, values = st.tabs(["All others", "Rules", "Values"])
     with values:
         wanted, problem = _state_values(editing)
@@ -43,14 +43,14 @@ def parts(editing: Editing, categories: Sequence[str]) -> tuple[Draft, str, str]
         draft = replace(draft, rules=_rules(editing, categories))
     own = [f"{name} ({values_of})" for name in draft.states if (values_of := draft.changed_values(name))]
     if own:
-        st.caption(escaped(f"With values of their own: {', '.join(own)}.", LONGEST_LIST))
+        st.caption(escaped(f"With changed values: {', '.join(own)}.", LONGEST_LIST))
     return draft, wanted, problem
 
 
 def server_table(
     editing: Editing, draft: Draft, servers: Sequence[Server], seed: int, problem: str
 ) -> tuple[Draft, Sequence[Row], str]:
-    """The table, the draft with what was chosen in it, its rows, and what is wrong."""
+    """Draw the table. Returns the draft with its choices, its rows, and the problem."""
     key = editing.key("servers")
     edits: dict[int, dict[str, Any]] = st.session_state.get(key, {}).get("edited_rows", {})
     changed = {servers[row].name: tuple(edit["by_hand"] or ()) for row, edit in edits.items() if "by_hand" in edit}
@@ -74,7 +74,7 @@ def server_table(
                 "by hand",
                 options=list(draft.states),
                 width=170,
-                help="One state, or several that act together. Empty: what applies follows from the rest.",
+                help="One state, or several that act together. Empty: the rules decide.",
             ),
             "applies": TextColumn("applies", width=150),
             "because": TextColumn("given", width=80),
@@ -84,9 +84,9 @@ def server_table(
 
 
 def server_frame(rows: Sequence[Row], by_hand: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """One row a server: its states by hand as the table began, what applies now, and why.
+    """Returns a row for each server: its first states by hand, the state that applies, and the reason.
 
-    An editor drops a change that its data already has: what was changed since must not be in them.
+    An editor drops a change that is already in its data, so later changes are not in them.
 
     >>> server_frame([Row("a", "Ideal", "by hand")], {"a": ["High jitter"]}).iloc[0].tolist()
     ['a', ['High jitter'], 'Ideal', 'by hand']
@@ -107,14 +107,14 @@ def _others(editing: Editing) -> Draft:
         st.session_state.setdefault(editing.key(name), list(start))
     random = st.multiselect(
         "Drawn at random", base.choices(), key=editing.key("random"), accept_new_options=True,
-        placeholder="Nothing is drawn", help=f"Each server draws one of these, by the seed and its name. {TOGETHER}",
+        placeholder="None", help=f"Each server draws one of these with the seed and its name. {TOGETHER}",
     )  # fmt: skip
     default = st.multiselect(
         "State of all others", list(base.states), key=editing.key("default"),
-        help="For servers without a state by hand, by a rule or at random. Several act together.",
+        help="For servers without a state by hand, by rule or at random. Several states act together.",
     )  # fmt: skip
     if random:
-        st.caption("As long as something is drawn at random, no server has the state of all others.")
+        st.caption("With random states, no server has the state of all others.")
     return replace(base, random=tuple(random), default=tuple(default))
 
 
@@ -136,16 +136,16 @@ def _rules(editing: Editing, categories: Sequence[str]) -> tuple[DraftRule, ...]
             "name": TextColumn("name", width=80, help="A pattern: * is any text, ? any character. Empty: any."),
             "cycle": MultiselectColumn(
                 "states in turn", options=editing.draft.choices(), accept_new_options=True, width=230,
-                help=f"The servers that meet the rule take these in turn, in the order of their names. {TOGETHER}",
+                help=f"Servers that match the rule take these in turn, in order of their names. {TOGETHER}",
             ),
         },
     )  # fmt: skip
-    st.caption("The first rule that a server matches counts. A rule without states has no effect and is not saved.")
+    st.caption("The first matching rule counts. A rule without states has no effect and is not saved.")
     return rules_of(frame)
 
 
 def rule_frame(rules: Sequence[DraftRule]) -> pd.DataFrame:
-    """One row a rule."""
+    """Returns one row for each rule."""
     return pd.DataFrame(
         {
             "category": pd.Series([rule.category or None for rule in rules], dtype="string"),
@@ -156,7 +156,7 @@ def rule_frame(rules: Sequence[DraftRule]) -> pd.DataFrame:
 
 
 def rules_of(frame: pd.DataFrame) -> tuple[DraftRule, ...]:
-    """The rules that such a table says, half-filled ones as well.
+    """Returns the rules of a table, including incomplete ones.
 
     >>> rules_of(rule_frame([DraftRule(("Ideal",), "mail"), DraftRule(())]))
     (DraftRule(cycle=('Ideal',), category='mail', name='*'), DraftRule(cycle=(), category='', name='*'))
@@ -169,7 +169,7 @@ def rules_of(frame: pd.DataFrame) -> tuple[DraftRule, ...]:
 
 
 def _state_values(editing: Editing) -> tuple[str, str]:
-    """The values of one state at a time, stored in the draft. Returns the state to have one more of, and what is wrong."""
+    """Draw the values of one state, and store them in the draft. Returns the state to copy, and the problem."""
     name = st.selectbox("State", list(editing.draft.states), key=editing.key("state"))
     state = editing.draft.states[name]
     st.caption(escaped(state.summary))
@@ -185,8 +185,8 @@ def _state_values(editing: Editing) -> tuple[str, str]:
     except ParameterError as error:
         problem = str(error)
     more = st.button(
-        f"One more {state.title}", icon=":material/add:", key=editing.key("more"),
-        help="With values of its own. States that no server has are not saved.",
+        f"Copy {state.title}", icon=":material/add:", key=editing.key("more"),
+        help="A copy with its own values. States without a server are not saved.",
     )  # fmt: skip
     return (name if more else ""), problem
 
@@ -205,7 +205,7 @@ STEPS_SHOWN = 300
 
 
 def editor(app: App, catalog: str, seed: int, usual: str) -> None:
-    """The dialog, where it is open; `usual` is the profile to go to where the edited one is deleted."""
+    """Draw the dialog if it is open. `usual` is the profile to show after the edited one is deleted."""
     if OPEN in st.session_state:
         _dialog(app, catalog, seed, usual)
 
@@ -217,8 +217,8 @@ def _dialog(app: App, catalog: str, seed: int, usual: str) -> None:
         st.rerun()
     servers = app.catalogs.catalog(app.catalogs.open(catalog).name).servers
     st.caption(
-        f"The state of every server of {escaped(catalog)}: the one given by hand, else that of the first rule it meets, "
-        "else one drawn at random, else that of all others. States that are named together act together."
+        f"The state of every server of {escaped(catalog)}: by hand, else of the first matching rule, "
+        "else drawn at random, else that of all others. Several states of a server act together."
     )
     grid = st.grid(2, min_column_width=400, gap="medium")
     left, right = grid.cell(), grid.cell()
@@ -230,7 +230,7 @@ def _dialog(app: App, catalog: str, seed: int, usual: str) -> None:
             {name for name, states in draft.servers.items() if states} - {server.name for server in servers}
         )
         if elsewhere:
-            st.caption(f"{elsewhere:,} more by hand for servers of other catalogs: they stay.")
+            st.caption(f"{elsewhere:,} states by hand are for servers of other catalogs. They are kept.")
     if problem:
         st.error(escaped(problem), icon=":material/error:")
     else:
@@ -249,7 +249,7 @@ def _preview(draft: Draft, rows: Sequence[Row], servers: Sequence[Server], seed:
 
 
 def preview_curves(draft: Draft, rows: Sequence[Row], servers: Sequence[Server], seed: int) -> tuple[Curve, ...]:
-    """The curves of a few servers, as a simulation with this seed has them from its first query on."""
+    """Returns the curves of a few servers in a simulation with this seed, from its first query on."""
     assigned = draft.profile("preview").assign(servers, seed)
     states = {name: assigned[name] for name in varied(rows)}
     traces = Traces.of(states, LEAD_IN + STEPS_SHOWN, seed=seed)

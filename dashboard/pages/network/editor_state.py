@@ -1,4 +1,4 @@
-"""The state of the editor of a network profile, and how it is saved."""
+"""The state of the editor of a network profile, and the row that saves, exports and imports it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ USUAL = Profile("network")
 
 @dataclass(slots=True)
 class Editing:
-    """What is edited: where it came from, the draft that the widgets began with, and the name that it may get."""
+    """The edited profile: its origin, the first draft of the widgets, and the name to save it under."""
 
     origin: str
     draft: Draft
@@ -32,13 +32,13 @@ class Editing:
         return f"{OPEN}.{self.turn}.{name}"
 
     def begin(self, draft: Draft, name: str, about: str) -> None:
-        """Have every widget begin with this draft."""
+        """Restart every widget with this draft."""
         self.draft, self.name, self.about, self.problem = draft, name, about, ""
         self.turn += 1
 
 
 def open_editor(profile: str) -> None:
-    """Open the dialog for a profile in the next run; for `on_click`."""
+    """Open the dialog for a profile in the next run. For `on_click`."""
     close_editor()
     networks = current_app().networks
     own = profile in networks.saved()
@@ -53,20 +53,20 @@ def open_editor(profile: str) -> None:
 
 
 def close_editor() -> None:
-    """Close it and forget what was changed in it."""
+    """Close the dialog and drop its changes."""
     for key in [key for key in st.session_state if str(key).startswith(OPEN)]:
         del st.session_state[key]
 
 
 def leave_editor(profile: str, notice: str) -> None:
-    """Close it, choose a profile on the page, and say what was done."""
+    """Close the dialog, choose a profile on the page, and show a notice."""
     close_editor()
     st.session_state[NEXT], st.session_state[NOTICE] = profile, notice
     st.rerun()
 
 
 def after_editing(key: str) -> None:
-    """Choose what the dialog left behind, before the select with this key is drawn."""
+    """Choose the profile that the dialog has left. Call it before the select with this key is drawn."""
     if (following := st.session_state.pop(NEXT, None)) is not None:
         st.session_state[key] = following
     if (notice := st.session_state.pop(NOTICE, None)) is not None:
@@ -77,16 +77,16 @@ LONGEST_ABOUT = 300
 
 
 def saving_row(editing: Editing, draft: Draft | None, usual: str) -> None:
-    """Name, description and buttons; without a draft nothing can be saved."""
+    """Draw name, description and buttons. Without a draft nothing can be saved."""
     for key, start in (("name", editing.name), ("about", " ".join(editing.about.split())[:LONGEST_ABOUT])):
         st.session_state.setdefault(editing.key(key), start)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         typed = st.text_input(
             "Save as", key=editing.key("name"), max_chars=60, width=220,
-            help="Letters a to z, digits, - and _. Its file lies beside the store, in the folder networks.",
+            help="Letters a to z, digits, - and _. The file is in the folder networks beside the store.",
         )  # fmt: skip
         about = st.text_input(
-            "What it is", key=editing.key("about"), max_chars=LONGEST_ABOUT, placeholder="One sentence."
+            "Description", key=editing.key("about"), max_chars=LONGEST_ABOUT, placeholder="One sentence."
         )
     name = tidy_name(typed)
     agreed = _agreed(editing, name)
@@ -115,7 +115,7 @@ def saving_row(editing: Editing, draft: Draft | None, usual: str) -> None:
 
 
 def _agreed(editing: Editing, name: str) -> bool:
-    """Whether a saved network of this name may be replaced; the edited one may."""
+    """Tells whether a saved network of this name may be replaced. The edited one always may."""
     if name == editing.origin or name not in current_app().networks.saved():
         return True
     return st.checkbox(f"Replace the saved network {escaped(name)}", key=editing.key("replace"))
@@ -131,7 +131,7 @@ def _save(editing: Editing, draft: Draft, name: str, about: str) -> None:
 
 
 def _import(editing: Editing) -> None:
-    st.caption("Begin anew with a JSON file of a network.")
+    st.caption("Start from a JSON file of a network.")
     file = st.file_uploader(
         "File", type="json", key=editing.key("file"), max_upload_size=1, label_visibility="collapsed"
     )
@@ -149,7 +149,7 @@ def _import(editing: Editing) -> None:
 
 def _delete(editing: Editing, usual: str) -> None:
     st.caption(f"The file of {escaped(editing.origin)} is removed.")
-    if not st.button("Delete it for good", key=editing.key("delete"), icon=":material/delete:"):
+    if not st.button("Delete permanently", key=editing.key("delete"), icon=":material/delete:"):
         return
     try:
         current_app().networks.remove(editing.origin)

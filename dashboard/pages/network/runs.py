@@ -1,4 +1,4 @@
-"""Stored runs of the Network page: their selection, their words, and their comparison."""
+"""Stored runs of the Network page: their table, their selection, and their comparison."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ ASPECTS: Mapping[str, Callable[[KeptRun], str]] = {
     "steps": lambda run: f"{run.steps:,} steps",
     "mode": lambda run: run.mode,
 }
-BY_SETTING = {"s", "t", "k"}  # parameters that the setting gives
+BY_SETTING = {"s", "t", "k"}  # parameters of the setting
 PART = 36
 
 
 def names(runs: Sequence[KeptRun], titles: Mapping[str, str]) -> tuple[str, ...]:
-    """A short name for each of the chosen runs: its router, and in what they differ; parameters where a router's own do."""
+    """Returns a short name for each chosen run: its router and the differing settings and parameters."""
     differing = [aspect for aspect in ASPECTS.values() if len({aspect(run) for run in runs}) > 1]
     return tuple(
         " · ".join(
@@ -64,7 +64,7 @@ def _own_parameters(run: KeptRun, same_router: Sequence[KeptRun]) -> list[str]:
 
 
 def not_by_step(run: KeptRun, first: KeptRun) -> str:
-    """Why two runs cannot be compared step by step; nothing where they can: every step has the same query and the same random draws."""
+    """Returns why two runs cannot be compared step by step, or "" if their steps have equal queries and random draws."""
     reasons: list[str] = []
     for thing in ("catalog", "tasks"):
         if getattr(run, f"{thing}_fingerprint") != getattr(first, f"{thing}_fingerprint"):
@@ -79,7 +79,7 @@ def not_by_step(run: KeptRun, first: KeptRun) -> str:
 
 
 def differences(run: KeptRun, first: KeptRun) -> str:
-    """How a run did against the first, measure by measure."""
+    """Returns the differences of a run to the first, measure by measure."""
     return "; ".join(
         (
             _points("SSR", run.ssr, first.ssr),
@@ -94,17 +94,17 @@ def differences(run: KeptRun, first: KeptRun) -> str:
 
 
 def by_step(run: RunSteps, first: RunSteps) -> str:
-    """How two runs over the same queries differ: where they went, and which succeeded where the other did not.
+    """Returns the differences of two runs over the same queries: servers and success.
 
     >>> def steps(rows, ok): return RunSteps(("a", "b"), (), *[np.array(rows)] * 3, np.zeros(3), np.zeros(3), np.array(ok))
     >>> by_step(steps([0, 1, -1], [True, True, False]), steps([0, 0, -1], [True, False, False]))
-    'The same server at 66.7 % of the steps; success where the first had none: 1, none where it had: 0.'
+    'The same server at 66.7 % of the steps; success only here: 1, only in the first: 0.'
     """
     same = np.mean(_server_names(run) == _server_names(first))
     won, lost = int(np.sum(run.ok & ~first.ok)), int(np.sum(first.ok & ~run.ok))
     return (
-        f"The same server at {units.share(float(same))} of the steps; success where the first had none: {won:,}, "
-        f"none where it had: {lost:,}."
+        f"The same server at {units.share(float(same))} of the steps; success only here: {won:,}, "
+        f"only in the first: {lost:,}."
     )
 
 
@@ -139,11 +139,11 @@ def _times(name: str, value: float, first: float, words: Callable[[float], str])
     return f"{name} {by} {side} ({words(value)}, not {words(first)})"
 
 
-ALONE, FIRST = "is chosen; choose another run to compare it with.", "is what the others are compared with."
+ALONE, FIRST = "is chosen. Choose another run to compare.", "is the baseline of the others."
 
 
 def compared_runs(app: App, runs: Sequence[KeptRun], names: Sequence[str]) -> None:
-    """The charts of these runs, and a line for each."""
+    """Draw the charts of these runs, and a line for each."""
     steps = [_steps(app, run) for run in runs]
     grid = st.grid(2, min_column_width=340, gap="small")
     with grid.cell():
@@ -155,13 +155,13 @@ def compared_runs(app: App, runs: Sequence[KeptRun], names: Sequence[str]) -> No
         sign = f':color[**{place + 1} {escaped(name)}**]{{foreground="{RUN_COLOURS[place]}"}}'
         lines = [_against_first(run, steps[place], runs[0], steps[0])] if place else []
         if steps[place] is None:
-            lines.append(":orange[Its steps are damaged: delete the run and make it again.]")
+            lines.append(":orange[Its steps are damaged. Delete the run and make it again.]")
         intro = "" if place else f" {FIRST if len(runs) > 1 else ALONE}"
         st.markdown("  \n".join([f"{sign}{intro}", *lines]))
 
 
 def _against_first(run: KeptRun, steps: RunSteps | None, first: KeptRun, of_first: RunSteps | None) -> str:
-    """Markdown: the measures of a run against the first, and what happened at the same steps."""
+    """Returns Markdown: the differences of a run to the first, in total and step by step."""
     measures = escaped(f"{differences(run, first)}.", 600)
     if reason := not_by_step(run, first):
         return f"{measures}  \n:orange[Not comparable step by step:] {escaped(reason)}."
@@ -171,7 +171,7 @@ def _against_first(run: KeptRun, steps: RunSteps | None, first: KeptRun, of_firs
 
 
 def _steps(app: App, run: KeptRun) -> RunSteps | None:
-    """None where they are damaged: the measures are still there."""
+    """Returns the steps of a run, or None if they are damaged."""
     try:
         return app.store.scenario_runs.steps(run.id)
     except StoreError:
@@ -202,7 +202,7 @@ COLUMNS = {
 
 
 def runs_frame(runs: Sequence[KeptRun], titles: Mapping[str, str], zone: str) -> pd.DataFrame:
-    """A row a run; shares in [0, 1], times in ms, money in USD."""
+    """Returns a row for each run; shares in [0, 1], times in ms, money in USD."""
     return pd.DataFrame(
         {
             "at": pd.to_datetime([run.at for run in runs], utc=True).tz_convert(zone),
@@ -222,7 +222,7 @@ def runs_frame(runs: Sequence[KeptRun], titles: Mapping[str, str], zone: str) ->
 
 
 def runs_styler(frame: pd.DataFrame) -> Styler:
-    """The same with units; simulated muted, as on the Activity page."""
+    """Returns the table with units. Simulated runs are muted."""
     style = frame.style
     style.format(
         {
@@ -240,21 +240,21 @@ TABLE_PX, MOST_ROWS = 388, 11
 
 
 def chosen_runs(linked: Mapping[str, str]) -> str:
-    """The ids of the chosen runs as the URL carries them; at first those of the link."""
+    """Returns the ids of the chosen runs for the URL, at first those of the link."""
     st.session_state.setdefault(CHOSEN, [id_ for id_ in linked.get("runs", "").split(",") if id_][:MOST])
     return ",".join(st.session_state[CHOSEN])
 
 
 def runs_table(runs: Sequence[KeptRun], titles: Mapping[str, str], count: int) -> None:
-    """The newest runs, of `count` in the store; rows are chosen in it."""
+    """Draw the newest of `count` stored runs as a table with a choice of rows."""
     ids = [run.id for run in runs]
     wanted = sorted(ids.index(id_) for id_ in st.session_state[CHOSEN] if id_ in ids)
     if wanted != sorted(_selected_rows()):
         st.session_state[TABLE] = {"selection": {"rows": wanted, "columns": [], "cells": []}}
     part = "" if count <= len(runs) else f" These are the newest {len(runs):,} of {count:,}."
     st.caption(
-        "Finished runs, from here and from `wayfare scenario`, the newest first; the same run made again takes the earlier "
-        f"one's place. Choose up to {MOST} to compare them.{part}"
+        "Finished runs of this page and of `wayfare scenario`, the newest first. A repeated run replaces the earlier one. "
+        f"Choose up to {MOST} to compare them.{part}"
     )
     st.dataframe(
         runs_styler(runs_frame(runs, titles, visitor_zone())),
@@ -270,26 +270,26 @@ def runs_table(runs: Sequence[KeptRun], titles: Mapping[str, str], count: int) -
 
 
 def choose(ids: Sequence[str]) -> None:
-    """Take over the table's selection, whose rows are the runs with these ids; for `on_select` and `on_click`."""
+    """Take over the selection of a table with these ids. For `on_select` and `on_click`."""
     selected = [ids[row] for row in _selected_rows() if row < len(ids)]
     st.session_state[CHOSEN], st.session_state[NOTICE] = chosen_after(st.session_state[CHOSEN], selected)
 
 
 def chosen_after(before: Sequence[str], selected: Sequence[str]) -> tuple[list[str], str]:
-    """The chosen runs and a notice, after the selection changed. The order of choosing stays: the first is what the
-    others are compared with.
+    """Returns the chosen runs and a notice after a new selection. Their order stays: the first one is the
+    baseline.
 
     >>> chosen_after(["b", "c"], ["a", "b"])
     (['b', 'a'], '')
     """
     chosen = [id_ for id_ in before if id_ in selected]
     chosen += [id_ for id_ in selected if id_ not in chosen]
-    notice = f"At most {MOST} runs are compared at once; what was chosen beyond was not taken."
+    notice = f"At most {MOST} runs can be compared. Further choices were dropped."
     return chosen[:MOST], notice if len(chosen) > MOST else ""
 
 
 def chosen_from(runs: Sequence[KeptRun]) -> list[KeptRun]:
-    """The chosen ones of these runs; those that are missing are counted on the page."""
+    """Returns the chosen runs, and shows the number of missing ones."""
     by_id = {run.id: run for run in runs}
     wanted: list[str] = st.session_state[CHOSEN]
     if missing := sum(id_ not in by_id for id_ in wanted):
@@ -307,7 +307,7 @@ LISTED = 500
 
 
 def earlier_runs(app: App, not_stored: str = "") -> None:
-    """The section below the run; `not_stored` says why the run above could not be stored."""
+    """Draw the section of stored runs. `not_stored` is the reason why the run above is not stored."""
     store = app.store.scenario_runs
     st.markdown("**Earlier runs**")
     if not_stored:
@@ -317,7 +317,7 @@ def earlier_runs(app: App, not_stored: str = "") -> None:
     try:
         runs = store.newest(LISTED)
         if not runs:
-            st.caption("None is stored: a run is stored when it is finished, here or by `wayfare scenario`.")
+            st.caption("No run is stored yet. Finished runs of this page and of `wayfare scenario` are stored.")
             return
         titles = {router.id: router.title for router in app.routing.routers()}
         runs_table(runs, titles, store.count())
@@ -333,7 +333,7 @@ def _actions(app: App, chosen: Sequence[KeptRun]) -> None:
     ids = [run.id for run in chosen]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.download_button(
-            "CSV of the chosen" if ids else "CSV of all",
+            "CSV of the choice" if ids else "CSV of all",
             data=partial(app.store.scenario_runs.export, ids),  # pyright: ignore[reportArgumentType]
             file_name="wayfare-runs.csv",
             mime="text/csv",
@@ -344,9 +344,9 @@ def _actions(app: App, chosen: Sequence[KeptRun]) -> None:
         if not ids:
             return
         st.button("Clear the choice", key="network.runs.none", icon=":material/deselect:", on_click=choose, args=([],))
-        with st.popover("Delete the chosen", icon=":material/delete:"):
+        with st.popover("Delete the choice", icon=":material/delete:"):
             which = "this run" if len(ids) == 1 else f"these {len(ids)} runs"
-            st.markdown(f"Delete {which} from the store? The same can be run again.")
+            st.markdown(f"Delete {which} from the store? They can be made again.")
             st.button(
                 "Yes, delete", key="network.runs.delete", type="primary", icon=":material/delete:",
                 on_click=_delete, args=(app, ids),

@@ -26,7 +26,7 @@ SCALES = ("log", "linear")
 
 
 def steps_per_tick(steps: int) -> int:
-    """How many steps a tick of Play goes on.
+    """Returns the number of steps in one tick of Play.
 
     >>> steps_per_tick(20), steps_per_tick(300), steps_per_tick(2000)
     (1, 5, 33)
@@ -35,7 +35,7 @@ def steps_per_tick(steps: int) -> int:
 
 
 def player(state: UrlState, timeline: RunTimeline, texts: Mapping[str, str], linked: Mapping[str, str]) -> None:
-    """Draw the run at its step: the linked one, else the first with something to see. While it plays, it moves on."""
+    """Draw the run at the linked step, else at its first event. While it plays, the step advances."""
     start = whole_number(linked.get("step", ""), timeline.first_step, 0, timeline.steps - 1)
     st.session_state.setdefault(STEP, start)
     st.session_state[STEP] = min(st.session_state[STEP], timeline.steps - 1)
@@ -52,27 +52,27 @@ def _at_step(state: UrlState, timeline: RunTimeline, texts: dict[str, str]) -> N
             st.session_state[PLAYING] = False
             st.rerun()
     at = _controls(timeline, playing)
-    if not playing:  # each write is a page of the browser's Back
+    if not playing:  # each write adds a page to the browser's history
         state.end({**texts, "step": str(at), "scale": "" if st.session_state[SCALE] == SCALES[0] else SCALES[1]})
     _chart(latency_curves(timeline, at, logarithmic=st.session_state[SCALE] == SCALES[0]), "curves")
     st.caption(
-        "Shown are the servers that were called most and those that can do what is asked. Shaded: a server is down, "
-        "at 1,000 ms or more (dashed). Dotted: the chosen step; the rings are the servers that the routers call there."
+        "Shows the most called servers and those that can do the queries. Shaded: a server is down "
+        "(1,000 ms or more, dashed). Dotted: the chosen step. Rings: the servers that the routers call there."
     )
     step_cards(timeline, at)
     _server_histories(timeline, at)
     _totals(timeline, at)
     _chart(event_strip(timeline, at), "events")
     st.caption(
-        f"Calls have the colours of the curves, grey for other servers; a cross had no success. A change of mind: the same "
-        f"sub-task goes to another server than the last time; each of the {len(timeline.subtasks):,} is asked once before any "
-        "is asked again. Faint: still to come."
+        f"Calls have the colours of the curves, grey for other servers. A cross: no success. A change: the same "
+        f"sub-task goes to another server than before. Each of the {len(timeline.subtasks):,} sub-tasks is asked once before any "
+        "is repeated. Faint: later steps."
     )
     events_table(timeline.events(), at)
 
 
 def _controls(timeline: RunTimeline, playing: bool) -> int:
-    """Play, the step, and the scale of the curves."""
+    """Draw Play, the step, and the scale of the curves. Returns the step."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         st.button(
             "Pause" if playing else "Play",
@@ -92,18 +92,17 @@ def _play_or_pause(last: int) -> None:
     st.session_state[PLAYING] = playing
     if playing and st.session_state[STEP] >= last:
         st.session_state[STEP] = 0
-    st.rerun()  # the whole page: only there a clock begins or ends
+    st.rerun()  # only a run of the whole page starts or stops the clock
 
 
 def _server_histories(timeline: RunTimeline, at: int) -> None:
-    """What each router knows of the servers; a sentence for one that looks at texts alone."""
+    """Draw each router's view of the servers, or a sentence for a router of texts alone."""
     for place, ranking in enumerate(timeline.rankings):
         if ranking.server_scores is not None:
             _chart(server_history(timeline, place, at), f"held:{place}")
         else:
             st.caption(
-                f"{escaped(timeline.titles[place], 60)} compares texts only: nothing that happens in the network changes "
-                "its choice."
+                f"{escaped(timeline.titles[place], 60)} compares only texts, so the network does not change its choice."
             )
 
 

@@ -1,4 +1,4 @@
-"""A figure of a paper: ours as solid lines and bars, what the paper prints in the same hue, faint and dashed."""
+"""A figure of a paper: our values as solid lines and bars, printed values in the same hue, faint and dashed."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from core.lab.papers.report import Chart, Series
 from dashboard.theme import MUTED, SERIES
 from dashboard.ui.charts.base import figure, label
 
-FEW, SINGLE = 14, 4  # so many points of a line are marked; so few are points alone
+FEW, SINGLE = 14, 4  # points of a line up to FEW are marked; up to SINGLE there is no line
 
 
 def paper_chart(chart: Chart) -> go.Figure:
-    """Its title, axes and series; the legend is below."""
+    """Draws the series of a figure, with the legend below."""
     hues: dict[str, str] = {}
     for series in chart.series:
         hues.setdefault(_subject(series), SERIES[len(hues) % len(SERIES)])
@@ -37,7 +37,7 @@ def paper_chart(chart: Chart) -> go.Figure:
 
 
 def _subject(series: Series) -> str:
-    """What a series is of, so that the paper's and ours have one hue."""
+    """Returns the subject of a series: the paper's and ours have one hue."""
     return series.name.removesuffix(", ours").removesuffix(", paper")
 
 

@@ -28,7 +28,7 @@ WORDS = {"route": "Route", "compare": "Compare", "network": "Network", "lab": "L
 
 
 def address(app: App, link: Link) -> str:
-    """The page's address; "" where the link names what is not there any more."""
+    """Returns the address of a link, or "" if its router or parameters no longer exist."""
     query = dict(link.query)
     if link.router:
         try:
@@ -44,7 +44,7 @@ Address = Callable[[Link], str]
 
 
 def kind_words(table: Table, row: Row) -> str:
-    """How a row came about, in a word or two."""
+    """Returns the origin of a row in a word or two."""
     if row.kind is Kind.EXACT:
         same = all(agrees(column, *row.values[column.key]) for column in table.columns if column.key in row.values)
         return "exact ✓" if same else "exact ≠"
@@ -57,7 +57,7 @@ def kind_words(table: Table, row: Row) -> str:
 
 
 def shown(value: Value, digits: int) -> str:
-    """A figure with the digits that the paper prints, a small one with at least three that count; a dash where there is none.
+    """Returns a figure with the digits of the paper, a small one with at least three significant digits, or a dash.
 
     >>> shown(94.2, 1), shown(0.0170234, 2), shown(52278678.0, 2), shown(2500.31, 2), shown(None, 1), shown("Yes", 1)
     ('94.2', '0.0170', '52,278,678', '2,500.31', '–', 'Yes')
@@ -78,7 +78,7 @@ def shown(value: Value, digits: int) -> str:
 
 
 def table_html(table: Table, address: Address) -> str:
-    """The whole table. What a row says is text, never markup."""
+    """Returns the table as HTML. All texts are escaped."""
     sides = {column.key: _sides(table, column) for column in table.columns}
     head = "".join(f'<th colspan="{len(sides[c.key])}">{_title(c)}</th>' for c in table.columns)
     whose = "".join(
@@ -96,19 +96,19 @@ def table_html(table: Table, address: Address) -> str:
 
 
 def width(table: Table) -> int:
-    """About how wide it is on a screen, px: names, figures and their titles, how each row came about, links."""
+    """Returns the approximate width of a table in px."""
     figures = sum(max(8 * len(_title(column)) + 20, 62 * len(_sides(table, column))) for column in table.columns)
     names = max(max(len(row.name) for row in table.rows) * 7, 120)
     return min(names, 300) + figures + 100 + 70 * _has_links(table)
 
 
 def _has_links(table: Table) -> bool:
-    """Whether rows lead elsewhere than the whole table."""
+    """Tells whether rows have links of their own."""
     return any(row.link is not None and row.link != table.link for row in table.rows)
 
 
 def _sides(table: Table, column: Column) -> tuple[int, ...]:
-    """Which of the two sides some row has; both where none has any."""
+    """Returns the sides (paper, ours) that have values, or both if there are no values."""
     present = [
         side for side in (0, 1) if any(row.values.get(column.key, (None, None))[side] is not None for row in table.rows)
     ]
@@ -143,7 +143,7 @@ def _cell(row: Row, column: Column, side: int) -> str:
 
 TABLES, FIGURES = "Tables", "Figures"
 VIEWS = (TABLES, FIGURES)
-LONG, NARROW = 12, 590  # rows beyond which a table is folded; px that leave room for another table
+LONG, NARROW = 12, 590  # longer tables are folded; two narrower tables (px) share a row
 CSS = Path(dashboard.__file__).parent / "assets" / "papers.css"
 
 
@@ -164,7 +164,7 @@ def page() -> None:
         view = _choice(state, linked, "view", "View", VIEWS, {})
     report = reports[paper]
     if report is None:
-        st.info("Nothing has been recomputed yet: run make papers, or wayfare papers.", icon=":material/article:")
+        st.info("No results yet. Run make papers, or wayfare papers.", icon=":material/article:")
     else:
         _heading(app, report)
         if view == TABLES:
@@ -194,18 +194,18 @@ def _heading(app: App, report: Report) -> None:
     st.markdown(f"{escaped(report.about)} {_counted(report)}")
     if changed := app.papers.outdated(report):
         st.warning(
-            f"These figures were made over another state of {escaped(', '.join(changed))} than the one that is here; run make papers again.",
+            f"These figures were made with another version of {escaped(', '.join(changed))}. Run make papers again.",
             icon=":material/history:",
         )
     made = ", ".join(f"{name} {number}" for name, number in report.versions.items())
     catalogs = ", ".join(f"{name} {fingerprint[:8]}" for name, fingerprint in report.catalogs.items())
     model = f"model {report.model}" if report.model else "no model"
-    with st.expander("How to read this, and what repeats it", icon=":material/info:"):
+    with st.expander("How to read this, and how to repeat it", icon=":material/info:"):
         st.markdown(
-            "**exact ✓**: a formula of the paper on its own numbers gives the digits that it prints; **exact ≠**: it does not. "
-            "**our data**: the same experiment on catalogs and tasks that come with Wayfare, so that its level is not theirs to be compared with; "
-            "what can be compared are directions. **needs a model**, **not made**: the row says why. Figures of ours without a model are simulated "
-            "or counted, times are measured on the machine that made the file."
+            "**exact ✓**: a formula of the paper gives the printed digits for the paper's numbers; **exact ≠**: it does not. "
+            "**our data**: the same experiment on catalogs and tasks of Wayfare. Compare directions, not levels. "
+            "**needs a model**, **not made**: the row gives the reason. Our figures without a model are simulated "
+            "or counted. Times are measured on the machine that made the file."
         )
         st.caption(
             f"Catalogs: {escaped(catalogs)}. Seed {report.seed}, {escaped(model)}. {escaped(made, 300)}. Made by make papers."
@@ -224,7 +224,7 @@ def _counted(report: Report) -> str:
 
 
 def _tables(app: App, report: Report) -> None:
-    """Narrow tables that follow each other stand side by side."""
+    """Draw the tables. Consecutive narrow ones share a row."""
     for narrow, tables in groupby(report.tables, lambda table: width(table) <= NARROW and len(table.rows) <= LONG):
         columns = st.grid(2 if narrow else 1, min_column_width=560, gap="small")
         for table in tables:

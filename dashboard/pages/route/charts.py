@@ -28,7 +28,7 @@ SERVERS_SHOWN = 9
 
 
 def auction(decision: Decision, *, height: int = 330) -> go.Figure:
-    """For each short-listed server the posted price (line) against its ask price (dot), in m$ per call."""
+    """Draws the posted price (line) and the ask price (dot) of each short-listed server, in m$ per call."""
     rows = [decision.server_at(row) for row in decision.shortlist()[:SERVERS_SHOWN]][::-1]
     names = [f"{ACCEPTED_SIGN if row.accepted else REJECTED_SIGN} {label(row.server)}" for row in rows]
     colours = [ACCEPTED if row.accepted else REJECTED for row in rows]
@@ -85,11 +85,11 @@ def _price(value: float | None, absent: str) -> str:
 
 
 ROW_PX, AXIS_PX, TITLE_PX = 46, 34, 34
-LEAST = 0.004  # of the whole width: a step that takes next to nothing is still seen
+LEAST = 0.004  # of the whole width, so that very short steps stay visible
 
 
 def plan_steps(plan: Plan) -> go.Figure:
-    """First step on top. The steps that decide how long all takes are in the colour of what is chosen."""
+    """Draws the steps over time, the first on top. Steps on the longest path have the colour of chosen items."""
     rows = list(range(len(plan.steps)))[::-1]  # the row of each position
     whole = plan.elapsed_s or 1.0
     critical = set(plan.longest_path)
@@ -123,7 +123,7 @@ def plan_steps(plan: Plan) -> go.Figure:
 
 
 def _arrows(plan: Plan, rows: list[int]) -> list[dict[str, object]]:
-    """From the end of what is needed down to the start of the step that needs it."""
+    """Returns arrows from the end of each needed step to the start of the step that needs it."""
     return [
         {
             "x": step.start_s,
@@ -147,7 +147,7 @@ def _arrows(plan: Plan, rows: list[int]) -> list[dict[str, object]]:
 def _name(position: int, step: PlannedStep) -> str:
     winner = step.decision.winner
     if winner is None:
-        return f"{position + 1} · {REJECTED_SIGN} nothing can do it"
+        return f"{position + 1} · {REJECTED_SIGN} no tool can do it"
     return f"{position + 1} · {label(winner.tool, 40)} · {units.seconds(winner.time_cost_s)} · {units.price(winner.price_usd)}"
 
 
@@ -158,7 +158,7 @@ def _step_hover(position: int, step: PlannedStep) -> str:
 
 
 def refusal_curve(curve: RefusalCurve, percent: float, *, height: int = 260) -> go.Figure:
-    """A line from never refusing to the upper right, in percent, and where the knob is."""
+    """Draws the refusal curve in percent, from no refusals to the upper right, and the place of the knob."""
     here = curve.at(percent)
     line = {
         "type": "scatter", "mode": "lines+markers", "x": [100 * point.wrong for point in curve.points],
@@ -172,13 +172,13 @@ def refusal_curve(curve: RefusalCurve, percent: float, *, height: int = 260) -> 
     }  # fmt: skip
     return figure(
         [line, knob],
-        title=f"What refusing turns down, {'measured on your labels' if curve.questions else 'as shipped'}",
+        title=f"Refused sub-tasks, {'measured on your labels' if curve.questions else 'as shipped'}",
         height=height,
         xaxis={
-            "title": {"text": "of what something can do, % (wrong refusals)", "font": {"size": 11}},
+            "title": {"text": "% of answerable sub-tasks (wrong refusals)", "font": {"size": 11}},
             "rangemode": "tozero",
         },
-        yaxis={"title": {"text": "of what nothing can do, %", "font": {"size": 11}}, "range": [-4, 104]},
+        yaxis={"title": {"text": "% of impossible sub-tasks", "font": {"size": 11}}, "range": [-4, 104]},
     )
 
 
@@ -190,7 +190,7 @@ def _refusal_hover(point: RefusalPoint) -> str:
 
 
 def server_ranking(decision: Decision, *, height: int = 330) -> go.Figure:
-    """Bars of U_i (or the router's score), best on top: chosen, accepted, rejected, or left off the short-list."""
+    """Draws bars of U_i (or the router's score), best on top: chosen, accepted, rejected, or not short-listed."""
     rows = [decision.server_at(row) for row in decision.servers_by_rank()[:SERVERS_SHOWN]][::-1]
     chosen = decision.winner.server if decision.winner else None
     marks = [_mark(row, chosen) for row in rows]
@@ -231,7 +231,7 @@ def server_ranking(decision: Decision, *, height: int = 330) -> go.Figure:
 
 
 def _range(utilities: list[float]) -> list[float]:
-    """Room for the numbers written behind the bars."""
+    """Returns a range with room for the numbers behind the bars."""
     low, high = min([0.0, *utilities]), max([0.0, *utilities])
     room = 0.28 * max(high - low, 0.05)
     return [low - (room if low < 0 else 0.0), high + room]
@@ -253,14 +253,14 @@ def _server_hover(decision: Decision, row: ServerRow) -> str:
 
 
 def sign(row: ToolRow) -> str:
-    """Chosen, candidate, outranked, or dropped at a stage."""
+    """Returns the sign of a tool: chosen, candidate, outranked, or dropped."""
     if row.dropped_by is None:
         return CHOSEN_SIGN if row.rank == 1 else ACCEPTED_SIGN
     return DROPPED_SIGN if row.dropped_by is Drop.OUTRANKED else REJECTED_SIGN
 
 
 def state(row: ToolRow) -> str:
-    """`candidate`, or the stage that dropped it."""
+    """Returns `candidate`, or the stage that dropped the tool."""
     return "candidate" if row.dropped_by is None else row.dropped_by.replace("_", " ")
 
 
@@ -268,7 +268,7 @@ TOOLS_SHOWN = 8
 
 
 def tool_breakdown(decision: Decision, *, height: int = 330) -> go.Figure:
-    """Similarity to the right, αt·time and αt·κ·price to the left, the utility as a mark; best on top."""
+    """Draws similarity to the right, αt·time and αt·κ·price to the left, and the utility as a mark, best on top."""
     rows = decision.tools_at(decision.evaluated_tools()[:TOOLS_SHOWN])[::-1]
     alpha = _alpha(decision)
     names = [f"{sign(row)} {label(row.tool, 40)}" for row in rows]
@@ -322,7 +322,7 @@ def tool_breakdown(decision: Decision, *, height: int = 330) -> go.Figure:
 
 
 def _in(colour: str, word: str) -> str:
-    """A word of ours in its colour: the title is the legend."""
+    """Returns a word in its colour: the title is the legend."""
     return f'<span style="color:{colour}">{word}</span>'
 
 
@@ -340,7 +340,7 @@ def _breakdown_hover(row: ToolRow, alpha: float) -> str:
 
 
 def tool_scores(decision: Decision, *, height: int = 330) -> go.Figure:
-    """Bars of the score, best on top: the winner, the other candidates, and what was dropped."""
+    """Draws bars of the score, best on top: the winner, the other candidates, and dropped tools."""
     rows = decision.tools_at(decision.evaluated_tools()[:TOOLS_SHOWN])[::-1]
     places = list(range(len(rows)))
     bars = {

@@ -25,20 +25,20 @@ SHOWN = 4
 
 
 def gated_tools(views: Sequence[StateView], grant: Callable[..., None], arguments: tuple[Any, ...]) -> None:
-    """One line for each tool, best first, with a button that gives the state what the tool lacks.
+    """Draw a line for each tool, best first, with a button that adds its missing preconditions to the state.
 
-    The views are those of a decision, or of a plan's steps in order: there a tool is listed once, for the first step that
+    The views are those of a decision, or of the steps of a plan in order. A tool is listed once, for the first step that
     leaves it out. `grant` is called with the arguments and the preconditions.
     """
     if not views[0].checked:
-        st.caption("Preconditions are switched off: no tool is left out for the state.")
+        st.caption("Preconditions are off, so the state leaves out no tool.")
         return
     found: dict[str, tuple[HeldBack, str]] = {}
     for step, view in enumerate(views, start=1):
         for tool in view.held_back:
             found.setdefault(tool.tool, (tool, f"step {step}: " if len(views) > 1 else ""))
     if not found:
-        st.caption("No tool above the threshold is left out for the state.")
+        st.caption("The state leaves out no tool above the threshold.")
         return
     first, rest = list(found.values())[:SHOWN], list(found)[SHOWN:]
     grid = st.grid(2, min_column_width=430, gap="xxsmall")
@@ -61,7 +61,7 @@ def _line(tool: HeldBack, step: str, grant: Callable[..., None], arguments: tupl
 
 
 def lack_in_words(precondition: str) -> str:
-    """A precondition as a phrase; as it stands where it cannot be read.
+    """Returns a precondition as a phrase, or unchanged if it cannot be parsed.
 
     >>> lack_in_words('is_authenticated(scope="mail:write")'), lack_in_words("a gate")
     ('scope mail:write', 'a gate')
@@ -74,21 +74,21 @@ def lack_in_words(precondition: str) -> str:
 
 LABELS = {"scopes": "Scopes granted", "outputs": "Outputs seen", "milestones": "Milestones reached"}
 DECLARED = (
-    "The conditions under which a tool may be called are declared in the catalog, beside the tool's description: "
+    "The catalog declares the preconditions of a tool beside its description: "
     '`"preconditions": ["is_authenticated(scope=\'mail:write\')", "milestone_reached(name=\'confirmed\')"]`.'
 )
 STATE_HELP = {
-    "scopes": "What the agent is authenticated for: is_authenticated(scope). mail:* grants all that begins with mail:.",
-    "outputs": "Tools, or beginnings of their names, whose output the agent has seen: has_prior_tool_output(prefix).",
-    "milestones": "How far the work has come: milestone_reached(name).",
+    "scopes": "Scopes of the agent: is_authenticated(scope). mail:* grants every scope that begins with mail:.",
+    "outputs": "Tools with an output that the agent has seen, by a prefix of their name: has_prior_tool_output(prefix).",
+    "milestones": "Milestones of the work: milestone_reached(name).",
 }
 
 
 def agent_state(app: App, decisions: Sequence[Decision], knobs: str) -> None:
-    """The editor, and the tools that a decision or the steps of a plan leave out for it; nothing for a router without state.
+    """Draw the editor of the state, and the tools that it leaves out. Draws nothing for a router without a state.
 
-    The first decision has the state as it was given; later steps of a plan have seen more. `knobs` is the prefix of the
-    session keys of the router's parameters.
+    The first decision has the given state; later steps of a plan have seen more. `knobs` is the prefix of the session keys of the
+    router's parameters.
     """
     views = [view for decision in decisions if (view := app.attention.agent_state(decision))]
     if not views:
@@ -102,7 +102,7 @@ def agent_state(app: App, decisions: Sequence[Decision], knobs: str) -> None:
                 granted, named = (sorted(getattr(state, name)) for state in (view.state, view.named))
                 _choice(name, granted, named, knobs, disabled=not view.checked)
         if len(views) > 1 and EVERYTHING not in view.state.outputs:
-            st.caption("A step of the plan has also seen the outputs of the steps that it builds on.")
+            st.caption("A step of the plan has also seen the outputs of the steps that it needs.")
         gated_tools(views, _grant, (knobs, view.state))
 
 
@@ -128,7 +128,7 @@ def _choice(name: str, granted: list[str], named: list[str], knobs: str, *, disa
 
 
 def _chosen(name: str, before: Sequence[str], knobs: str) -> None:
-    """Everything and something exclude each other: what was chosen last counts."""
+    """Store the choice. "Everything" and single values exclude each other: the last choice counts."""
     chosen: list[str] = st.session_state[f"route.state.{name}"]
     if EVERYTHING in chosen and len(chosen) > 1:
         chosen = [one for one in chosen if one != EVERYTHING] if EVERYTHING in before else [EVERYTHING]
@@ -147,8 +147,8 @@ def _set_all(knobs: str, text: str) -> None:
 
 ONE = "one"
 HELP = (
-    "One decision looks the whole query up at once. A plan takes it apart and routes each part by itself; "
-    "the planner of rules goes by the wording and may be wrong."
+    "One decision routes the whole query. A plan splits it and routes each part; "
+    "the planner of rules splits by wording and may be wrong."
 )
 
 
@@ -158,7 +158,7 @@ def start_plan(state: UrlState, linked: Mapping[str, str]) -> None:
 
 
 def plan_choice(app: App, state: UrlState, subtask: str) -> str:
-    """Who takes the query apart, for the URL too: empty for nobody. Nothing is drawn where it asks for one thing."""
+    """Draw the choice of a planner if the query has several parts. Returns the planner, or ""."""
     key, planners = state.key("plan"), app.routing.planners()
     count = len(app.routing.parts(subtask))
     chosen = st.session_state.get(key, ONE)
@@ -177,9 +177,9 @@ def plan_choice(app: App, state: UrlState, subtask: str) -> str:
 def plan_body(
     app: App, query: QueryForm, parameters: Parameters, planner: str, texts: Mapping[str, str], knobs: str
 ) -> None:
-    """Plan the query and show the steps over time, and a line for each with the way to its decision and its call.
+    """Plan the query and show the steps over time, each with buttons to its decision and its call.
 
-    `texts` are what a link to it carries, `knobs` the prefix of the router's. Raises WayfareError as the planner does.
+    `texts` are those of a link to it, `knobs` is the prefix of the router's knobs. Raises WayfareError if the planner fails.
     """
     plan = app.routing.plan(
         query.subtask,
@@ -194,7 +194,7 @@ def plan_body(
     grid = st.grid(2, min_column_width=400, gap="medium")
     with grid.cell():
         chart(plan_steps(plan), key="route:plan")
-        st.caption("Violet steps decide how long all takes; an arrow leads from a step to one that needs its result.")
+        st.caption("Violet steps are on the longest path. An arrow leads from a step to one that needs its result.")
     with grid.cell():
         for position in range(len(plan.steps)):
             _step(app, plan, position, texts)
@@ -205,19 +205,19 @@ def _option(name: str, title: str, count: int) -> str:
 
 
 def _totals(plan: Plan) -> None:
-    """What all steps take together."""
+    """Draw the totals of all steps."""
     missing = plan.unanswered
     if missing:
         steps = ", ".join(str(position + 1) for position in missing)
-        st.warning(f"Nothing can do step {steps}: the totals are without it.", icon=":material/block:")
+        st.warning(f"No tool can do step {steps}. The totals leave it out.", icon=":material/block:")
     row = st.container(horizontal=True, gap="medium")
     unpriced = f" {plan.unpriced} without a price not counted." if plan.unpriced else ""
     for name, value, help_text in (
-        ("Steps", str(len(plan.steps)), f"Taken apart by {plan.planner}."),
+        ("Steps", str(len(plan.steps)), f"Split by {plan.planner}."),
         ("Price", units.price(plan.price_usd), f"Sum over the steps' winners.{unpriced}"),
-        ("Expected time", units.seconds(plan.elapsed_s), "Until all is done, where steps that need no other run at once."),
+        ("Expected time", units.seconds(plan.elapsed_s), "Time until all steps are done; independent steps run in parallel."),
         ("One by one", units.seconds(plan.work_s), "Expected seconds of all steps one after another."),
-        ("Tokens exposed", f"{plan.exposed_tokens:,}", "cl100k_base tokens that all steps newly put before a model."),
+        ("Tokens exposed", f"{plan.exposed_tokens:,}", "New cl100k_base tokens of all steps for a model."),
     ):  # fmt: skip
         row.metric(name, value, help=help_text, width="content")
 
@@ -231,9 +231,11 @@ def _step(app: App, plan: Plan, position: int, texts: Mapping[str, str]) -> None
         st.container(width="stretch").markdown(
             f"**{position + 1}** {escaped(step.text, 160)}  \n:small[:gray[{tool}{after}]]"
         )
-        if st.button("Open", key=f"route:plan:open:{position}", help="This step as a decision of its own"):
+        if st.button("Open", key=f"route:plan:open:{position}", help="This step as a single decision"):
             changed = app.routing.parameters(step.decision.router, step.decision.parameters).changed()
-            own = {name: str(value) for name, value in changed.items()}  # a later step has seen what earlier ones bring
+            own = {
+                name: str(value) for name, value in changed.items()
+            }  # a later step has seen the outputs of earlier ones
             open_page("route", **{**texts, **own, "q": step.text, "plan": "", "hint": ""})
         if winner and st.button("Call", key=f"route:plan:call:{position}"):
             open_page("call", catalog=step.decision.catalog, tool=winner.tool, decision=step.decision.id)

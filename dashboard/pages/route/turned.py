@@ -42,8 +42,7 @@ SIGNALS = {
 
 
 def headline(decision: Decision, *, what_if: bool = False) -> str:
-    """HTML: the winner in a sentence, and its metrics; why there is none where there is none. `what_if` marks it as one under
-    supposed figures."""
+    """Returns HTML: the winner with its metrics, or the reason without a winner. `what_if` marks supposed figures."""
     winner, mark = decision.winner, MARK if what_if else ""
     if winner is None:
         return f'<div class="wayfare-notice" role="status">⊘{mark} {as_html(decision.reason, 600)}</div>'
@@ -92,19 +91,19 @@ def _fit_metric(row: int, fit: Fit) -> Metric:
     return (
         "Fits",
         units.share(float(fit.tools[row])),
-        f"Calibrated probability that this tool can do it, from its relevance {float(fit.relevance[row]):.2f} = {parts}, "
-        "and how far that is ahead of tools that do something else.",
+        f"Calibrated probability that this tool fits, from its relevance {float(fit.relevance[row]):.2f} = {parts}, "
+        "and from its lead over tools with another function.",
     )
 
 
 HELP = (
-    "Each try succeeds with P = p_fit · (1 − pfail) · r and costs its price, its time in money, and (1 − P) · w. The order is the "
-    "one with the largest expected value, sum of reached · (P · V − cost)."
+    "Each try succeeds with P = p_fit · (1 − pfail) · r and costs its price, its time in money, and (1 − P) · w. The order has "
+    "the largest expected value, the sum of reached · (P · V − cost)."
 )
 
 
 def order_of_tries(plan: TryPlan) -> str:
-    """HTML: the tries one below the other, what the whole order is expected to give, and what the next tool would need."""
+    """Returns HTML: the tries in order, their expected result, and the value from which the next tool is worth a try."""
     tries = "".join(_try(number, one) for number, one in enumerate(plan.tries, 1))
     together = (
         f"<p><small>Together <b>{units.share(plan.success)}</b> solved, <b>{units.price(plan.usd)}</b> and "
@@ -113,7 +112,7 @@ def order_of_tries(plan: TryPlan) -> str:
     )
     following = (
         f'<p class="wayfare-faint"><small>{as_html(plan.next_tool, 60)} is worth a try from V = '
-        f"{units.price(plan.next_worth_usd)} on.</small></p>"
+        f"{units.price(plan.next_worth_usd)}.</small></p>"
         if plan.next_tool is not None and plan.next_worth_usd is not None
         else ""
     )
@@ -130,7 +129,7 @@ def _try(number: int, one: PlannedTry) -> str:
 
 
 NAME = 60
-NO_WINNER = ""  # the page's own colour of an empty track
+NO_WINNER = ""  # the page's colour of an empty track
 
 
 def strips_json(
@@ -141,9 +140,9 @@ def strips_json(
     *,
     in_usd: bool = False,
 ) -> dict[str, Any]:
-    """By knob: `bands` of one winner with its colour, `ticks` where the decision changes, and a text for each segment between them.
+    """Returns for each knob the `bands` of winners with their colours, `ticks` at changes of the decision, and a text for each segment.
 
-    Leads are in utility, or `in_usd`. The present winner has the colour CHOSEN; any other has one colour in all strips.
+    Leads are in utility, or `in_usd`. The present winner has the colour CHOSEN; other winners have one colour in all strips.
     """
     infos = {info.name: info for info in knobs}
     others = list(
@@ -180,8 +179,8 @@ def _current(strip: Strip, value: Value) -> Segment | None:
 
 
 def _said(segment: Segment, info: Knob, *, here: bool, in_usd: bool) -> str:
-    """The winner, its lead, and the stage that decides."""
-    lead = f"{segment.winner} wins" if segment.winner else "nothing wins"
+    """Returns the winner, its lead, and the deciding stage."""
+    lead = f"{segment.winner} wins" if segment.winner else "no tool wins"
     if segment.winner:
         ahead = units.price(segment.margin) if in_usd else f"{segment.margin:.3f}"
         lead += " without a rival" if isinf(segment.margin) else f" by {ahead}"
@@ -189,7 +188,7 @@ def _said(segment: Segment, info: Knob, *, here: bool, in_usd: bool) -> str:
 
 
 def _band(segment: Segment, info: Knob) -> str:
-    return f"{_span(segment, info)} {one_line(segment.winner, NAME) if segment.winner else 'nothing'} wins"
+    return f"{_span(segment, info)} {one_line(segment.winner, NAME) if segment.winner else 'no tool'} wins"
 
 
 def _span(segment: Segment, info: Knob) -> str:
@@ -203,7 +202,7 @@ HEADLINE, SERVERS, AUCTION, TRIES, STAGES, TOOLS = (
 
 
 def figures(decision: Decision) -> dict[str, go.Figure]:
-    """The charts of the three steps, left to right, by key; the order of tries is no chart."""
+    """Returns the charts of the three steps by key, from left to right. The order of tries has no chart."""
     middle = (
         {}
         if decision.tries is not None
@@ -220,7 +219,7 @@ def figures(decision: Decision) -> dict[str, go.Figure]:
 
 
 def texts(decision: Decision, supposed: Sequence[Supposed] = ()) -> dict[str, str]:
-    """HTML by key: the headline, the order of tries, and a card for each candidate; marked where figures are `supposed`."""
+    """Returns HTML by key: the headline, the order of tries, and a card for each candidate. `supposed` figures are marked."""
     tools = {one.tool for one in supposed}
     return {
         HEADLINE: headline(decision, what_if=bool(tools)),
@@ -231,7 +230,7 @@ def texts(decision: Decision, supposed: Sequence[Supposed] = ()) -> dict[str, st
 
 
 def lane_answers(app: App, asked: Asked) -> Mapping[str, Answer]:
-    """What the page of this query may ask for; its parameters have the values of what is no knob of the panel."""
+    """Returns the fast-lane answers of this query. Its parameters have the values that are not in the panel."""
 
     def made(asked: Asked) -> Decision:
         return app.routing.preview(
@@ -242,7 +241,7 @@ def lane_answers(app: App, asked: Asked) -> Mapping[str, Answer]:
     def decision(values: Values) -> Mapping[str, object]:
         chosen = asked.parameters.replaced(values)
         if isinstance(chosen, PlanningParameters) and chosen.planner != "rules":
-            raise Refused(409, "The model is asked when the knob is let go.")
+            raise Refused(409, "The model is asked when the knob is released.")
         turned = made(replace(asked, parameters=chosen))
         drawn = {key: figure_json(figure) for key, figure in figures(turned).items()}
         return {

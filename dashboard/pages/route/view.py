@@ -29,9 +29,9 @@ from dashboard.ui.url_state import UrlState
 
 ASSETS = Path(__file__).parents[2] / "assets"
 STEPS = (
-    ("Ask", "type what is needed, or take an example."),
-    ("Turn", "a knob at the side: every chart follows your hand."),
-    ("Call", "a candidate: what its call teaches counts from then on."),
+    ("Ask", "enter a sub-task, or choose an example."),
+    ("Turn", "a knob on the left: every chart follows."),
+    ("Call", "a candidate: its outcome counts in later decisions."),
 )
 
 _guide = component(
@@ -44,12 +44,12 @@ _guide = component(
 
 
 def guide(*, asked: bool, calls: str) -> None:
-    """The three steps; the first is done where something was `asked`. `calls`: a CSS selector of the buttons that call."""
+    """Draw the three steps. The first is done if a query was `asked`. `calls` is a CSS selector of the call buttons."""
     _guide(key="route:guide", data={"steps": STEPS, "asked": asked, "calls": calls})
 
 
 class Example(NamedTuple):
-    """A sub-task that shows something of its own; `winners` are the tools that are right, step by step."""
+    """An example sub-task. `winners` are the right tools of each step."""
 
     icon: str
     title: str
@@ -62,17 +62,17 @@ class Example(NamedTuple):
 EXAMPLES = (
     Example(
         ":material/target:", "One tool stands out", "convert 300 miles to kilometres",
-        "Of all tools of the catalog one fits. Press Call: its server runs on this machine.",
+        "One tool of the catalog fits. Press Call: its server runs on this machine.",
         (frozenset({"unit-exchange::convert_units"}),),
     ),
     Example(
         ":material/balance:", "Two can do it", "report today's air quality in Kraków",
-        "Both fit; time, reliability and price decide. Raise “Time matters”, and the quicker one wins.",
+        "Both fit, so time, reliability and price decide. Raise “Time matters”, and the quicker one wins.",
         (frozenset({"weather-now::air_quality", "Barometer::airQualityIndex"}),),
     ),
     Example(
         ":material/account_tree:", "Several steps", "get today's weather in Oslo, translate it into French and send it to Bo by mail",
-        "Taken apart into three steps, each routed by itself, with what they take together.",
+        "Split into three steps. Each is routed separately, and their totals are shown.",
         (
             frozenset({"weather-now::current_weather"}),
             frozenset({"language-tutor::translate_text"}),
@@ -82,18 +82,18 @@ EXAMPLES = (
     ),
 )  # fmt: skip
 LOOK_AT = (
-    (":material/arrow_right_alt:", "**From left to right:** servers, auction, tools, candidates. What was dropped, and why."),
-    (":material/tune:", "**At the left:** the knobs. Every chart follows while you move them; the rest is under Advanced."),
-    (":material/play_arrow:", "**Call** makes the call. What is learnt from it counts in the next decision."),
+    (":material/arrow_right_alt:", "**From left to right:** servers, auction, tools, candidates, and the reason for each dropped one."),
+    (":material/tune:", "**On the left:** the knobs. Every chart follows while you move them. Rare ones are under Advanced."),
+    (":material/play_arrow:", "**Call** opens the call. Its outcome counts in the next decision."),
 )  # fmt: skip
 
 
 def home(app: App, state: UrlState, catalog: str) -> None:
-    """What can be done here, and where to begin."""
+    """Draw the page without a query: its purpose, and examples."""
     st.markdown("#### Which tool should a sub-task go to?")
     info = next(info for info in app.catalogs.infos() if info.name == catalog)
     st.markdown(
-        f"Type what is needed. Wayfare ranks the {info.servers:,} servers and {info.tools:,} tools of the catalog "
+        f"Enter a sub-task. Wayfare ranks the {info.servers:,} servers and {info.tools:,} tools of the catalog "
         f"{escaped(catalog)}, weighs similarity against time, reliability and price, and shows every number."
     )
     if catalog == SAMPLE:
@@ -113,7 +113,7 @@ def _example_cards(state: UrlState) -> None:
                 type="primary" if number == 0 else "secondary", width="stretch",
             )  # fmt: skip
             if pressed:
-                st.rerun()  # the field that was filled stands outside the fragment that holds this button
+                st.rerun()  # the filled field is outside the fragment of this button
             st.caption(example.about)
 
 
@@ -141,7 +141,7 @@ def page() -> None:
 
 @st.fragment(key=RESULT)
 def _result(app: App, state: UrlState, query: QueryForm) -> None:
-    """What is redrawn when a knob moves: everything below the query."""
+    """Draw everything below the query. It is redrawn when a knob moves."""
     parameters = read_knobs(app.routing.parameters(query.router), knob_prefix(query))
     linked = {**query.texts(first_catalog()), **{name: str(value) for name, value in parameters.changed().items()}}
     planner = plan_choice(app, state, query.subtask) if query.subtask else ""
@@ -161,15 +161,15 @@ def _result(app: App, state: UrlState, query: QueryForm) -> None:
 
 
 def _below(key: str) -> str:
-    """A CSS selector of what has a key that begins like this."""
+    """Returns a CSS selector of elements with a key that begins with `key`."""
     return f'[class*="st-key-{key.replace(":", "-")}"]'
 
 
 def lane_token() -> str:
-    """What this visitor's page proves itself with to the fast lane; nobody else has it."""
+    """Returns the secret token of this visitor's page for the fast lane."""
     return str(st.session_state.setdefault(TOKEN, secrets.token_urlsafe(32)))
 
 
 def knob_prefix(query: QueryForm) -> str:
-    """The prefix of a router's knobs in the session: two routers may give one name another range."""
+    """Returns the prefix of a router's knobs in the session: routers may have knobs of one name with different ranges."""
     return f"route.knob.{query.router}"

@@ -22,12 +22,12 @@ WHY = "why"
 
 
 def tool_labels(known: Labelling, tool: str) -> None:
-    """For any tool of the catalog, a candidate or not."""
+    """Draw the shift by labels and the label buttons of any tool of the catalog."""
     moves = known.moves.get(tool, ())
     if moves:
         bound = known.app.catalogs.learnt(known.decision.catalog).values.bound
         st.markdown(
-            f":gray[labels] **{known.learnt(tool):+.2f}** :gray[of at most ±{bound:g}, in logits of fit: the sum of what each says, "
+            f":gray[labels] **{known.learnt(tool):+.2f}** :gray[of at most ±{bound:g}, in logits of fit, the sum over the labels, "
             "the strongest first]",
             help=LABELS_HELP,
         )
@@ -49,17 +49,16 @@ LISTED, FITTING = 2000, 20
 
 
 def explain(key: str, subject: str) -> None:
-    """Have the panel explain this server or tool. `st.session_state[key]` is (turn, subject).
+    """Let the panel explain this server or tool. `st.session_state[key]` is (turn, subject).
 
-    The list gets a new key with each turn: a double click also sends the list's selection from before the first click,
-    and that must not count.
+    The list gets a new key with each turn, because a double click also sends the old selection of the list, which must not count.
     """
     turn, _ = st.session_state.get(key, (0, ""))
     st.session_state[key] = turn + 1, subject
 
 
 def why_panel(known: Labelling, key: str) -> None:
-    """Choose any server or tool of the decision (a click in a chart chooses too), see why, and judge a tool."""
+    """Draw the choice of a server or tool (a click in a chart chooses, too), the reason for its place, and its labels."""
     decision = known.decision
     subjects = _subjects(decision)
     if not subjects:
@@ -71,7 +70,7 @@ def why_panel(known: Labelling, key: str) -> None:
     choice, sentence = st.columns([2, 3], vertical_alignment="bottom")
     subject = choice.selectbox(
         "Why this server or tool?", subjects, index=subjects.index(subject), key=listed, on_change=_take_listed,
-        args=(key, listed), help="Type to search; what did not win is here too.",
+        args=(key, listed), help="Type to search. The list has servers and tools that did not win, too.",
     )  # fmt: skip
     sentence.info(escaped(why(decision, subject), 600), icon=":material/help:")
     if "::" in subject:
@@ -88,8 +87,8 @@ def _take_listed(key: str, listed: str) -> None:
 
 
 def _subjects(decision: Decision) -> list[str]:
-    """The best fitting tools, then the servers, then all other tools: an order that does not change when prices or times come to
-    matter more, so that the list is not sent anew."""
+    """Returns the best fitting tools, then the servers, then all other tools. This order does not depend on prices and times, so that
+    the list is not sent again when a knob moves."""
     tools = [decision.tools.ids[row] for row in np.argsort(-decision.tools.similarity, kind="stable")[:LISTED]]
     servers = [decision.servers.names[row] for row in np.argsort(-decision.servers.similarity, kind="stable")]
     listed = [*tools[:FITTING], *servers, *tools[FITTING:]]
@@ -100,7 +99,7 @@ def _subjects(decision: Decision) -> list[str]:
 
 
 def _numbers(numbers: Sequence[tuple[str, str]]) -> None:
-    """All numbers as one line of text that wraps: a table would take longer to draw than the decision to make."""
+    """Draw all numbers as one line of text. A table would take longer to draw than the decision."""
     st.markdown("  ·  ".join(f":gray[{escaped(name)}] **{escaped(value)}**" for name, value in numbers))
 
 

@@ -21,7 +21,7 @@ NOBODY = MUTED
 
 
 def winner_colours(today: str | None, others: Iterable[str | None]) -> dict[str | None, str]:
-    """Today's winner in the colour of what is chosen, the others in their order, as in the knobs of Route; nobody is grey.
+    """Returns the colours of winners: today's has the colour of chosen items, no winner is grey.
 
     >>> found = winner_colours("a", ["b", "a", None, "b"])
     >>> len(found), found["a"] == CHOSEN, found[None] == MUTED
@@ -38,16 +38,16 @@ def winner_colours(today: str | None, others: Iterable[str | None]) -> dict[str 
 
 
 def payoff_chart(found: Payoff, server: str, *, height: int = 280) -> go.Figure:
-    """A step: what it earns up to the posted price, nothing beyond; the diamond is the truth."""
+    """Draws the pay-off of a server over its stated cost: a step at the posted price. The diamond is the true cost."""
     posted, cost = 1e3 * found.posted_usd, 1e3 * found.cost_usd
     end = max(1.6 * posted, 1.2 * cost, 1.0)
     step = {
         "type": "scatter", "mode": "lines", "x": [0, posted, posted, end], "y": [posted - cost, posted - cost, 0, 0],
-        "line": {"width": 3, "color": ACCEPTED}, "hovertemplate": "says %{x:.3g} m$: earns %{y:.3g} m$<extra></extra>",
+        "line": {"width": 3, "color": ACCEPTED}, "hovertemplate": "stated %{x:.3g} m$: earns %{y:.3g} m$<extra></extra>",
     }  # fmt: skip
     truth = {
         "type": "scatter", "mode": "markers", "x": [cost], "y": [1e3 * found.truthful_usd], "cliponaxis": False,
-        "marker": {"size": 13, "symbol": "diamond", "color": CHOSEN}, "hovertemplate": "the truth: %{y:.3g} m$<extra></extra>",
+        "marker": {"size": 13, "symbol": "diamond", "color": CHOSEN}, "hovertemplate": "true cost: %{y:.3g} m$<extra></extra>",
     }  # fmt: skip
     line = {
         "type": "line", "x0": posted, "x1": posted, "yref": "paper", "y0": 0, "y1": 1,
@@ -55,15 +55,15 @@ def payoff_chart(found: Payoff, server: str, *, height: int = 280) -> go.Figure:
     }  # fmt: skip
     return figure(
         [step, truth],
-        title=f"What {label(server)} earns by what it says; ◆ the truth, dotted τ",
+        title=f"Pay-off of {label(server)} over its stated cost; ◆ true cost, dotted τ",
         height=height,
         shapes=[line],
-        xaxis={"title": {"text": "cost that it says (m$)", "font": {"size": 11}}, "range": [0, end]},
-        yaxis={"title": {"text": "earns when executed (m$)", "font": {"size": 11}}},
+        xaxis={"title": {"text": "stated cost (m$)", "font": {"size": 11}}, "range": [0, end]},
+        yaxis={"title": {"text": "pay-off if executed (m$)", "font": {"size": 11}}},
     )
 
 
-WIDE, WIDE_USD = 0.1, 0.001  # a lead in utility, or in USD, from which on a colour is full
+WIDE, WIDE_USD = 0.1, 0.001  # the lead in utility, or in USD, with full colour
 
 
 def plane_chart(
@@ -76,12 +76,12 @@ def plane_chart(
     in_usd: bool = False,
     height: int = 460,
 ) -> go.Figure:
-    """A cell for each pair of values, its customdata `x|y`; boundaries are where colours meet. Leads are of utility, or `in_usd`."""
+    """Draws a cell for each pair of values, with customdata `x|y`, and boundaries between winners. Leads are in utility, or `in_usd`."""
     wide = WIDE_USD if in_usd else WIDE
     found = sorted({int(row) for row in plane.winner.ravel()})
     names = {row: plane.tools[row] if row >= 0 else None for row in found}
     share = np.clip(plane.margin / wide, 0.0, 1.0)
-    lead = np.clip(plane.margin, wide / 1e3, wide)  # of the one who wins, negative for the others: 0 where they meet
+    lead = np.clip(plane.margin, wide / 1e3, wide)  # the lead of the winner, negative for the others, 0 at a boundary
     cells = [
         {
             "type": "heatmap", "x": plane.x.tolist(), "y": plane.y.tolist(),
@@ -106,7 +106,7 @@ def plane_chart(
     ]  # fmt: skip
     return figure(
         [*cells, *boundaries, point],
-        title=f"Who wins over {x.symbol} and {y.symbol}",
+        title=f"Winner over {x.symbol} and {y.symbol}",
         height=height,
         xaxis=_axis(x, plane.x),
         yaxis=_axis(y, plane.y),
@@ -114,7 +114,7 @@ def plane_chart(
 
 
 def _clear(colour: str) -> str:
-    """`#RRGGBB` with nothing of it left: paler is then nearer to the page, in light and in dark."""
+    """Returns `#RRGGBB` fully transparent, so that pale cells have the colour of the page."""
     red, green, blue = bytes.fromhex(colour.removeprefix("#"))
     return f"rgba({red},{green},{blue},0)"
 
@@ -136,7 +136,7 @@ def _texts(
     plane: Plane, names: Mapping[int, str | None], row: int, axes: tuple[Knob, Knob], *, in_usd: bool
 ) -> Sequence[Sequence[str]]:
     name, (x, y) = names[row], axes
-    who = "nobody wins" if name is None else f"{label(name, 60)} wins"
+    who = "no tool wins" if name is None else f"{label(name, 60)} wins"
     return [
         [
             f"{x.symbol} {at_x:.3g}, {y.symbol} {at_y:.3g}<br>{who}"
@@ -164,8 +164,8 @@ def strips_chart(
     *,
     in_usd: bool = False,
 ) -> go.Figure:
-    """One row a parameter, on the scale of its knob; a needle at the current value, a gap at each breakpoint. A segment's customdata
-    is `parameter|place`. Leads are of utility, or `in_usd`."""
+    """Draws one row for each parameter on the scale of its knob, with a needle at the current value and a gap at each breakpoint. The
+    customdata of a segment is `parameter|place`. Leads are in utility, or `in_usd`."""
     rows = list(reversed(strips))
     bars = [(place, strip, number, segment) for place, strip in enumerate(rows) for number, segment in _drawn(strip)]
     spans = [
@@ -190,7 +190,7 @@ def strips_chart(
     places = list(range(len(rows)))
     return figure(
         [track, needle, row_texts(names, places), row_texts(ends, places, right=True, faded=True)],
-        title="Who wins at which value of each knob, all others as they are",
+        title="Winner at each value of each knob, with the other knobs unchanged",
         height=70 + ROW_PX * len(rows),
         barmode="overlay",
         xaxis={
@@ -206,8 +206,7 @@ def strips_chart(
 
 
 def _drawn(strip: Strip) -> list[tuple[int, Segment]]:
-    """The segments with their places; only changes of the winner where there are too many to be told apart, as with k, each step of
-    which is another short-list."""
+    """Returns the segments with their places. With too many segments, as for k, only changes of the winner are drawn."""
     if len(strip.segments) <= TOLD_APART:
         return list(enumerate(strip.segments))
     starts = [segment.low for segment in strip.segments]
@@ -215,7 +214,7 @@ def _drawn(strip: Strip) -> list[tuple[int, Segment]]:
 
 
 def _at(knob: Knob, strip: Strip, value: float) -> float:
-    """Where on the row a value stands, 0 to 1."""
+    """Returns the place of a value on its row, from 0 to 1."""
     return max(0.0, min(1.0, (value - strip.low) / (strip.high - strip.low))) ** POWERS[knob.scale]
 
 
@@ -233,7 +232,7 @@ def _name(knob: Knob, value: object) -> str:
 def _segment_hover(knob: Knob, one: Segment, *, in_usd: bool) -> str:
     ahead = units.price(one.margin) if in_usd else f"{one.margin:.3g}"
     lead = "" if not one.winner or math.isinf(one.margin) else f", {ahead} ahead"
-    who = f"{label(one.winner, 60)} wins{lead}" if one.winner else "nobody wins"
+    who = f"{label(one.winner, 60)} wins{lead}" if one.winner else "no tool wins"
     return (
         f"{knob.symbol} from {one.low:.4g} to {one.high:.4g} {knob.unit}<br>{who}<br>decided at: {one.stage}"
         f"<br>{label(one.reason, 150)}"
@@ -244,7 +243,7 @@ SHADES = {0.5: 0.4, 0.25: 0.65, 0.1: 1.0}
 
 
 def tornado_chart(tornado: Tornado, knobs: Mapping[str, Knob]) -> go.Figure:
-    """Turned down to the left, up to the right; the largest reach on top. A bar's customdata is `knob|turn`."""
+    """Draws lower values to the left and higher ones to the right, the largest effect on top. The customdata of a bar is `knob|turn`."""
     names = sorted(
         {bar.name for bar in tornado.bars if bar.changed},
         key=lambda name: max(b.share for b in tornado.bars if b.name == name),
@@ -255,7 +254,7 @@ def tornado_chart(tornado: Tornado, knobs: Mapping[str, Knob]) -> go.Figure:
     places = list(range(len(names)))
     return figure(
         [*drawn, row_texts([f"<b>{knobs[name].symbol}</b> {knobs[name].label.lower()}" for name in names], places)],
-        title="Tasks whose winner changes when a knob is turned",
+        title="Tasks with another winner when a knob is turned",
         height=90 + 42 * len(names),
         barmode="overlay",
         xaxis2=EDGES,

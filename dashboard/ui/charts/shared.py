@@ -182,9 +182,9 @@ ALL_TOOLS = "All definitions"
 def token_utilisation(
     names: Sequence[str], lines: Sequence[UtilisationLines], *, turns: int, height: int = 300
 ) -> go.Figure:
-    """One line a decision, the dashed one for all definitions; dotted: 0.3, below which reasoning breaks, and `turns`.
+    """Draws one line for each decision and a dashed line for all definitions. Dotted lines mark utilisation 0.3 and `turns`.
 
-    The lines share their turns, and the first one's catalog stands for all. Decisions of the same course are one line.
+    All lines have the same turns; all definitions are those of the first line. Equal lines are drawn once.
     """
     alike: dict[UtilisationLines, list[str]] = {}
     for name, of in zip(names, lines, strict=True):

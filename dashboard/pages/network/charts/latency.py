@@ -16,9 +16,9 @@ from dashboard.theme import CHOSEN, GROUPS, LOOKED_AT, MUTED, REJECTED, SIMILARI
 from dashboard.ui.charts.base import figure, label
 
 SMALL = {"size": 11}
-FAINT = 0.25  # the opacity of what comes after the chosen step
+FAINT = 0.25  # the opacity of later steps
 FIXED = {"fixedrange": True}
-LEFT_PX = 128  # of every chart as wide as the page: what lies below one another happens at the same step
+LEFT_PX = 128  # of every chart as wide as the page, so that their steps align
 ROUTER_LOOKS = (
     (CHOSEN, "circle", "solid"),
     (SIMILARITY, "diamond", "dash"),
@@ -27,7 +27,7 @@ SERVER_COLOURS = tuple(colour for colour in GROUPS if colour != SIMILARITY)
 
 
 def server_look(place: int) -> dict[str, Any]:
-    """Colour and stroke of the n-th server that is shown.
+    """Returns colour and stroke of the n-th shown server.
 
     >>> server_look(0) == server_look(len(SERVER_COLOURS)), server_look(0)["dash"], server_look(len(SERVER_COLOURS))["dash"]
     (False, 'solid', 'dot')
@@ -37,7 +37,7 @@ def server_look(place: int) -> dict[str, Any]:
 
 
 def step_axis(timeline: RunTimeline) -> dict[str, Any]:
-    """The one time axis of the page."""
+    """Returns the time axis of the page."""
     return {
         "title": {"text": f"step (one query each {timeline.step_s:g} s)", "font": SMALL, "standoff": 4},
         "range": [-0.01 * timeline.steps, 1.01 * timeline.steps],
@@ -46,7 +46,7 @@ def step_axis(timeline: RunTimeline) -> dict[str, Any]:
 
 
 def step_marker(at: int) -> dict[str, Any]:
-    """The vertical line at the chosen step."""
+    """Returns the vertical line at the chosen step."""
     return {
         "type": "line", "x0": at, "x1": at, "yref": "paper", "y0": 0, "y1": 1,
         "line": {"color": LOOKED_AT, "dash": "dot", "width": 1.5},
@@ -56,7 +56,7 @@ def step_marker(at: int) -> dict[str, Any]:
 def boxes(
     spans: Sequence[tuple[float, float]], low: float, high: float
 ) -> tuple[list[float | None], list[float | None]]:
-    """x and y of rectangles in one line with gaps: hundreds of them are one trace.
+    """Returns x and y of rectangles as one line with gaps, so that hundreds of them are one trace.
 
     >>> boxes([(1, 2)], 0, 9)
     ([1, 2, 2, 1, None], [0, 0, 9, 9, None])
@@ -74,9 +74,9 @@ TEN_MS = 10.0
 
 
 def latency_curves(timeline: RunTimeline, at: int, *, logarithmic: bool = True, height: int = 360) -> go.Figure:
-    """One line a server in ms, shaded while it is down (at 1,000 ms or more), with the chosen step as a dotted line.
+    """Draws one line for each server in ms, shaded while it is down (1,000 ms or more). A dotted line is the chosen step.
 
-    The marks on it are the servers that the routers call at step `at`.
+    Marks are the servers that the routers call at step `at`.
     """
     low, high = _reach(timeline, logarithmic)
     traces: list[dict[str, Any]] = []
@@ -87,9 +87,7 @@ def latency_curves(timeline: RunTimeline, at: int, *, logarithmic: bool = True, 
     axis = [math.log10(low), math.log10(high)] if logarithmic else [low, high]
     drawn = figure(
         traces,
-        title="Injected latency of the servers that matter, and what was measured"
-        if timeline.live
-        else "Simulated latency of the servers that matter",
+        title="Injected and measured latency of servers" if timeline.live else "Simulated latency of servers",
         height=height,
         showlegend=True,
         hovermode="x unified",
@@ -111,7 +109,7 @@ def latency_curves(timeline: RunTimeline, at: int, *, logarithmic: bool = True, 
 
 
 def _reach(timeline: RunTimeline, logarithmic: bool) -> tuple[float, float]:
-    """What the axis spans, in ms; the same at every step, so that nothing jumps while time runs. Decades reach the limit."""
+    """Returns the range of the axis in ms. It is equal at every step, so that the chart does not jump, and includes the limit."""
     lowest = min((float(curve.latency_s.min()) for curve in timeline.curves), default=0.01)
     highest = max((float(curve.latency_s.max()) for curve in timeline.curves), default=1.0)
     if logarithmic:
@@ -141,7 +139,7 @@ def _shade(timeline: RunTimeline, curve: Curve, place: int, low: float, high: fl
 
 
 def _measured(timeline: RunTimeline, place: int, at: int) -> dict[str, Any]:
-    """The calls of a live run up to a step, each at the latency that it had."""
+    """Returns the calls of a live run up to a step, at their latencies."""
     run, (colour, symbol, _) = timeline.runs[place], ROUTER_LOOKS[place]
     return {
         "type": "scatter",
@@ -155,7 +153,7 @@ def _measured(timeline: RunTimeline, place: int, at: int) -> dict[str, Any]:
 
 
 def _mark(timeline: RunTimeline, place: int, at: int) -> dict[str, Any] | None:
-    """Where a router's call went; nothing where it went nowhere."""
+    """Returns the mark of a router's call, or None without a call."""
     run, (colour, symbol, _) = timeline.runs[place], ROUTER_LOOKS[place]
     if run.server[at] < 0:
         return None
@@ -180,13 +178,13 @@ def _limit() -> dict[str, Any]:
 
 
 COLUMNS = 3
-GAP, HEADING = 0.02, 0.24  # of the width between panels, and of a row's height above one
+GAP, HEADING = 0.02, 0.24  # shares of the width between panels, and of a row's height above it
 LOWEST_MS, PREVIEW_ROOM = 1.0, 1.6
 HEIGHT_PX = 118
 
 
 def latency_preview(curves: Sequence[Curve], step_s: float) -> go.Figure:
-    """A panel a server in ms, on axes that all share; shaded while it is down (at 1,000 ms or more, dashed)."""
+    """Draws a panel for each server in ms on equal axes, shaded while it is down (1,000 ms or more, dashed)."""
     rows = max(1, -(-len(curves) // COLUMNS))
     highest = max((float(curve.latency_s.max()) for curve in curves), default=1.0) * 1e3
     top = max(highest, OUTAGE_S * 1e3) * PREVIEW_ROOM

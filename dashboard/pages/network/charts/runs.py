@@ -19,7 +19,7 @@ from dashboard.ui.charts.base import figure, label
 
 @dataclass(frozen=True, slots=True)
 class LiveCall:
-    """A call: the router's place, the step, the server, the measured latency, and what was injected."""
+    """A call: the place of its router, step, server, measured latency, success, and injected network."""
 
     place: int
     step: int
@@ -30,7 +30,7 @@ class LiveCall:
 
 
 def calls_so_far(calls: Sequence[LiveCall], titles: Sequence[str], steps: int, *, height: int = 260) -> go.Figure:
-    """Latency in ms over the steps, a mark a call in its router's look; a cross had no success."""
+    """Draws latency in ms over steps, a mark for each call, in the look of its router. A cross is a failed call."""
     traces = []
     for place, title in enumerate(titles):
         colour, symbol, _ = ROUTER_LOOKS[place]
@@ -46,7 +46,7 @@ def calls_so_far(calls: Sequence[LiveCall], titles: Sequence[str], steps: int, *
         )  # fmt: skip
     drawn = figure(
         traces,
-        title="Measured latency of the calls so far, network injected; without an answer: 1,000 ms",
+        title="Measured latency of the calls so far, with injected network; 1,000 ms: no answer",
         height=height,
         showlegend=True,
         margin={"l": LEFT_PX, "r": 8, "t": 74, "b": 8},
@@ -70,13 +70,13 @@ SYMBOLS = ("circle", "diamond", "square", "triangle-up", "pentagon", "star")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 MOST_POINTS = 2000
 HEIGHT, AWAY_PX, LEAST_MS = 290, 32, 1e-3
-TURNS = tuple(math.pi * turn / 6 for turn in (9, 3, 1, 7, 11, 5))  # where a number stands around its point
+TURNS = tuple(math.pi * turn / 6 for turn in (9, 3, 1, 7, 11, 5))  # directions of the numbers around a point
 
 
 def latency_against_success(runs: Sequence[KeptRun], names: Sequence[str]) -> go.Figure:
-    """A numbered point a run: AL in ms on a logarithmic axis, SSR in percent. Left and high is best.
+    """Draws a numbered point for each run: AL in ms on a logarithmic axis, SSR in percent. The upper left is best.
 
-    Runs at one point are all seen: their marks differ in size, and their numbers stand around it.
+    Runs at one point stay visible: their marks differ in size, and their numbers surround it.
     """
     latencies = [max(run.al_ms, LEAST_MS) for run in runs] or [1.0]
     shares = [run.ssr * 100 for run in runs]
@@ -124,7 +124,7 @@ def latency_against_success(runs: Sequence[KeptRun], names: Sequence[str]) -> go
 
 
 def failures_by_step(columns: Sequence[NDArray[np.bool_]], names: Sequence[str]) -> go.Figure:
-    """How many queries had no success so far, a numbered line a run; `columns` say of each step whether it had success."""
+    """Draws the number of failed queries so far, a numbered line for each run. `columns` are the success of each step."""
     sums = [np.cumsum(~ok, dtype=np.int64) for ok in columns]
     highest = max((int(failed[-1]) for failed in sums if len(failed)), default=0) or 1
     longest = max(map(len, sums), default=1)
@@ -161,7 +161,7 @@ def _number(place: int) -> dict[str, object]:
 
 
 def _apart(sums: Sequence[NDArray[np.int64]], gap: float) -> dict[int, float]:
-    """Heights for the numbers at the ends of lines, where those that end at one step would else lie over one another.
+    """Returns heights for the numbers at the ends of lines, without overlaps at one step.
 
     >>> _apart([np.array([5]), np.array([5]), np.array([9]), np.array([1, 5])], 1.0)
     {0: 5.0, 1: 6.0, 3: 5.0, 2: 9.0}
@@ -176,7 +176,7 @@ def _apart(sums: Sequence[NDArray[np.int64]], gap: float) -> dict[int, float]:
 
 
 def _share_range(shares: Sequence[float]) -> list[float]:
-    """Around the points, at least ten points wide, with room for marks at 100 % and 0 %."""
+    """Returns a range around the points, at least ten wide, with room for marks at 0 % and 100 %."""
     low, high = min(shares, default=0.0), max(shares, default=100.0)
     room = max(5.0, 0.3 * (high - low))  # for numbers below and above
     return [max(-9.0, low - room), min(106.0, high + room)]

@@ -34,9 +34,9 @@ NOWHERE = "nowhere"
 
 
 def event_strip(timeline: RunTimeline, at: int) -> go.Figure:
-    """Two rows a router (calls in their servers' colours, changes of mind), one for each shown server that goes down.
+    """Draws two rows for each router (calls in the colours of servers, changes), and one for each server with outages.
 
-    What comes after step `at` is faint.
+    Steps after `at` are faint.
     """
     failing = [(place, curve) for place, curve in enumerate(timeline.curves) if timeline.outages(curve)]
     lanes = 2 * len(timeline.runs) + len(failing)
@@ -54,7 +54,7 @@ def event_strip(timeline: RunTimeline, at: int) -> go.Figure:
         traces += _outages(timeline, curve, place, len(failing) - 1 - lane, at)
     return figure(
         traces,
-        title=f"What happened when, {timeline.source}",
+        title=f"Events, {timeline.source}",
         height=AROUND_PX + LANE_PX * lanes,
         hovermode="closest",
         margin={"l": LEFT_PX, "r": 8, "t": 34, "b": 8},
@@ -68,7 +68,7 @@ def event_strip(timeline: RunTimeline, at: int) -> go.Figure:
 
 
 def _calls(timeline: RunTimeline, place: int, row: int, at: int) -> list[dict[str, Any]]:
-    """A stroke a call in its server's colour, grey where the server is not shown; a cross where it had no success."""
+    """Returns a stroke for each call in the colour of its server, grey for other servers, and a cross for failed calls."""
     colours = {curve.server: server_look(number)["color"] for number, curve in enumerate(timeline.curves)}
     run = timeline.runs[place]
     names = [timeline.servers[server] if server >= 0 else NOWHERE for server in run.server.tolist()]
@@ -98,7 +98,7 @@ def _calls(timeline: RunTimeline, place: int, row: int, at: int) -> list[dict[st
 
 
 def _injected(run: ScenarioRun, step: int) -> str:
-    """What was measured and what was injected, of a live run."""
+    """Returns the injected network and the measured latency of a live call."""
     if run.mode != LIVE or not run.injected[step]:
         return ""
     return f"<br>{label(run.injected[step], 40)}; {run.network_s[step] * 1e3:,.0f} ms measured"
@@ -121,7 +121,7 @@ def _changes(changes: list[Change], place: int, row: int, opacity: float) -> dic
 
 
 def _outages(timeline: RunTimeline, curve: Curve, place: int, row: int, at: int) -> list[dict[str, Any]]:
-    """What has happened of the outages, and what is still to come."""
+    """Returns the past and the later outages."""
     spans = timeline.outages(curve)
     past = [(begin, min(end, at + 1)) for begin, end in spans if begin <= at]
     coming = [(max(begin, at + 1), end) for begin, end in spans if end > at + 1]
@@ -145,12 +145,12 @@ class Total:
 
 
 def failures(run: ScenarioRun) -> NDArray[np.float64]:
-    """How many queries had no success so far (N,): the call failed, or went nowhere."""
+    """Returns the number of queries without success so far (N,)."""
     return np.cumsum(~run.ok).astype(np.float64)
 
 
 def mean_latency_ms(run: ScenarioRun) -> NDArray[np.float64]:
-    """Mean network latency of the calls so far (N,); NaN before the first one."""
+    """Returns the mean network latency of the calls so far (N,), NaN before the first call."""
     called = ~np.isnan(run.network_s)
     calls = np.cumsum(called)
     total = np.cumsum(np.where(called, run.network_s, 0.0)) * 1e3
@@ -158,7 +158,7 @@ def mean_latency_ms(run: ScenarioRun) -> NDArray[np.float64]:
 
 
 def cost_usd(run: ScenarioRun) -> NDArray[np.float64]:
-    """What the calls cost so far (N,)."""
+    """Returns the cost of the calls so far (N,)."""
     return np.cumsum(run.price_usd)
 
 
@@ -170,7 +170,7 @@ TOTALS = {
 
 
 def totals_so_far(timeline: RunTimeline, name: str, at: int, *, height: int = 210) -> go.Figure:
-    """One of TOTALS, faint from step `at` on. The axes span the whole run, so that nothing jumps while time runs."""
+    """Draws one of TOTALS, faint from step `at` on. The axes span the whole run, so that the chart does not jump."""
     total = TOTALS[name]
     columns = [total.column(run) for run in timeline.runs]
     unit = ""
@@ -213,16 +213,16 @@ ROOM = 0.06
 
 
 def server_history(timeline: RunTimeline, place: int, at: int, *, height: int = 190) -> go.Figure:
-    """One line for each shown server, in the colours of the latency curves; faint from step `at` on.
+    """Draws a line for each shown server in the colours of the latency curves, faint from step `at` on.
 
-    Raises ValueError for a router that looks at no server's state.
+    Raises ValueError for a router without scores of servers.
     """
     ranking = timeline.rankings[place]
     if ranking.server_scores is None:
         raise ValueError(f"{timeline.titles[place]} knows nothing of the servers' state.")
     low, high = float(np.min(ranking.server_scores, initial=0.0)), float(np.max(ranking.server_scores, initial=1.0))
     margin = ROOM * (high - low)
-    # SONAR's network score is computed from the injected latencies, also where calls are live
+    # SONAR's network score comes from the injected latencies, also in live runs
     source = "injected" if timeline.live and ranking.server_score == NETWORK else timeline.source
     lines = [
         _server_line(timeline, ranking.server_scores, number, steps, opacity)
