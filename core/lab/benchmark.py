@@ -63,7 +63,7 @@ def measured(tasks: Sequence[Labelled]) -> dict[str, Floats]:
     if ranked:
         import ir_measures
 
-        calculate: Any = ir_measures.iter_calc  # pyright: ignore[reportUnknownMemberType] its types name pandas
+        calculate: Any = ir_measures.iter_calc  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] its types name pandas
         for metric in calculate([ir_measures.parse_measure(name) for name in found], relevance, ranked):
             if metric.query_id in ranked:
                 found[str(metric.measure)][names[metric.query_id]] = metric.value
