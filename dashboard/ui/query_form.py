@@ -74,12 +74,9 @@ def example_subtasks(state: UrlState, catalog: str, *, count: int = 6) -> None:
     grid = st.grid(2, min_column_width=320, gap="xsmall")
     for number, subtask in enumerate(starting_subtasks(catalog, count)):
         grid.button(
-            escaped(subtask, 120),
-            key=f"{state.key('example')}:{number}",
-            icon=":material/north_east:",
-            on_click=fill,
+            escaped(subtask, 120), key=f"{state.key('example')}:{number}", icon=":material/north_east:", on_click=fill,
             args=({state.key("q"): subtask},),
-        )
+        )  # fmt: skip
 
 
 def fill(values: Mapping[str, str]) -> None:

@@ -68,7 +68,7 @@ def test_a_running_discovery_shows_its_progress(app: App) -> None:
 
 def test_connections_start_empty(app: App) -> None:
     page = visit(catalog="mine", view="connections")
-    assert "No server was connected to yet." in text_of(page)
+    assert "No server is connected yet." in text_of(page)
     page.button(key="catalog.connect.first").click().run()
     assert "Your file is only read." in text_of(page)
 

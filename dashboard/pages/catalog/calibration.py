@@ -19,8 +19,8 @@ from dashboard.pages.catalog.calibration_measures import HELP, kept_calibrations
 from dashboard.pages.catalog.imports import counted
 from dashboard.session import known_job, start_job
 from dashboard.ui.catalog_frames import matching
-from dashboard.ui.choice_table import ROW_PX, table_height, table_key
 from dashboard.ui.labels import labeller
+from dashboard.ui.table import Column, choose_rows, table_key
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import open_page
 
@@ -109,16 +109,14 @@ def _keep(app: App, result: CalibrationResult, apply: bool) -> None:
     state.say(f"Calibration {kept.name} is kept{' and switched on' if apply else ''}.")
 
 
-COLUMNS = {
-    "says": st.column_config.TextColumn("says", width=80),
-    "tool": st.column_config.TextColumn("tool", width=260),
-    "sub-task": st.column_config.TextColumn("sub-task", width=420),
-    "server hint": st.column_config.TextColumn("server hint", width=120),
-    "by": st.column_config.TextColumn(
-        "by", width=110, help="The source of the label, and the address of another machine."
-    ),
-    "at": st.column_config.DatetimeColumn("at", width=150, format="YYYY-MM-DD HH:mm"),
-}
+COLUMNS = (
+    Column("says", width=80),
+    Column("tool", width=260),
+    Column("sub-task", width=420),
+    Column("server hint", width=120),
+    Column("by", width=110, help="The source of the label, and the address of another machine."),
+    Column("at", width=150, format="YYYY-MM-DD HH:mm"),
+)
 
 
 def label_list(app: App, catalog: str, labels: Sequence[Label], query: str) -> None:
@@ -137,27 +135,18 @@ def label_list(app: App, catalog: str, labels: Sequence[Label], query: str) -> N
     if not shown:
         st.info(f"None of {counted(len(labels), 'label')} matches the search.", icon=":material/search_off:")
         return
-    event = st.dataframe(
+    rows = choose_rows(
         label_frame(shown),
+        COLUMNS,
         key=table_key("labels", catalog, query, shown[0].id, str(len(shown))),
-        column_config=COLUMNS,
-        hide_index=True,
-        height=table_height(len(shown)),
-        row_height=ROW_PX,
-        on_select="rerun",
-        selection_mode="multi-row",
-        alt=f"Labels of {catalog}",
+        about=f"Labels of {catalog}",
     )
-    chosen = [shown[row] for row in event["selection"]["rows"] if row < len(shown)]
+    chosen = [shown[row] for row in rows]
     st.button(
         f"Delete {counted(len(chosen), 'label')}" if chosen else "Choose rows to delete",
-        key="catalog.calibration.labels.delete",
-        icon=":material/delete:",
-        disabled=not chosen,
-        on_click=_delete,
-        args=(app, chosen),
-        help="They no longer count from the next decision on.",
-    )
+        key="catalog.calibration.labels.delete", icon=":material/delete:", disabled=not chosen, on_click=_delete,
+        args=(app, chosen), help="They no longer count from the next decision on.",
+    )  # fmt: skip
 
 
 def label_frame(labels: Sequence[Label]) -> pd.DataFrame:

@@ -20,7 +20,7 @@ from core.shared.errors import WayfareError
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.imports import counted
 from dashboard.session import known_job, start_job
-from dashboard.ui.choice_table import table_height
+from dashboard.ui.table import Column, table
 from dashboard.ui.text import escaped
 
 JOB = "catalog:job"
@@ -96,8 +96,7 @@ def _result(discoveries: Sequence[Discovery], catalog: str, tools: int) -> None:
     rest = "" if answered == len(discoveries) else " The other servers are left out."
     st.markdown(f":green[:material/check_circle:] **{escaped(catalog)}**: {summary}{rest}")
     frame = report_frame(discoveries)
-    height = table_height(min(len(frame), 8))
-    st.dataframe(frame, hide_index=True, height=height, column_config=REPORT_COLUMNS, placeholder="–")
+    table(frame, REPORT_COLUMNS, most=8)
 
 
 def _buttons(job: Job, *, again: bool, show: str = "") -> None:
@@ -123,15 +122,16 @@ def report_frame(discoveries: Sequence[Discovery]) -> pd.DataFrame:
     ).astype({"tools": "Int64", "connect_s": "float64"})
 
 
-REPORT_COLUMNS = {
-    "server": st.column_config.TextColumn("server", width=170),
-    "result": st.column_config.TextColumn("result", width=96),
-    "tools": st.column_config.NumberColumn("tools", width=60),
-    "connect_s": st.column_config.NumberColumn(
-        "connect", format="%.3g s", width=80, help="Seconds to open the session. Empty: it was already open."
+REPORT_COLUMNS = (
+    Column("server", width=170),
+    Column("result", width=96),
+    Column("tools", width=60),
+    Column(
+        "connect_s", "connect", width=80, help="Seconds to open the session. Empty: it was already open.",
+        format="%.3g", unit="s",
     ),
-    "error": st.column_config.TextColumn("error", width=700),
-}
+    Column("error", width=700),
+)  # fmt: skip
 
 
 def _show(catalog: str) -> None:
@@ -250,12 +250,9 @@ def own_values(app: App, catalog: str, server: Server) -> None:
     with st.form(f"{prefix}form", clear_on_submit=True):
         value_fields(wanted, prefix)
         st.form_submit_button(
-            "Keep them",
-            key=f"{prefix}keep",
-            icon=":material/key:",
-            on_click=_keep,
+            "Keep them", key=f"{prefix}keep", icon=":material/key:", on_click=_keep,
             args=(app, catalog, server, wanted, prefix),
-        )
+        )  # fmt: skip
     st.caption("The next call uses the new value. A session with the old value is closed.")
 
 
@@ -266,10 +263,7 @@ def _keep(app: App, catalog: str, server: Server, wanted: tuple[Wanted, ...], pr
 def _field(item: Wanted, key: str) -> None:
     servers = ", ".join(item.servers[:4]) + ("…" if len(item.servers) > 4 else "")
     st.text_input(
-        escaped(item.name, 80),
-        type="password",
-        key=key,
+        escaped(item.name, 80), type="password", key=key,
         help=escaped(f"{item.what} Needed by {servers}.{'' if item.lacking else KEPT}".strip(), 300),
-        placeholder=(item.what[:60] or None) if item.lacking else "entered",
-        autocomplete="off",
-    )
+        placeholder=(item.what[:60] or None) if item.lacking else "entered", autocomplete="off",
+    )  # fmt: skip

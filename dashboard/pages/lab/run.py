@@ -134,13 +134,9 @@ def run_form(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chose
             "reliability, over 20 seeds. Nothing is called.",
         )  # fmt: skip
     start_button(
-        row,
-        "Run",
-        partial(_start, app, chosen, also, play),
-        key="lab:run",
-        icon=":material/play_arrow:",
+        row, "Run", partial(_start, app, chosen, also, play), key="lab:run", icon=":material/play_arrow:",
         type="primary",
-    )
+    )  # fmt: skip
     _estimate(app, chosen, _asked(app, chosen, also), titles, play=play)
     return {"also": ",".join(also)}
 

@@ -135,16 +135,10 @@ def _chart(drawn: CatalogMap, content: MapContent, display: Display, linked_tool
     catalog, lit = content.catalog, highlighted(content.catalog, display.show)
     figure = tool_map(
         MapData(
-            drawn,
-            catalog,
-            groups(catalog, display.by),
-            content.statistics.tools.price_usd,
-            lit,
-            content.decision,
-            content.place,
-            chosen_row(catalog, linked_tool),
+            drawn, catalog, groups(catalog, display.by), content.statistics.tools.price_usd, lit, content.decision,
+            content.place, chosen_row(catalog, linked_tool),
         )
-    )
+    )  # fmt: skip
     chart(figure, key="map:chart", choose=click, config=CONFIG)
     if display.show:
         st.caption(f"{int(lit.sum()):,} of {len(lit):,} tools are highlighted; the others are grey.")

@@ -48,21 +48,13 @@ def run_both(app: App, choice: Choice, run: Job) -> RunTimeline:
     states = choice.network.assign(catalog.servers, choice.seed)
     experts, names = _experts(world), tuple(world.context.server_names)
     return RunTimeline(
-        titles=choice.titles,
-        runs=runs,
-        rankings=tuple(collector.history(world) for collector in collectors),
+        titles=choice.titles, runs=runs, rankings=tuple(collector.history(world) for collector in collectors),
         changes=tuple(changes(world, run) for run in runs),
         curves=curves(world.traces, states, servers_to_show(runs, experts, names)),
-        subtasks=tuple(world.text(task) for task in world.tasks),
-        experts=experts,
-        servers=names,
-        tools=tuple(tool.name for tool in catalog.tools),
-        steps=choice.steps,
-        lead_in=world.lead_in,
-        step_s=world.traces.step_s,
-        live=choice.live,
-        not_stored=_store(app, world, runs),
-    )
+        subtasks=tuple(world.text(task) for task in world.tasks), experts=experts, servers=names,
+        tools=tuple(tool.name for tool in catalog.tools), steps=choice.steps, lead_in=world.lead_in,
+        step_s=world.traces.step_s, live=choice.live, not_stored=_store(app, world, runs),
+    )  # fmt: skip
 
 
 def servers_to_show(
