@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-import pandas as pd
 import streamlit as st
 
 from core.domain.outcome import OutcomeKind
@@ -152,7 +151,7 @@ def missing(value: object) -> bool:
     >>> missing(None), missing(float("nan")), missing(""), missing(0.0)
     (True, True, False, False)
     """
-    return value is None or value is pd.NaT or (isinstance(value, float) and value != value)  # noqa: PLR0124
+    return value is None or (isinstance(value, float | datetime) and value != value)  # noqa: PLR0124
 
 
 def _sign(kind: str) -> str:

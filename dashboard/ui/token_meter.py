@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import pandas as pd
 import streamlit as st
 
 from core.app import App
@@ -45,6 +44,8 @@ COLUMNS = (  # by place, because the heading has two rows
 
 def meter_table(names: Sequence[str], meters: Sequence[TokenMeter], turns: int, *, key: str) -> None:
     """A row for each decision, and one for every definition in every turn."""
+    import pandas as pd
+
     counted, projected = "counted, one turn", f"projected, {turns:,} turn{'s' * (turns > 1)}"
     groups = ["", *[counted] * 3, *[projected] * 4]
     rows = [
