@@ -33,7 +33,7 @@ PAGES: dict[str, dict[str, str]] = {
     "govern": {},
     "activity": {},
 }
-DEAD_MS, STILL_MS = 10_000, 5_000
+DEAD_MS, STILL_MS = 60_000, 5_000  # the first is waited for in full only where nothing comes
 TIPS = "[role=tooltip], [data-testid=stTooltipContent]"
 OPENED = "[role=dialog], [role=listbox], [data-testid=stPopoverBody]"
 STOPS = re.compile(r"^(Stop|End|Cancel|Pause)$")
