@@ -15,7 +15,7 @@ import numpy as np
 
 from core.domain.execution import ToolCaller
 from core.mcp_bridge.lazy_pool import LazyPool
-from core.mcp_bridge.secrets import SecretVault
+from core.mcp_bridge.secrets import SecretVault, vault_of
 from core.network.profiles import NetworkProfiles
 from core.planning.rules import planners
 from core.relevance.encoder import CachedEncoder
@@ -29,6 +29,7 @@ from core.services.decide.catalog_editor import CatalogEditor, CatalogMaps, Lint
 from core.services.decide.catalogs import CatalogService
 from core.services.decide.decision_log import DecisionLog
 from core.services.decide.routing import RefusalService, RoutingService
+from core.services.decide.server_values import ServerValues
 from core.services.decide.whatif import WhatIfService
 from core.services.govern.governance import GovernanceService
 from core.services.govern.governed_calls import GovernedCalls
@@ -68,6 +69,7 @@ class App:
     packaged: PackagedVectors
     store: Store
     vault: SecretVault
+    values: ServerValues
     catalogs: CatalogService
     catalog_editor: CatalogEditor
     maps: CatalogMaps
@@ -164,7 +166,7 @@ def build_app(
     packaged = PackagedVectors(store.vectors, VECTORS, startup)
     embedding = _encoder(packaged, chosen, startup) if encoder is None else encoder
     tuned = _encoder(packaged, chosen, startup, tuned=True) if encoder is None else encoder
-    vault = SecretVault(chosen.environment)
+    vault = vault_of(chosen)
     pool = LazyPool(vault, max_answer_bytes=chosen.max_answer_bytes)
     networks = NetworkProfiles(chosen.networks_folder)
     known_planners = planners(chosen.environment)
@@ -205,6 +207,7 @@ def build_app(
         packaged=packaged,
         store=store,
         vault=vault,
+        values=ServerValues(catalogs, vault),
         catalogs=catalogs,
         catalog_editor=editor,
         maps=maps,

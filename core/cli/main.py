@@ -33,6 +33,7 @@ COMMANDS = {  # name: module of core.cli and the command in it; loaded when it i
     "audit": ("clients", "audit"),
     "clients": ("clients", "clients"),
     "policy": ("clients", "policy"),
+    "secrets": ("secrets", "secrets"),
     "approvals": ("clients", "approvals"),
     "label": ("calibration", "label"),
     "judgments": ("judgments", "judgments"),

@@ -28,6 +28,7 @@ from core.mcp_bridge.errors import (
     said,
 )
 from core.mcp_bridge.pool import SessionPool
+from core.mcp_bridge.secrets import how_to_enter
 from core.mcp_bridge.session import Lease
 from core.mcp_bridge.threads import ThreadInbox
 from core.mcp_bridge.transports import HTTP_REFUSED
@@ -139,7 +140,7 @@ class McpCaller:
             where = f"catalog {call.catalog}" if call.catalog else "the catalog"
             return f"Server {call.server} has no command or URL in {where}; add a connection to call it."
         if missing := self._pool.vault.missing(call.server_id, connection):
-            return f"Server {call.server} needs a value for {', '.join(missing)}; enter it to call the server."
+            return f"Server {call.server} needs a value for {', '.join(missing)}. {how_to_enter(call.server_id, missing[0])}"
         return ""
 
     def _attempt(

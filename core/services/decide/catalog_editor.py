@@ -201,10 +201,12 @@ class CatalogEditor:
         return self._saved(Catalog(name, imported.servers), source, imported)
 
     def keep_secrets(self, catalog: str, servers: Iterable[Server], values: Mapping[str, str]) -> None:
-        """Keep values by the name of their reference, in memory, for those servers of a catalog that refer to them."""
-        for server in servers:
-            for name in reference_names(server.connection) & values.keys():
-                self._vault.put(ServerId(catalog, server.name), name, values[name])
+        """Keep values by the name of their reference, for those servers of a catalog that refer to them."""
+        self._vault.put_all(
+            (ServerId(catalog, server.name), name, values[name])
+            for server in servers
+            for name in reference_names(server.connection) & values.keys()
+        )
 
     def import_files(self, paths: Iterable[Path], name: str | None = None) -> ImportReport:
         """Read catalogs or client configurations and keep them as one catalog. All or nothing."""
