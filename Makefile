@@ -43,7 +43,7 @@ papers: $(VENV)/.installed
 	$(BIN)/wayfare papers --poisoned tests/lint/data/poisoned.jsonl $(ARGS)
 
 catalog: $(VENV)/.installed
-	$(BIN)/python -m sample_catalog.build
+	$(BIN)/python -m sample_catalog.authoring.build
 
 # a newer pip: the one that comes with Python 3.11 shows no progress while it unpacks
 $(VENV)/bin/python:

@@ -1,5 +1,7 @@
 """The composition root: settings in, services out. Nothing else chooses an encoder or builds a connection pool.
 
+The app builds each service when it is first used, and imports it only then: a command pays for the services that it calls.
+
 >>> with open_app(Settings(db=":memory:")) as app:
 ...     sorted(info.name for info in app.catalogs.infos())
 ['attention-120', 'sample', 'search-15']
@@ -9,103 +11,363 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-import numpy as np
-
-from core.domain.execution import ToolCaller
-from core.mcp_bridge.lazy_pool import LazyPool
-from core.mcp_bridge.secrets import SecretVault, vault_of
-from core.network.profiles import NetworkProfiles
-from core.planning.rules import planners
-from core.relevance.encoder import CachedEncoder
-from core.relevance.onnx_encoder import onnx_source
-from core.relevance.packaged_vectors import PackagedVectors
-from core.services.call.agent import AgentService
-from core.services.call.attention import AttentionService
-from core.services.call.calls import CallService
-from core.services.call.server_requests import LinkedResources, ServerRequests
-from core.services.decide.catalog_editor import CatalogEditor, CatalogMaps, LintReports
-from core.services.decide.catalogs import CatalogService
-from core.services.decide.decision_log import DecisionLog
-from core.services.decide.routing import RefusalService, RoutingService
-from core.services.decide.server_values import ServerValues
-from core.services.decide.whatif import WhatIfService
-from core.services.govern.governance import GovernanceService
-from core.services.govern.governed_calls import GovernedCalls
-from core.services.lab.background_runs import BackgroundRuns
-from core.services.lab.judgments import JudgmentService, ModelJudgeService
-from core.services.lab.lab import LabService
-from core.services.lab.lab_runs import LabRunService, SnapshotService
-from core.services.lab.measuring import MeasuringService, TestbedService
-from core.services.lab.papers import PaperService
-from core.services.lab.replay import ReplayService
-from core.services.lab.scenarios import ScenarioService
-from core.services.lab.sweeps import SweepService
-from core.services.learn.calibrations import CalibrationService
-from core.services.learn.equal_sets import EqualSetsService
-from core.services.learn.feedback import FeedbackService
-from core.services.learn.learnt_models import LearntModels
 from core.shared.progress import LatestStep, Report, silent
 from core.shared.settings import Settings
-from core.store import Store
-from core.telemetry.base import Telemetry, telemetry_of
-from sample_catalog import VECTORS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.domain.execution import ToolCaller
+    from core.mcp_bridge.lazy_pool import LazyPool
+    from core.mcp_bridge.secrets import SecretVault
+    from core.network.profiles import NetworkProfiles
+    from core.planning.base import Planner
+    from core.relevance.encoder import CachedEncoder
+    from core.relevance.packaged_vectors import PackagedVectors
+    from core.services.call.agent import AgentService
+    from core.services.call.attention import AttentionService
+    from core.services.call.calls import CallService
+    from core.services.call.server_requests import LinkedResources, ServerRequests
+    from core.services.decide.catalog_editor import CatalogEditor, CatalogMaps, LintReports
+    from core.services.decide.catalogs import CatalogService
+    from core.services.decide.routing import RefusalService, RoutingService
+    from core.services.decide.server_values import ServerValues
+    from core.services.decide.whatif import WhatIfService
+    from core.services.govern.governance import GovernanceService
+    from core.services.govern.governed_calls import GovernedCalls
+    from core.services.lab.background_runs import BackgroundRuns
+    from core.services.lab.judgments import JudgmentService, ModelJudgeService
+    from core.services.lab.lab import LabService
+    from core.services.lab.lab_runs import LabRunService, SnapshotService
+    from core.services.lab.measuring import MeasuringService, TestbedService
+    from core.services.lab.papers import PaperService
+    from core.services.lab.replay import ReplayService
+    from core.services.lab.scenarios import ScenarioService
+    from core.services.lab.sweeps import SweepService
+    from core.services.learn.calibrations import CalibrationService
+    from core.services.learn.equal_sets import EqualSetsService
+    from core.services.learn.feedback import FeedbackService
+    from core.services.learn.learnt_models import LearntModels
+    from core.store import Store
+    from core.telemetry.base import Telemetry
 
 CLOSING_LIMIT_S = 5.0
+Made = TypeVar("Made")
 
 
-@dataclass(frozen=True, slots=True)
+class built(Generic[Made]):
+    """A part of the app, built on first use. Threads that ask at the same time get the same one."""
+
+    def __init__(self, make: Callable[[Any], Made]) -> None:
+        self._make = make
+        self._name = make.__name__
+        self.__doc__ = make.__doc__
+
+    @overload
+    def __get__(self, app: None, owner: type) -> built[Made]: ...
+    @overload
+    def __get__(self, app: App, owner: type) -> Made: ...
+    def __get__(self, app: App | None, owner: type) -> built[Made] | Made:
+        if app is None:
+            return self
+        with app.building:
+            if self._name not in app.__dict__:
+                app.__dict__[self._name] = self._make(app)
+            return app.__dict__[self._name]
+
+
 class App:
     """The services over one store. Thread-safe. Close it, or use it as a context manager.
 
-    `startup` knows what a first start is doing, `encoders` are the one that decisions at the defaults need and the one of the
-    papers' forms, `packaged` are the vectors that come with Wayfare.
+    Closing the app closes the store. `startup` has the latest step of a first start. Tests give an encoder and a caller.
     """
 
-    settings: Settings
-    startup: LatestStep
-    encoders: tuple[CachedEncoder, ...]
-    packaged: PackagedVectors
-    store: Store
-    vault: SecretVault
-    values: ServerValues
-    catalogs: CatalogService
-    catalog_editor: CatalogEditor
-    maps: CatalogMaps
-    lint_reports: LintReports
-    routing: RoutingService
-    feedback: FeedbackService
-    judgments: JudgmentService
-    model_judge: ModelJudgeService
-    refusals: RefusalService
-    calibrations: CalibrationService
-    calls: CallService
-    governance: GovernanceService
-    governed: GovernedCalls
-    linked: LinkedResources
-    server_requests: ServerRequests
-    scenarios: ScenarioService
-    papers: PaperService
-    equal_sets: EqualSetsService
-    lab: LabService
-    lab_runs: LabRunService
-    measuring: MeasuringService
-    sweeps: SweepService
-    snapshots: SnapshotService
-    testbeds: TestbedService
-    replay: ReplayService
-    what_if: WhatIfService
-    attention: AttentionService
-    agent: AgentService
-    networks: NetworkProfiles
-    background: BackgroundRuns
-    pool: LazyPool
-    telemetry: Telemetry
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        *,
+        encoder: CachedEncoder | None = None,
+        caller: Callable[[], ToolCaller] | None = None,
+        report: Report = silent,
+    ) -> None:
+        self.store = store
+        self.settings = settings
+        self.startup = LatestStep(report)
+        self.building = RLock()
+        self._encoder = encoder
+        self._caller = caller
+        self.telemetry: Telemetry = _telemetry(settings)
+
+    # What several services share --------------------------------------------------------------------------------------
+
+    @built
+    def packaged(self) -> PackagedVectors:
+        """The vectors that come with Wayfare."""
+        from core.relevance.packaged_vectors import PackagedVectors
+        from sample_catalog import VECTORS
+
+        return PackagedVectors(self.store.vectors, VECTORS, self.startup)
+
+    @built
+    def encoders(self) -> tuple[CachedEncoder, CachedEncoder]:
+        """The tuned encoder, which decisions at the defaults need, and the frozen one of the papers' forms."""
+        return self._opened_encoder(tuned=True), self._opened_encoder(tuned=False)
+
+    @built
+    def vault(self) -> SecretVault:
+        from core.mcp_bridge.secrets import vault_of
+
+        return vault_of(self.settings)
+
+    @built
+    def values(self) -> ServerValues:
+        from core.services.decide.server_values import ServerValues
+
+        return ServerValues(self.catalogs, self.vault)
+
+    @built
+    def pool(self) -> LazyPool:
+        from core.mcp_bridge.lazy_pool import LazyPool
+
+        return LazyPool(self.vault, max_answer_bytes=self.settings.max_answer_bytes)
+
+    @built
+    def networks(self) -> NetworkProfiles:
+        from core.network.profiles import NetworkProfiles
+
+        return NetworkProfiles(self.settings.networks_folder)
+
+    @built
+    def _planners(self) -> Mapping[str, Planner]:
+        from core.planning.rules import planners
+
+        return planners(self.settings.environment)
+
+    @built
+    def _learnt(self) -> LearntModels:
+        from core.services.learn.learnt_models import LearntModels
+
+        return LearntModels(self.store, self.encoders[0])
+
+    # Decide -----------------------------------------------------------------------------------------------------------
+
+    @built
+    def catalogs(self) -> CatalogService:
+        from core.services.decide.catalogs import CatalogService
+
+        tuned, frozen = self.encoders
+        return CatalogService(
+            self.store,
+            frozen,
+            tuned=tuned,
+            learnt=self._learnt,
+            cross_encoder=self.settings.reranker,
+            now=self.settings.now,
+        )
+
+    @built
+    def catalog_editor(self) -> CatalogEditor:
+        from core.services.decide.catalog_editor import CatalogEditor
+
+        return CatalogEditor(self.catalogs, self.vault, self.pool.get)
+
+    @built
+    def maps(self) -> CatalogMaps:
+        from core.services.decide.catalog_editor import CatalogMaps
+
+        return CatalogMaps(self.catalogs, self.encoders[1], self.store.vectors)
+
+    @built
+    def lint_reports(self) -> LintReports:
+        from core.services.decide.catalog_editor import LintReports
+
+        return LintReports(self.catalogs)
+
+    @built
+    def routing(self) -> RoutingService:
+        from core.services.decide.decision_log import DecisionLog
+        from core.services.decide.routing import RoutingService
+
+        return RoutingService(self.catalogs, DecisionLog(self.store, self.telemetry), self._planners)
+
+    @built
+    def refusals(self) -> RefusalService:
+        from core.services.decide.routing import RefusalService
+
+        return RefusalService(self.catalogs, self.feedback)
+
+    @built
+    def what_if(self) -> WhatIfService:
+        from core.services.decide.whatif import WhatIfService
+
+        return WhatIfService(self.catalogs, self.routing)
+
+    # Call and govern --------------------------------------------------------------------------------------------------
+
+    @built
+    def calls(self) -> CallService:
+        import numpy as np
+
+        from core.services.call.calls import CallService
+
+        return CallService(
+            self.store,
+            self.catalogs,
+            self._caller or self.pool.caller,
+            rng=np.random.default_rng(self.settings.seed),
+            virtual_folder=self.settings.virtual_folder,
+            telemetry=self.telemetry,
+        )
+
+    @built
+    def governance(self) -> GovernanceService:
+        from core.services.govern.governance import GovernanceService
+
+        return GovernanceService(
+            self.store, self.catalogs, now=self.settings.now, clock=time.monotonic, redact=self.vault.redact
+        )
+
+    @built
+    def governed(self) -> GovernedCalls:
+        from core.services.govern.governed_calls import GovernedCalls
+
+        return GovernedCalls(self.governance, self.catalogs, self.calls)
+
+    @built
+    def attention(self) -> AttentionService:
+        from core.services.call.attention import AttentionService
+
+        return AttentionService(self.catalogs, self.pool.get, virtual_folder=self.settings.virtual_folder)
+
+    @built
+    def server_requests(self) -> ServerRequests:
+        from core.services.call.server_requests import ServerRequests
+
+        return ServerRequests(self.catalogs, self.pool.get, self.settings.virtual_folder)
+
+    @built
+    def linked(self) -> LinkedResources:
+        from core.services.call.server_requests import LinkedResources
+
+        return LinkedResources(self.governance, self.catalogs, self.server_requests)
+
+    @built
+    def agent(self) -> AgentService:
+        from core.services.call.agent import AgentService
+
+        return AgentService(self.catalogs, self.routing, self.governed, self.attention, self._planners)
+
+    # Learn ------------------------------------------------------------------------------------------------------------
+
+    @built
+    def feedback(self) -> FeedbackService:
+        from core.services.learn.feedback import FeedbackService
+
+        return FeedbackService(self.store, self.catalogs, self._learnt, now=self.settings.now)
+
+    @built
+    def calibrations(self) -> CalibrationService:
+        from core.services.learn.calibrations import CalibrationService
+
+        return CalibrationService(
+            self.store, self.catalogs, self._learnt, self.routing, self.feedback, now=self.settings.now
+        )
+
+    @built
+    def equal_sets(self) -> EqualSetsService:
+        from core.services.learn.equal_sets import EqualSetsService
+
+        return EqualSetsService(self.store, self.catalogs, self._learnt, self.settings.now)
+
+    # Lab --------------------------------------------------------------------------------------------------------------
+
+    @built
+    def lab(self) -> LabService:
+        from core.services.lab.lab import LabService
+
+        return LabService(self.routing, self.catalogs, self.governed, self.equal_sets)
+
+    @built
+    def lab_runs(self) -> LabRunService:
+        from core.services.lab.lab_runs import LabRunService
+
+        return LabRunService(self.store, self.catalogs, self.lab, self.settings.now)
+
+    @built
+    def measuring(self) -> MeasuringService:
+        from core.services.lab.measuring import MeasuringService
+
+        return MeasuringService(self.store, self.lab, self.routing, self.lab_runs)
+
+    @built
+    def testbeds(self) -> TestbedService:
+        from core.services.lab.measuring import TestbedService
+
+        return TestbedService(self.store, self.catalogs, self.catalog_editor, self.lab, self.feedback)
+
+    @built
+    def sweeps(self) -> SweepService:
+        from core.services.lab.sweeps import SweepService
+
+        return SweepService(self.store, self.catalogs, self.routing, self.lab_runs, self.settings.now)
+
+    @built
+    def replay(self) -> ReplayService:
+        from core.services.lab.replay import ReplayService
+
+        return ReplayService(self.store, self.catalogs, self.routing)
+
+    @built
+    def snapshots(self) -> SnapshotService:
+        from core.services.lab.lab_runs import SnapshotService
+
+        return SnapshotService(
+            self.store, self.catalogs, self.lab_runs, self.calibrations, self.networks, self.settings.now
+        )
+
+    @built
+    def judgments(self) -> JudgmentService:
+        from core.services.lab.judgments import JudgmentService
+
+        return JudgmentService(self.store, self.catalogs, self.lab_runs, now=self.settings.now)
+
+    @built
+    def model_judge(self) -> ModelJudgeService:
+        from core.services.lab.judgments import ModelJudgeService
+
+        return ModelJudgeService(self.judgments, self.catalogs, self._planners)
+
+    @built
+    def scenarios(self) -> ScenarioService:
+        from core.services.lab.scenarios import ScenarioService
+
+        return ScenarioService(
+            self.catalogs, self._planners, self.store.scenario_runs, networks=self.networks,
+            virtual_folder=self.settings.virtual_folder, vault=self.vault, record=self.store.events.append_later,
+            leave=self.governed.leave, now=self.settings.now,
+        )  # fmt: skip
+
+    @built
+    def papers(self) -> PaperService:
+        from core.services.lab.papers import PaperService
+
+        return PaperService(self.catalogs, self.routing, self.scenarios, self.lab, self._planners)
+
+    @built
+    def background(self) -> BackgroundRuns:
+        from core.services.lab.background_runs import BackgroundRuns
+
+        return BackgroundRuns()
+
+    # Start and end ----------------------------------------------------------------------------------------------------
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What comes with Wayfare and could not be used, and what was done instead: a sentence each; none where all is well."""
+        """One sentence for each shipped file that could not be used: what was done instead."""
         opened = (encoder.note for encoder in self.encoders)
         return tuple(dict.fromkeys(note for note in (*opened, *self.packaged.notes) if note))
 
@@ -119,7 +381,8 @@ class App:
         self.encoders[0].encode_query("warm up")
 
     def open_the_rest(self, catalog: str) -> None:
-        """Open what other decisions, an agent's search and a first call need, so that they do not wait either. Raises WayfareError."""
+        """Open what other decisions, an agent's search and a first call need, and settle what a killed process left. Raises WayfareError."""
+        self.governance.refused.write_due()
         for encoder in self.encoders[1:]:
             encoder.encode_query("warm up")
         self.pool.get()
@@ -127,11 +390,17 @@ class App:
 
     def close(self) -> None:
         """End sessions and calls, commit what is queued and counted."""
-        self.background.close(CLOSING_LIMIT_S)
-        self.calls.close()
-        self.pool.close()  # what is still under way ends as cancelled
-        self.calls.wait(CLOSING_LIMIT_S)
-        self.governance.refused.write_due(everything=True)
+        made = self.__dict__
+        if "background" in made:
+            self.background.close(CLOSING_LIMIT_S)
+        if "calls" in made:
+            self.calls.close()
+        if "pool" in made:
+            self.pool.close()  # calls that are under way end as cancelled
+        if "calls" in made:
+            self.calls.wait(CLOSING_LIMIT_S)
+        if "governance" in made:
+            self.governance.refused.write_due(everything=True)
         self.store.close()
         self.telemetry.close()
 
@@ -141,12 +410,27 @@ class App:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
+    def _opened_encoder(self, *, tuned: bool) -> CachedEncoder:
+        """An encoder that opens for its first text: the one tuned for relevance, or the frozen one of the papers' forms."""
+        if self._encoder is not None:
+            return self._encoder
+        from core.relevance.encoder import CachedEncoder
+        from core.relevance.onnx_encoder import onnx_source
+
+        settings = self.settings
+        source = onnx_source(
+            settings.models_folder, tuned=tuned, difference=settings.encoder_difference, report=self.startup
+        )
+        return CachedEncoder(source, self.packaged, report=self.startup)
+
 
 def open_app(settings: Settings | None = None, *, report: Report = silent) -> App:
     """An app over the store that the settings name (None: those of the environment), with the default encoder.
 
-    `report` is told what a first start has to do. Raises StoreError, StoreBusyError.
+    `report` gets the steps of a first start. Raises StoreError, StoreBusyError.
     """
+    from core.store import Store
+
     chosen = Settings.from_environment() if settings is None else settings
     return build_app(Store(chosen.db), chosen, report=report)
 
@@ -159,91 +443,12 @@ def build_app(
     caller: Callable[[], ToolCaller] | None = None,
     report: Report = silent,
 ) -> App:
-    """The same over a store that is open already; closing the app closes it. Tests give an encoder and a caller."""
+    """The same over a store that is open already."""
     chosen = Settings.from_environment() if settings is None else settings
-    telemetry = telemetry_of(chosen.environment)
-    startup = LatestStep(report)
-    packaged = PackagedVectors(store.vectors, VECTORS, startup)
-    embedding = _encoder(packaged, chosen, startup) if encoder is None else encoder
-    tuned = _encoder(packaged, chosen, startup, tuned=True) if encoder is None else encoder
-    vault = vault_of(chosen)
-    pool = LazyPool(vault, max_answer_bytes=chosen.max_answer_bytes)
-    networks = NetworkProfiles(chosen.networks_folder)
-    known_planners = planners(chosen.environment)
-    learnt = LearntModels(store, tuned)
-    catalogs = CatalogService(
-        store, embedding, tuned=tuned, learnt=learnt, cross_encoder=chosen.reranker, now=chosen.now
-    )
-    maps = CatalogMaps(catalogs, embedding, store.vectors)
-    lint_reports = LintReports(catalogs)
-    routing = RoutingService(catalogs, DecisionLog(store, telemetry), known_planners)
-    feedback = FeedbackService(store, catalogs, learnt, now=chosen.now)
-    calls = CallService(
-        store,
-        catalogs,
-        caller or pool.caller,
-        rng=np.random.default_rng(chosen.seed),
-        virtual_folder=chosen.virtual_folder,
-        telemetry=telemetry,
-    )
-    governance = GovernanceService(store, catalogs, now=chosen.now, clock=time.monotonic, redact=vault.redact)
-    governed = GovernedCalls(governance, catalogs, calls)
-    attention = AttentionService(catalogs, pool.get, virtual_folder=chosen.virtual_folder)
-    scenarios = ScenarioService(
-        catalogs, known_planners, store.scenario_runs, networks=networks, virtual_folder=chosen.virtual_folder, vault=vault,
-        record=store.events.append_later, leave=governed.leave, now=chosen.now,
-    )  # fmt: skip
-    editor = CatalogEditor(catalogs, vault, pool.get)
-    equal_sets = EqualSetsService(store, catalogs, learnt, chosen.now)
-    lab = LabService(routing, catalogs, governed, equal_sets)
-    lab_runs = LabRunService(store, catalogs, lab, chosen.now)
-    judgments = JudgmentService(store, catalogs, lab_runs, now=chosen.now)
-    calibrations = CalibrationService(store, catalogs, learnt, routing, feedback, now=chosen.now)
-    requests = ServerRequests(catalogs, pool.get, chosen.virtual_folder)
-    return App(
-        settings=chosen,
-        startup=startup,
-        encoders=(tuned, embedding),
-        packaged=packaged,
-        store=store,
-        vault=vault,
-        values=ServerValues(catalogs, vault),
-        catalogs=catalogs,
-        catalog_editor=editor,
-        maps=maps,
-        lint_reports=lint_reports,
-        routing=routing,
-        feedback=feedback,
-        judgments=judgments,
-        model_judge=ModelJudgeService(judgments, catalogs, known_planners),
-        refusals=RefusalService(catalogs, feedback),
-        calibrations=calibrations,
-        calls=calls,
-        governance=governance,
-        governed=governed,
-        linked=LinkedResources(governance, catalogs, requests),
-        server_requests=requests,
-        scenarios=scenarios,
-        papers=PaperService(catalogs, routing, scenarios, lab, known_planners),
-        equal_sets=equal_sets,
-        lab=lab,
-        lab_runs=lab_runs,
-        measuring=MeasuringService(store, lab, routing, lab_runs),
-        sweeps=SweepService(store, catalogs, routing, lab_runs, chosen.now),
-        testbeds=TestbedService(store, catalogs, editor, lab, feedback),
-        snapshots=SnapshotService(store, catalogs, lab_runs, calibrations, networks, chosen.now),
-        replay=ReplayService(store, catalogs, routing),
-        what_if=WhatIfService(catalogs, routing),
-        attention=attention,
-        agent=AgentService(catalogs, routing, governed, attention, known_planners),
-        networks=networks,
-        background=BackgroundRuns(),
-        pool=pool,
-        telemetry=telemetry,
-    )
+    return App(store, chosen, encoder=encoder, caller=caller, report=report)
 
 
-def _encoder(vectors: PackagedVectors, settings: Settings, report: Report, *, tuned: bool = False) -> CachedEncoder:
-    """The encoder of the papers' forms, or the one tuned for relevance."""
-    source = onnx_source(settings.models_folder, tuned=tuned, difference=settings.encoder_difference, report=report)
-    return CachedEncoder(source, vectors, report=report)
+def _telemetry(settings: Settings) -> Telemetry:
+    from core.telemetry.base import telemetry_of
+
+    return telemetry_of(settings.environment)

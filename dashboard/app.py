@@ -1,10 +1,11 @@
 """The console as one ASGI app: the pages, their fast lane, `/mcp` for agents, `/door` for commands, `/healthz`, `/readyz` and
-`/metrics` for machines, the charts' library, and its life cycle."""
+`/metrics` for machines, the library of the charts, and its life cycle."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import sys
 import tomllib
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -13,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
+from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Match, Route
-from starlette.types import Receive, Scope, Send
-from streamlit import config
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit import config, file_util
 from streamlit.runtime.pages_manager import PagesManager
 
 from core.cli.joining import PATH as DOOR_PATH
@@ -29,9 +31,55 @@ from core.shared.errors import StoreError
 from dashboard import session
 from dashboard.lane import PATH as LANE_PATH
 from dashboard.lane import lanes
-from dashboard.page_host import PreloadCharts, is_known, unknown
 from dashboard.sign_in import OPERATOR, SIGN_IN, SIGN_OUT, SignInGate
 from dashboard.ui.chart import PLOTLY_URL, plotly_js
+
+PAGES = frozenset(view.parent.name for view in Path(__file__).parent.glob("pages/*/view.py"))
+"""The addresses of the pages, which are the names of their folders."""
+_OWN = re.compile(
+    r"/(_stcore/(health|metrics|host-config|stream|(upload_file|bidi-components|agent)/.+)|(media|component)/.+"
+    r"|auth/(login|logout)|oauth2callback)"
+)
+"""The page host's own addresses, except its files."""
+_FOLDER = Path(file_util.get_static_dir())
+_FILES = frozenset(f"/{file.relative_to(_FOLDER).as_posix()}" for file in _FOLDER.rglob("*") if file.is_file())
+
+
+def is_known(path: str) -> bool:
+    """Tells whether an address is a page, a route of the page host or one of its files.
+
+    >>> [is_known(path) for path in ("/", "/govern", "/govern/", "/favicon.png", "/_stcore/health", "/sse", "/govern/x", "/static/no.js")]
+    [True, True, True, True, True, False, False, False]
+    """
+    name = path.rstrip("/")[1:]
+    return not name or name in PAGES or _OWN.fullmatch(path) is not None or path in _FILES
+
+
+def unknown(path: str) -> JSONResponse:
+    """Returns the answer at an unknown address, for clients that look for an OAuth server. The page host would answer with its
+    page and status 200."""
+    said = f"There is nothing at {path[:200]!r}. Agents connect to /mcp; Wayfare has no OAuth server, its operator makes tokens."
+    return JSONResponse({"error": "not_found", "error_description": said}, status_code=404)
+
+
+class PreloadCharts:
+    """Adds a preload of the library of the charts to every document, so that the browser fetches it while the page is made."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on, with a Link header if the answer is a document."""
+
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                if headers.get("content-type", "").startswith("text/html"):
+                    headers.append("Link", f"<{PLOTLY_URL}>; rel=preload; as=script")
+            await send(message)
+
+        await self._app(scope, receive, sent if scope["type"] == "http" else send)
+
 
 _log = logging.getLogger(__name__)
 HERE = Path(__file__).parent
@@ -47,14 +95,14 @@ def _options(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
 
 
 def load_config() -> None:
-    """Apply our .streamlit/config.toml from whatever directory the console is started in."""
+    """Apply our .streamlit/config.toml, whatever the working directory is."""
     if CONFIG.is_file():
         flags = dict(_options(tomllib.loads(CONFIG.read_text(encoding="utf-8"))))
         config.get_config_options(force_reparse=True, options_from_flags=flags)
 
 
 async def plotly(_: Request) -> Response:
-    """The library of the charts; its address has its version, so a browser asks once."""
+    """Serve the library of the charts. Its address has its version, so a browser asks once."""
     headers = {
         "Cache-Control": "public, max-age=31536000, immutable",
         "Content-Encoding": "identity",  # compressing 5 MB would delay the first page by more than it saves
@@ -63,29 +111,29 @@ async def plotly(_: Request) -> Response:
 
 
 async def turned(request: Request) -> Response:
-    """What a page shows under the values of a knob that is being turned."""
+    """Serve the parts of a page under the values of a knob that is being turned."""
     own = {request.headers.get("host", "").lower()} if OPERATOR in request.scope else set[str]()
     return await lanes.serve(request, session.endpoint_hosts() | own)
 
 
 async def to_default_page(request: Request) -> Response:
-    """Route is the default page, whose address is empty: who types /route gets there, with the query."""
+    """Redirect /route with its query to the empty address of the default page."""
     query = f"?{request.url.query}" if request.url.query else ""
     return RedirectResponse(f"./{query}")
 
 
 async def _write_counts() -> None:
-    """Have refusals that clients repeated written while nothing else happens."""
+    """Write the counts of repeated refusals while nothing else happens."""
     while True:
         await asyncio.sleep(AGAIN.total_seconds())
         if (opened := session.opened_app()) is not None:
-            with suppress(StoreError):  # it is said where it matters: to who writes next
+            with suppress(StoreError):  # the next writer gets the error
                 opened.governance.refused.write_due()
 
 
 @asynccontextmanager
 async def lifespan(_: object) -> AsyncIterator[None]:
-    """Get ready while the first visitor is on the way; commit and release everything after the last."""
+    """Prepare for the first visitor. Commit and release everything at the end."""
     session.open_store()
     session.warm_up()
     try:
@@ -100,11 +148,11 @@ async def lifespan(_: object) -> AsyncIterator[None]:
         session.close_app()
 
 
-# The page host puts this folder at the front of the path of imports for each run of a page and takes it off again: whatever another
-# thread imports or looks up meanwhile may not be found. Where it is on the path already, the host leaves the path alone.
+# The page host puts this folder on sys.path for each run of a page and removes it afterwards, which breaks imports of other threads
+# meanwhile. If the folder is on the path already, the host does not change it.
 sys.path.append(str(HERE))
 load_config()
-PagesManager.uses_pages_directory = False  # dashboard/pages has folders of code, not the host's scripts
+PagesManager.uses_pages_directory = False  # dashboard/pages has packages, not the host's scripts
 door = CommandDoor(session.current_app)
 endpoint = EndpointApp(session.current_app, catalog=session.first_catalog(), other_names=session.endpoint_hosts())
 routes = [
@@ -129,7 +177,7 @@ pages = st.App(
 
 
 async def app(scope: Scope, receive: Receive, send: Send) -> None:
-    """Requests of agents go straight to the endpoint: what the page host does for browsers (compression, cookies) takes 2 ms of each."""
+    """Pass requests of agents straight to the endpoint: the page host (compression, cookies) would add 2 ms to each."""
     served = pages
     if scope["type"] == "http" and scope["path"] == PATH:
         served = endpoint
@@ -137,12 +185,12 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
         served = unknown(scope["path"])
     try:
         await served(scope, receive, send)
-    except ClientDisconnect:  # no fault of ours, and nobody is left to be answered
+    except ClientDisconnect:  # the client has gone, so there is no one to answer
         _log.debug("A client left before its request was read.")
 
 
 def _is_known(scope: Scope) -> bool:
-    """Whether there is something at the address of a request; with a slash at its end the page host leads to it."""
+    """Tells whether the address of a request is known. The page host redirects addresses with a final slash."""
     path = scope["path"]
     signing = session.sign_in_needed() and path in {SIGN_IN, SIGN_OUT}
     own = any(route.matches(scope)[0] is not Match.NONE for route in routes)

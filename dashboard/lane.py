@@ -1,8 +1,8 @@
-"""The fast lane: while a knob is turned, the page asks the console itself for what the new values give, past the page host.
+"""The fast lane: while a knob is turned, the page asks the console for the parts under the new values, past the page host.
 
-A page opens a lane with a function from values to parts of the page and gives the lane's token to the knobs in its visitor's
-browser; nobody else has it. Who may ask is decided as for `/mcp` (`core.endpoint.http_app.stranger`). Nothing is stored here:
-what a visitor settles on comes back through the page host.
+A page opens a lane with a function from values to parts of the page, and gives its secret token to the knobs in the visitor's
+browser. Access is decided as for `/mcp` (`core.endpoint.http_app.stranger`). Nothing is stored here: the final values
+come back through the page host.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ PATH = "/turn"
 LIMIT_BYTES = 65_536
 LANES_KEPT = 1024
 Values = Mapping[str, object]
-Answer = Callable[[Values], Mapping[str, Any]]  # values of the knobs to what is drawn, as JSON
+Answer = Callable[[Values], Mapping[str, Any]]  # from values of the knobs to parts of the page, as JSON
 HEADERS = {"Cache-Control": "no-store", "Content-Encoding": "identity"}  # compressing takes longer than sending
 _log = logging.getLogger(__name__)
-UNKNOWN = "This page is not known here any more; reload it."
+UNKNOWN = "This page is no longer known here. Reload it."
 
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """What one visitor's page can ask for, by name. One answer of each kind at a time."""
+    """The answers for one visitor's page by name, one of each kind at a time."""
 
     answers: Mapping[str, Answer]
     turns: Mapping[str, threading.Lock]
 
     def answer(self, kind: str, values: Values) -> bytes:
-        """JSON. Raises WayfareError, KeyError where there is no answer of that kind."""
+        """Returns JSON. Raises KeyError for an unknown kind, and the WayfareError of the answer."""
         with self.turns[kind]:
             return json.dumps(self.answers[kind](values), allow_nan=False).encode()
 
 
 class Refused(Exception):
-    """Why a request is not answered, in a sentence, and the HTTP status that says so."""
+    """A request is refused, with a sentence and the HTTP status."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -55,19 +55,19 @@ class Refused(Exception):
 
 
 class FastLanes:
-    """The lanes of all open pages. Thread-safe; the page that was not used for longest is forgotten first."""
+    """The lanes of all open pages. Thread-safe. The least recently used page is dropped first."""
 
     def __init__(self) -> None:
         self._lanes: LRUCache[str, Lane] = LRUCache(LANES_KEPT)
         self._guard = threading.Lock()
 
     def open(self, token: str, answers: Mapping[str, Answer]) -> None:
-        """Let the page with this token ask; what it could ask before is replaced."""
+        """Set the answers for the page with this token."""
         with self._guard:
             self._lanes[token] = Lane(answers, {kind: threading.Lock() for kind in answers})
 
     async def serve(self, request: Request, other_names: frozenset[str] = frozenset()) -> Response:
-        """The parts of the page under the values in the body, `{"token", "kind", "values"}`; or one sentence."""
+        """Answer with the parts of the page under the values in the body, `{"token", "kind", "values"}`, or with an error."""
         try:
             if reason := stranger(request.scope, other_names):
                 raise Refused(403, reason)
@@ -83,13 +83,13 @@ class FastLanes:
             return _sentence(422, str(error))
         except ClientDisconnect:
             raise
-        except Exception:  # noqa: BLE001 - a knob that is let go does the same through the page host, which shows what is wrong
+        except Exception:  # noqa: BLE001 - a released knob asks the page host, which shows the error
             _log.exception("A turned knob was not answered.")
-            return _sentence(500, "This could not be worked out while the knob was turned; let it go.")
+            return _sentence(500, "The page could not be updated while the knob was turned. Release the knob.")
 
 
 async def _body(request: Request) -> bytes:
-    """The body, which is small. Raises Refused as soon as it is not."""
+    """Returns the body. Raises Refused if it is too large."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
@@ -99,7 +99,7 @@ async def _body(request: Request) -> bytes:
 
 
 def _asked(request: Request, body: bytes) -> tuple[str, str, Values]:
-    """Token, kind and values. Raises Refused. A page of another site cannot send this type without being asked first."""
+    """Returns token, kind and values. Raises Refused. Pages of other sites cannot send this type without a preflight."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise Refused(415, "Send application/json.")
     try:

@@ -7,17 +7,16 @@ from pathlib import Path
 import streamlit as st
 
 from dashboard import session
-from dashboard.ui.navigation import register
-from dashboard.ui.signed_in import signed_in_bar
-from dashboard.ui.whatif_layer import layer_banner
+from dashboard.ui.layer import layer_banner, signed_in_bar
+from dashboard.ui.url_state import register
 
 ASSETS = Path(__file__).parent / "assets"
-MARK = str(ASSETS / "wayfare.png")  # a file of ours: named icons are fetched from elsewhere
+MARK = str(ASSETS / "wayfare.png")  # our own file: named icons are fetched from another host
 PAGE_SCRIPT = (ASSETS / "page.js").read_text(encoding="utf-8")
 
 
 def view(folder: str) -> Callable[[], None]:
-    """The page in a folder of dashboard/pages; its modules are imported when it is first shown."""
+    """Returns the page of a folder of dashboard/pages. Its modules are imported when it is first shown."""
     return lambda: import_module(f"dashboard.pages.{folder}.view").page()
 
 

@@ -1,4 +1,4 @@
-"""What a page needs of the process: the one app with its services, opened once with the settings that it was started with."""
+"""The app of this process with its services, opened once with the settings of the start."""
 
 from __future__ import annotations
 
@@ -13,80 +13,56 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from core.domain.governance_events import origin_of
 from core.endpoint.door import Owner, announced
 from core.shared.errors import WayfareError
-from core.shared.progress import Report, silent
-from core.shared.settings import Settings
+from core.shared.settings import Settings, launched
 from core.store import Store
 
 if TYPE_CHECKING:
     from core.app import App
 
-FIRST_VISITOR_S = 20.0  # how long a first visitor is waited for
-PAUSE_S = 2.0  # the browser still fetches and draws when the page's script has ended
+FIRST_VISITOR_S = 20.0  # the time to wait for a first visitor
+PAUSE_S = 2.0  # the browser fetches and draws after the page's script has ended
 
 _opening = threading.Lock()
 _drawn = threading.Event()
-_settings: Settings | None = None
-_url = ""
-_hosts: frozenset[str] = frozenset()
-_sign_in = False
-_report: Report = silent
 _store: Store | None = None
 _app: App | None = None
 
 
-def configure(
-    settings: Settings | None,
-    report: Report = silent,
-    *,
-    url: str = "",
-    hosts: frozenset[str] = frozenset(),
-    sign_in: bool = False,
-) -> None:
-    """Have the app of this process opened with these settings, and `report` told what a first start does. `url` is where other
-    processes of this machine reach it, `hosts` are names beside those of this machine that the endpoint answers to. With `sign_in`
-    pages are for operators who have signed in.
-
-    Without a call, or with None, the settings are those of the environment.
-    """
-    global _settings, _report, _url, _hosts, _sign_in
-    with _opening:
-        _settings, _report, _url, _hosts, _sign_in = settings, report, url, hosts, sign_in
-
-
 def endpoint_hosts() -> frozenset[str]:
-    """Names beside those of this machine that the endpoint answers to."""
-    return _hosts
+    """Returns the further host names of the endpoint."""
+    return launched().hosts
 
 
 def sign_in_needed() -> bool:
-    """Whether pages are for operators who have signed in."""
-    return _sign_in
+    """Tells whether pages need an operator who has signed in."""
+    return launched().sign_in
 
 
 def operator() -> str:
-    """Who is signed in and looks at the page; "" where nobody has to sign in."""
-    if not _sign_in:
+    """Returns the signed-in operator of the page, or "" without sign-in."""
+    if not launched().sign_in:
         return ""
     sign_ins = current_app().governance.sign_ins
     return sign_ins.operator(st.context.cookies.get(sign_ins.cookie, ""))
 
 
 def origin() -> str:
-    """Where changes that are made at a page come from, with who is signed in."""
+    """Returns the origin of changes at a page, with the signed-in operator."""
     return origin_of("console", operator())
 
 
 def announcement(key: str) -> AbstractContextManager[None]:
-    """Tells other processes of this machine, while it lasts, where they reach who has the store, and the key for commands."""
-    return announced(_chosen().db, Owner(_url, key)) if _url else nullcontext()
+    """Returns a context that announces the address of this process and the key for commands to other processes."""
+    url = launched().url
+    return announced(_chosen().db, Owner(url, key)) if url else nullcontext()
 
 
 def _chosen() -> Settings:
-    return Settings.from_environment() if _settings is None else _settings
+    return launched().settings or Settings.from_environment()
 
 
 def open_store() -> None:
-    """Take the store before anybody is told that the console can serve."""
+    """Open the store before the console is announced as ready."""
     global _store  # noqa: PLW0603 - one process, one store, one app
     with _opening:
         if _store is None and _app is None:
@@ -94,7 +70,7 @@ def open_store() -> None:
 
 
 def current_app() -> App:
-    """The app of this process, opened at first use."""
+    """Returns the app of this process, opened at first use."""
     global _app  # noqa: PLW0603
     with _opening:
         if _app is None:
@@ -102,36 +78,36 @@ def current_app() -> App:
 
             settings = _chosen()
             store = Store(settings.db) if _store is None else _store
-            _app = build_app(store, settings, report=_report)
+            _app = build_app(store, settings, report=launched().report)
         return _app
 
 
 def opened_app() -> App | None:
-    """The app of this process where it is open already."""
+    """Returns the app of this process if it is open, else None."""
     return _app
 
 
 def use_app(app: App | None) -> None:
-    """Have the pages use this app, which the caller closes; None: the next look opens one anew."""
+    """Let the pages use this app, which the caller closes. With None the next use opens a new one."""
     global _app  # noqa: PLW0603
     with _opening:
         _app = app
 
 
 def visitor() -> str:
-    """Who looks at the page: one browser tab, as the page host tells them apart; "" outside a page."""
+    """Returns the id of the browser tab that shows the page, or "" outside a page."""
     context = get_script_run_ctx(suppress_warning=True)
     return "" if context is None else context.session_id
 
 
 def warm_up() -> None:
-    """Open the app and the first catalog in the background, so that the first visitor does not wait."""
+    """Open the app and the first catalog in the background, before the first visitor."""
     _drawn.clear()
     threading.Thread(target=_warm_up, name="wayfare-warm", daemon=True).start()
 
 
 def _warm_up() -> None:
-    with suppress(WayfareError):  # the first visitor reads the sentence
+    with suppress(WayfareError):  # the first visitor gets the error
         app = current_app()
         app.make_ready(first_catalog())
         if _drawn.wait(FIRST_VISITOR_S):
@@ -141,12 +117,12 @@ def _warm_up() -> None:
 
 
 def page_drawn() -> None:
-    """The first visitor has a page: the processor is free for what the next one needs."""
+    """Note that the first page is drawn, so that the processor is free for the rest of the start."""
     _drawn.set()
 
 
 def close_app() -> None:
-    """Commit and release everything; called when the server stops."""
+    """Commit and release everything. Called when the server stops."""
     global _app, _store  # noqa: PLW0603
     _drawn.set()
     with _opening:
@@ -157,5 +133,5 @@ def close_app() -> None:
 
 
 def first_catalog() -> str:
-    """The catalog that is shown first."""
+    """Returns the first catalog of the pages."""
     return _chosen().catalog

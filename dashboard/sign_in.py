@@ -1,7 +1,7 @@
-"""Signing in to the pages of a console that other machines can reach: nothing is answered before, over HTTP or a websocket.
+"""Sign-in to the pages of a console that other machines can reach, over HTTP and websockets.
 
-The addresses of `OPEN` guard themselves: machines come there with a token or a key of their own, or from this machine alone.
-Everything else, whatever route it has, is for who is signed in.
+The addresses of `OPEN` guard themselves: they need a token or a key, or a request of this machine.
+All other addresses need a signed-in operator.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ OPEN = {
     DOOR: ("POST",),
     **dict.fromkeys((METADATA_PATH, METADATA_PATH + MCP, "/healthz", "/readyz", "/metrics"), READ),
 }
-OPERATOR = "wayfare.operator"  # in the scope of a request: who is signed in
+OPERATOR = "wayfare.operator"  # the key of the signed-in operator in the scope of a request
 MOST_BYTES = 8_192
 ASSETS = Path(__file__).parent / "assets"
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; "
     "frame-ancestors 'none'; base-uri 'none'",
-    "Referrer-Policy": "same-origin",  # with none at all a browser sends forms from the origin "null"
+    "Referrer-Policy": "same-origin",  # without it a browser sends forms from the origin "null"
 }
-WRONG = "This token signs nobody in: it is not an operator's, or was revoked."
+WRONG = "This token does not sign in: it is not an operator's token, or it was revoked."
 
 
 class SignInGate:
-    """ASGI middleware, outside all others. `needed` says whether this console asks to sign in, `app` gives the services. Where it
-    does not ask, pages are for this machine under its own names or `other_names`: else a page of another site, under a name that was
-    made to lead here (DNS rebinding), would use the console as whoever looks at it."""
+    """The outermost ASGI middleware. `needed` tells whether this console needs sign-in, `app` returns the services. Without sign-in,
+    pages answer only under the names of this machine or `other_names`: otherwise a page of another site could use the console
+    through DNS rebinding."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class SignInGate:
         self._other_names = other_names
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on what may be answered, and answer the rest."""
+        """Pass on permitted requests, and answer the others."""
         if scope["type"] not in {"http", "websocket"} or _is_open(scope) or OPERATOR in scope:
             await self._served(scope, receive, send)
         elif not self._needed():
@@ -100,7 +100,7 @@ class SignInGate:
 
 
 def _while_signed_in(sign_ins: SignIns, cookie: str, receive: Receive, send: Send) -> tuple[Receive, Send]:
-    """A websocket that ends with the session that it was opened in."""
+    """Returns the channels of a websocket that ends with its sign-in session."""
 
     async def received() -> Message:
         message = await receive()
@@ -114,7 +114,7 @@ def _while_signed_in(sign_ins: SignIns, cookie: str, receive: Receive, send: Sen
 
 
 async def _answer(sign_ins: SignIns, request: Request) -> Response:
-    """The sign-in page, a try to sign in, or signing out."""
+    """Returns the sign-in page, the result of a sign-in, or that of a sign-out."""
     if request.url.path == SIGN_OUT:
         sign_ins.end(request.cookies.get(sign_ins.cookie, ""))
         done = RedirectResponse(SIGN_IN, 303, HEADERS)
@@ -134,7 +134,7 @@ async def _answer(sign_ins: SignIns, request: Request) -> Response:
     address = request.client.host if request.client is not None else ""
     begun = await anyio.to_thread.run_sync(sign_ins.begin, token, address)
     if begun.wait_s:
-        page = _page(target, f"Too many wrong tokens from your address: go on in {begun.wait_s} s.", 429)
+        page = _page(target, f"Too many wrong tokens from your address. Try again in {begun.wait_s} s.", 429)
         page.headers["Retry-After"] = str(begun.wait_s)
         return page
     if not begun.cookie:
@@ -155,7 +155,7 @@ def _page(target: str, problem: str = "", status: int = 200) -> HTMLResponse:
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send, reason: str, status: int) -> None:
-    """No websocket; to a browser that wants a page the way to sign in, to anything else the reason."""
+    """Refuse a request: close a websocket, redirect a browser to the sign-in page, or answer with the reason."""
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008, "reason": reason})
         return

@@ -1,4 +1,4 @@
-"""A catalog to start with: 81 MCP servers of which fifteen really run, declared economics and labelled tasks."""
+"""The first catalog: 81 MCP servers, fifteen of them runnable, with declared economics and labelled tasks."""
 
 from pathlib import Path
 

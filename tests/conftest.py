@@ -16,9 +16,8 @@ from typing import Any
 import platformdirs
 import pytest
 
-import core.app
 from core.app import Settings, open_app
-from core.relevance import packaged_vectors
+from core.relevance import onnx_encoder, packaged_vectors
 from core.relevance.encoder import EncoderSource
 from core.relevance.onnx_encoder import onnx_source
 from sample_catalog import VECTORS
@@ -74,7 +73,7 @@ def encoder_cache(request: pytest.FixtureRequest) -> Iterator[Path]:
             if not (models / source.model).is_dir():
                 source.open()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(core.app, "onnx_source", shared)
+        patch.setattr(onnx_encoder, "onnx_source", shared)
         yield folder
 
 

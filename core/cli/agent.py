@@ -26,27 +26,31 @@ from core.shared.untrusted_text import visible
 
 SAID_CHARACTERS = 2_000
 CANDIDATES_SHOWN = 3
-PLANNERS = {"rules": "rules", "llm": "model"}  # as routers call them
+PLANNERS = {"rules": "rules", "llm": "model"}  # the values of the routers' parameter `planner`
 
 
 @click.command()
 @click.argument("text")
 @click.option(
     "--planner", type=click.Choice([*PLANNERS]), default="rules", show_default=True,
-    help="Who splits the question, chooses tools and fills arguments: rules, or the model that WAYFARE_LLM_MODEL names.",
+    help="Splits the question, chooses tools and fills arguments: rules, or the model in WAYFARE_LLM_MODEL.",
 )  # fmt: skip
 @click.option("--router", default="ehrr", show_default=True, help="The routing algorithm.")
 @set_option
 @preset_option
 @click.option(
-    "--rounds", default=ROUNDS, show_default=True, type=click.IntRange(1, 100), help="Most actions for a sub-task."
+    "--rounds",
+    default=ROUNDS,
+    show_default=True,
+    type=click.IntRange(1, 100),
+    help="Largest number of actions for a sub-task.",
 )
 @click.option(
     "--budget-usd", type=click.FloatRange(min=0),
-    help="Nothing is called that costs more than what is left of it, or whose price is not known.",
+    help="Limits the cost of all calls. Unpriced tools are not called.",
 )  # fmt: skip
-@click.option("--live/--simulate", default=False, show_default=True, help="Really call tools that say they only read.")
-@click.option("--allow-writes", is_flag=True, help="With --live: call tools that may write, too.")
+@click.option("--live/--simulate", default=False, show_default=True, help="Make real calls of read-only tools.")
+@click.option("--allow-writes", is_flag=True, help="With --live: also call tools that may write.")
 @catalog_option
 @common
 def agent(
@@ -63,7 +67,8 @@ def agent(
     db: Path | None,
     as_json: bool,
 ) -> None:
-    """Work on a question: split it, route each sub-task, call its candidates until one ends well. Nothing is called without --live.
+    """Work on a question: split it, route each sub-task, call its candidates until one succeeds. Without --live no tool
+    is called.
 
     Example: wayfare agent "search the web for news on MCP and tell me the current time"
     """
@@ -120,7 +125,8 @@ def _document(
 
 
 def _line(event: AgentEvent, planner: str) -> str:
-    """One event for the terminal. What tools say is indented and marked by >, what the planner says has its name."""
+    """Returns one event for the terminal. Results of tools are indented and marked by >, the planner's words have its
+    name."""
     match event:
         case Routed():
             return _routed(event, planner)

@@ -1,4 +1,6 @@
-"""`wayfare calibrate`: what follows from labels, judged on held-back folds."""
+"""`wayfare calibrate`: a calibration fitted to labels and judged on held-back folds. `wayfare label`: judgments of
+decisions.
+"""
 
 from __future__ import annotations
 
@@ -36,17 +38,20 @@ MEASURES = {"mrr": "MRR", "hit@1": "hit@1", "hit@3": "hit@3", "log_loss": "log l
 
 @click.command()
 @click.option(
-    "--tasks", type=click.Path(path_type=Path), help="Labelled tasks, JSON Lines; without: the catalog's labels."
+    "--tasks", type=click.Path(path_type=Path), help="Labelled tasks, JSON Lines (default: the catalog's labels)."
 )
-@click.option("--name", default="", help="What the calibration is called (default: the next number).")
+@click.option("--name", default="", help="The calibration's name (default: the next number).")
 @click.option("--apply", "applied", is_flag=True, help="Switch it on.")
-@click.option("--use", default=None, metavar="NAME", help='Switch on one that is kept; "" is what Wayfare comes with.')
-@click.option("--undo", is_flag=True, help="Go back to what was in force before.")
-@click.option("--list", "listed", is_flag=True, help="The calibrations of the catalog.")
+@click.option("--use", default=None, metavar="NAME", help='Switch on a kept calibration; "" is the shipped one.')
+@click.option("--undo", is_flag=True, help="Go back to the previous calibration.")
+@click.option("--list", "listed", is_flag=True, help="List the calibrations of the catalog.")
 @click.option(
-    "--export", "exported", type=click.Path(path_type=Path), help="Write the one of --name, or the one in force."
+    "--export",
+    "exported",
+    type=click.Path(path_type=Path),
+    help="Write the calibration of --name, or the active one, to a file.",
 )
-@click.option("--import", "imported", type=click.Path(path_type=Path), help="Keep one from a file.")
+@click.option("--import", "imported", type=click.Path(path_type=Path), help="Import a calibration from a file.")
 @set_option
 @preset_option
 @catalog_option
@@ -66,10 +71,11 @@ def calibrate(
     db: Path | None,
     as_json: bool,
 ) -> None:
-    """Fit relevance, the probability of fit and Tool Attention's threshold to labels, and judge the fit on held-back folds.
+    """Fit relevance, the probability of fit and Tool Attention's threshold to labels, and judge the fit on held-back
+    folds.
 
-    What gains beyond its noise is kept under a name; with --apply it is switched on. What does not is refused: nothing is
-    kept, and with --apply the command exits 2. --set gives Tool Attention's parameters.
+    A significant gain is kept under a name; --apply switches it on. Without a gain nothing is kept, and with --apply
+    the command exits 2. --set gives Tool Attention's parameters.
 
     Example: wayfare calibrate --catalog sample --tasks tasks.jsonl --name spring --apply
     """
@@ -169,7 +175,7 @@ def _print_calibrations(app: App, catalog: str, as_json: bool) -> None:
 
 
 def _print_active(active: Calibration | None, catalog: str, as_json: bool) -> None:
-    what = "What Wayfare comes with" if active is None else f"Calibration {printable(active.name)}"
+    what = "The shipped calibration" if active is None else f"Calibration {printable(active.name)}"
     print_outcome(
         {"active": None if active is None else active.name}, f"{what} is in force for {printable(catalog)}.", as_json
     )
@@ -185,19 +191,19 @@ def _line(calibration: Calibration) -> dict[str, Any]:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# `wayfare label`: what people say of decisions.
+# `wayfare label`: judgments of decisions by people.
 
 
 @click.command()
 @click.argument("text", required=False)
-@click.option("--tool", default="", help="The tool that is judged, as server::tool.")
+@click.option("--tool", default="", help="The judged tool, as server::tool.")
 @click.option("--right/--wrong", "right", default=None, help="Whether it can do the sub-task.")
-@click.option("--instead-of", default="", help="With --right: the tool that was shown, which is then wrong.")
-@click.option("--hint", default="", help="The server hint that the sub-task was asked with.")
-@click.option("--retract", default="", metavar="ID", help="Take a label back.")
-@click.option("--list", "listed", is_flag=True, help="The labels of the catalog, newest first.")
+@click.option("--instead-of", default="", help="With --right: the shown tool, which is labelled wrong.")
+@click.option("--hint", default="", help="The server hint of the sub-task.")
+@click.option("--retract", default="", metavar="ID", help="Retract a label.")
+@click.option("--list", "listed", is_flag=True, help="List the labels of the catalog, newest first.")
 @click.option(
-    "--import", "imported", type=click.Path(path_type=Path), help="Take labels from labelled tasks, JSON Lines."
+    "--import", "imported", type=click.Path(path_type=Path), help="Import labels from labelled tasks, JSON Lines."
 )
 @click.option("--export", "exported", type=click.Path(path_type=Path), help="Write the labels as labelled tasks.")
 @catalog_option
@@ -216,7 +222,7 @@ def label(
     db: Path | None,
     as_json: bool,
 ) -> None:
-    """Say that a tool is right or wrong for a sub-task; the next decisions on like sub-tasks follow.
+    """Label a tool as right or wrong for a sub-task. Later decisions on similar sub-tasks follow.
 
     Example: wayfare label "find a hotel in Lisbon" --tool hotels::search --right --instead-of calendar::find_free_time
     """

@@ -8,15 +8,18 @@ import textwrap
 from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from core.cli.options import catalog_option, common, db_option, opened, print_json, print_table, printable
 from core.domain.lint import Finding, LintReport, Severity
-from core.services.decide.catalog_editor import ImportReport
 from core.shared.errors import UnknownNameError
 from core.virtual.launch import DEFAULT_PROFILE, PROFILES
 from core.virtual.multiply import HIGHEST_SPREAD, MOST_COPIES, Recipe, server_of
+
+if TYPE_CHECKING:
+    from core.services.decide.catalog_editor import ImportReport
 
 
 @click.command()
@@ -109,7 +112,7 @@ def import_(files: tuple[Path, ...], name: str | None, db: Path | None, as_json:
 @click.option("--name", help="The catalog's name (default: the file's name).")
 @common
 def discover(file: Path, name: str | None, db: Path | None, as_json: bool) -> None:
-    """Connect to the servers of a client configuration and take their tools live.
+    """Connect to the servers of a client configuration and import their current tools.
 
     Example: wayfare discover ~/.config/client/mcp.json --name mine
     """
@@ -153,7 +156,7 @@ def _lint_line(report: ImportReport) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# `wayfare lint`: what is wrong with a catalog, and what to do about it.
+# `wayfare lint`: faults of a catalog, each with advice.
 
 SHOWN = 10  # findings of one rule, unless rules are asked for by name
 
@@ -165,9 +168,9 @@ SHOWN = 10  # findings of one rule, unless rules are asked for by name
     default=Severity.NOTE.value,
     show_default=True,
     type=click.Choice([severity.value for severity in Severity]),
-    help="Only findings that are at least this bad.",
+    help="Only findings of at least this severity.",
 )
-@click.option("--strict", is_flag=True, help="Exit with 1 where there are errors among the findings shown.")
+@click.option("--strict", is_flag=True, help="Exit with 1 if the shown findings include an error.")
 @catalog_option
 @common
 def lint(rules: tuple[str, ...], severity: str, strict: bool, catalog: str, db: Path | None, as_json: bool) -> None:
@@ -191,7 +194,7 @@ def lint(rules: tuple[str, ...], severity: str, strict: bool, catalog: str, db: 
 
 
 def _needs_vectors(rules: tuple[str, ...], least: Severity) -> bool:
-    """Whether a rule that is asked for needs vectors. Raises UnknownNameError for a rule that is not there."""
+    """Whether a chosen rule needs vectors. Raises UnknownNameError for an unknown rule."""
     from core.lint import RULES
 
     for rule in rules:
@@ -202,7 +205,7 @@ def _needs_vectors(rules: tuple[str, ...], least: Severity) -> bool:
 
 
 def _report_once() -> Callable[[int, int], None]:
-    """A progress callback that says once, on standard error, that texts have to be embedded first."""
+    """Returns a progress callback that says once, on standard error, that texts have to be embedded first."""
     reported: list[bool] = []
 
     def report(done: int, total: int) -> None:  # noqa: ARG001 - the library's signature
@@ -253,7 +256,9 @@ PROFILES_HELP = " ".join(f"{name}: {profile.help}" for name, profile in PROFILES
 @click.option(
     "--profile", default=DEFAULT_PROFILE, show_default=True, type=click.Choice(tuple(PROFILES)), help="How it behaves."
 )
-@click.option("--seed", type=int, help="Makes results and failures repeatable; without it each start fails elsewhere.")
+@click.option(
+    "--seed", type=int, help="Makes results and failures repeatable; without it failures differ at each start."
+)
 @click.option(
     "--speed",
     default=1.0,
@@ -266,11 +271,11 @@ PROFILES_HELP = " ".join(f"{name}: {profile.help}" for name, profile in PROFILES
 def virtual(
     server: str, port: int | None, profile: str, seed: int | None, speed: float, catalog: str, db: Path | None
 ) -> None:
-    """Serve one server of a catalog over real MCP with simulated results, on stdio unless told otherwise.
+    """Serve one server of a catalog over real MCP with simulated results, by default on stdio.
 
     Example: wayfare virtual web-search --http 8700 --profile flaky
     """
-    with opened(db) as app:  # closed again before it serves: another process may need the store
+    with opened(db) as app:  # closed before serving, because another process may need the store
         found = server_of(app.catalogs.open(catalog), server)
     from core.virtual.server import Behaviour, serve_http, serve_stdio
 
@@ -283,7 +288,7 @@ def virtual(
 
 @click.command()
 @click.argument("server")
-@click.option("--copies", required=True, type=click.IntRange(1, MOST_COPIES), help="How many virtual copies.")
+@click.option("--copies", required=True, type=click.IntRange(1, MOST_COPIES), help="The number of virtual copies.")
 @click.option("--name", default="", help="The new catalog's name (default: made from catalog, server and number).")
 @click.option("--seed", default=0, show_default=True, type=int, help="Another seed gives other words and numbers.")
 @click.option(

@@ -1,4 +1,4 @@
-"""`wayfare clients`: names and tokens for those who use the endpoint."""
+"""`wayfare clients`: names and tokens of the endpoint's clients; `policy`, `approvals` and `audit`."""
 
 from __future__ import annotations
 
@@ -28,9 +28,11 @@ LIST, ADD, REVOKE = ACTIONS = ("list", "add", "revoke")
 )
 @click.option("--server", "servers", multiple=True, metavar="PATTERN", help="add: servers it may use (default: all).")
 @click.option("--tool", "tools", multiple=True, metavar="PATTERN", help="add: tools it may use, as server::tool.")
-@click.option("--read-only", is_flag=True, help="add: it may only use tools that say that they only read.")
-@click.option("--per-minute", type=click.FloatRange(0), help="add: its rate limit; 0: none (default: the policy's).")
-@click.option("--operator", is_flag=True, help="add: the token signs in to the pages, and opens nothing at /mcp.")
+@click.option("--read-only", is_flag=True, help="add: it may only use read-only tools.")
+@click.option(
+    "--per-minute", type=click.FloatRange(0), help="add: its rate limit; 0 is no limit (default: the policy's)."
+)
+@click.option("--operator", is_flag=True, help="add: the token signs in to the pages, and gives no access to /mcp.")
 @common
 def clients(
     action: str,
@@ -44,9 +46,11 @@ def clients(
     db: Path | None,
     as_json: bool,
 ) -> None:
-    """List the clients of the endpoint and the operators of the pages, make one, or revoke one. A token is shown once, and kept as its hash alone.
+    """List the clients of the endpoint and the operators of the pages, add one, or revoke one. A token is shown once;
+    only its hash is kept.
 
-    The client `anonymous` has no token: it is every request of this machine that brings none, once there is another client, or a budget.
+    The client `anonymous` has no token: it covers all requests of this machine without a token, once there is another
+    client or a budget.
 
     Example: wayfare clients add ann --server "files*" --read-only
     """
@@ -54,7 +58,7 @@ def clients(
         raise click.UsageError(f"{action} {'takes no NAME' if name else 'needs a NAME'}.")
     scope = Scope(catalogs, servers, tools, read_only, per_minute, operator)
     if operator and scope != Scope(pages=True):
-        raise click.UsageError("--operator is for the pages, and goes with no option that is about tools.")
+        raise click.UsageError("--operator is for the pages; it does not go with options about tools.")
     with opened(db) as app:
         register = app.governance.clients
         if name is None:
@@ -72,7 +76,7 @@ def clients(
         else:
             register.revoke(name, origin="cli")
             said = (
-                "its token is worth nothing now."
+                "its token is no longer accepted."
                 if name != ANONYMOUS
                 else app.governance.admission.without_token_words()
             )
@@ -80,7 +84,8 @@ def clients(
 
 
 def _made(name: str, token: str, about: str, *, operator: bool) -> str:
-    """A new token, which is shown this once, and what a request without one may do; the client that has no token has the latter alone."""
+    """Returns a new token, which is shown only once, and the rights of a request without a token. For a client without
+    a token only the latter."""
     opens = ", which signs in to the pages and" if operator else ", which"
     lines = [f"The token of {name}{opens} is shown this once:\n{token}"] if token else []
     return "\n".join([*lines, *([about] if about else [])])
@@ -107,9 +112,7 @@ def _list(found: tuple[Client, ...], as_json: bool) -> None:
             ],
         )
     else:
-        click.echo(
-            "There is no client with a token: on this machine none is needed. `wayfare clients add NAME` makes one."
-        )
+        click.echo("There is no client with a token; this machine needs none. `wayfare clients add NAME` makes one.")
 
 
 POLICY_ACTIONS = ("show", "import", "export")
@@ -120,7 +123,8 @@ POLICY_ACTIONS = ("show", "import", "export")
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @common
 def policy(action: str, file: Path | None, db: Path | None, as_json: bool) -> None:
-    """Show the policy for agents as TOML, take one in, or write it to a file: approvals, budgets, rates, breakers, lists.
+    """Show the policy for agents as TOML, import one, or export it to a file: approvals, budgets, rates, breakers,
+    lists.
 
     Example: wayfare policy export policy.toml
     """
@@ -157,9 +161,10 @@ DECISIONS = ("list", "approve", "deny")
 @click.argument("number", required=False)
 @common
 def approvals(action: str, number: str | None, db: Path | None, as_json: bool) -> None:
-    """List the calls, with their arguments, and the changed definitions that wait for a person, and approve or deny one.
+    """List the calls, with their arguments, and the changed definitions that wait for a person, and approve or deny
+    one.
 
-    NUMBER is that of a call, or the tool of a changed definition as CATALOG/SERVER::TOOL.
+    NUMBER is the number of a call, or the tool of a changed definition as CATALOG/SERVER::TOOL.
 
     Example: wayfare approvals approve 1f0c9a2e
     """
@@ -181,7 +186,7 @@ def approvals(action: str, number: str | None, db: Path | None, as_json: bool) -
 
 
 def _waiting(calls: Sequence[ApprovalChange], held: Sequence[str], as_json: bool) -> None:
-    """What waits for a person, with all that the agent wants to call: nobody approves blind."""
+    """Prints everything that waits for a person, with the full arguments of each call."""
     if as_json:
         rows = [
             {"number": one.id, "client": one.client, "catalog": one.catalog, "tool": f"{one.server}::{one.tool}",
@@ -201,23 +206,24 @@ def _waiting(calls: Sequence[ApprovalChange], held: Sequence[str], as_json: bool
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# `wayfare audit`: whether the log is what was written.
+# `wayfare audit`: verifies the hash chain of the log.
 
 
 @click.command()
 @click.option(
-    "--export", "file", type=click.Path(dir_okay=False, path_type=Path), help="Write every record, JSON Lines."
+    "--export",
+    "file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write every record to a file, JSON Lines.",
 )
-@click.option(
-    "--head", metavar="HASH", default="", help="The newest hash must be this one, noted earlier or elsewhere."
-)
+@click.option("--head", metavar="HASH", default="", help="The expected newest hash, noted earlier.")
 @common
 def audit(file: Path | None, head: str, db: Path | None, as_json: bool) -> None:
-    """Verify the log: decisions, calls, labels, judgments, approvals and denials, and changes of parameters, prices, calibrations,
-    clients and policies, each write sealed with the hash of the one before. Exits 1, naming the first write that is not what was
-    sealed.
+    """Verify the log: decisions, calls, labels, judgments, approvals and denials, and changes of parameters, prices,
+    calibrations, clients and policies. Each write is sealed with the hash of the one before. Exits 1 and names the
+    first write that was changed.
 
-    Note the newest hash where nobody who writes the store can: it says that the log ends where it ended.
+    Note the newest hash in a place that no writer of the store can change: it proves that no newer write was removed.
 
     Example: wayfare audit --export log.jsonl
     """
@@ -236,7 +242,7 @@ def audit(file: Path | None, head: str, db: Path | None, as_json: bool) -> None:
     else:
         older = f"; {found.older:,} older ones were written before there were seals" if found.older else ""
         click.echo(
-            f"{found.records:,} records in {found.seals:,} writes are what was sealed{older}.\nNewest hash: {found.hash}"
+            f"{found.records:,} records in {found.seals:,} writes are unchanged{older}.\nNewest hash: {found.hash}"
         )
     if problem:
         sys.exit(1)

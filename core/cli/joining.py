@@ -1,4 +1,4 @@
-"""A command that finds the store taken hands itself over to the process that has it, and prints what that one gives back."""
+"""A command that finds the store locked runs in the process that has it, and prints the result."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Commands of other processes, run by the process that has the store: `POST /door`, with the key that lies beside the store.
+# Commands of other processes, run by the store's owner: `POST /door` with the key from the file beside the store.
 
 PATH = "/door"
 _log = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ _given = threading.local()
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a command left behind: its exit code and what it wrote on the two streams."""
+    """The result of a command: its exit code and its output on the two streams."""
 
     code: int
     out: str
@@ -49,17 +49,18 @@ class Done:
 
 
 class CommandDoor:
-    """The route `/door` over the app that `app` gives. `key` is new with each process."""
+    """The route `/door` over the app that `app` returns. Each process has a new `key`."""
 
     def __init__(self, app: Callable[[], App]) -> None:
         self.key = secrets.token_urlsafe(24)
         self._app = app
 
     async def serve(self, request: Request) -> Response:
-        """Run one command; 403 for whoever is not on this machine or cannot read the key, 400 for what is no command."""
+        """Runs one command. Answers 403 to other machines and to requests without the key, 400 to a request without a
+        command."""
         given = request.headers.get("authorization", "").removeprefix("Bearer ")
         if stranger(request.scope) or not secrets.compare_digest(given.encode(), self.key.encode()):
-            return JSONResponse({"error": "This door opens to commands of the store's owner alone."}, status_code=403)
+            return JSONResponse({"error": "Only commands with the key of this store are accepted."}, status_code=403)
         try:
             arguments = [str(word) for word in cast("list[object]", (await request.json())["arguments"])]
         except (ValueError, LookupError, TypeError, RecursionError):
@@ -76,7 +77,7 @@ class CommandDoor:
                 main(arguments)
             except SystemExit as end:
                 code = end.code if isinstance(end.code, int) else 1
-            except Exception:  # noqa: BLE001  a defect of one command is no defect of the console
+            except Exception:  # noqa: BLE001  a defect of a command must not end the console
                 _log.exception("a command failed: %s", arguments)
                 return Done(
                     1, out.getvalue(), "The command failed in the process that has the store; its log says where.\n"
@@ -86,7 +87,7 @@ class CommandDoor:
 
 @contextmanager
 def _captured() -> Generator[tuple[io.StringIO, io.StringIO]]:
-    """What this thread writes on the standard streams; the other threads write where they did."""
+    """Captures the output of this thread on the standard streams. Other threads write as before."""
     _install()
     _given.stdout, _given.stderr = io.StringIO(), io.StringIO()
     try:
@@ -115,32 +116,32 @@ class _PerThread(io.TextIOBase):
         return getattr(_given, self._name, self._usual)
 
     def write(self, text: str, /) -> int:
-        """Write where this thread's output goes."""
+        """Writes to this thread's output."""
         return self._stream().write(text)
 
     def flush(self) -> None:
-        """Flush it."""
+        """Flushes this thread's output."""
         self._stream().flush()
 
     def writable(self) -> bool:
-        """It is."""
+        """Returns True."""
         return True
 
     def isatty(self) -> bool:
-        """Whether it goes to a terminal."""
+        """Whether the output goes to a terminal."""
         return self._stream().isatty()
 
     def fileno(self) -> int:
-        """The process's own."""
+        """Returns the file descriptor of the process's own stream."""
         return self._usual.fileno()
 
 
 ALONE = {"up", "mcp", "virtual", "train-encoder"}
-"""Commands that serve or train: they stay in a process of their own."""
+"""Commands that serve or train always run in their own process."""
 
 
 def joined(command: click.Command, name: str, words: Sequence[str], error: StoreBusyError) -> int:
-    """Run the command where the store is; gives its exit code. Raises the error where nobody takes it over."""
+    """Runs the command in the store's owner and returns its exit code. Raises the error if no owner accepts commands."""
     owner = None
     if name not in ALONE:
         context = command.make_context(name, list(words), resilient_parsing=True)
@@ -181,7 +182,7 @@ def _handed_over(owner: Owner, arguments: list[str], error: StoreBusyError) -> d
 
 
 def _from_anywhere(command: click.Command, name: str, words: Sequence[str]) -> list[str]:
-    """The words with the paths of files made absolute: the other process has another working directory."""
+    """Returns the words with absolute paths, because the other process has another working directory."""
     context = command.make_context(name, list(words), resilient_parsing=True)
     paths: set[str] = set()
     for parameter in command.params:

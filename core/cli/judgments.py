@@ -1,4 +1,6 @@
-"""`wayfare judgments`: sets of graded judgments in and out, how far their judges agree, and runs as TREC files."""
+"""`wayfare judgments`: imports and exports sets of graded judgments, measures their agreement, and writes runs as TREC
+files.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +36,12 @@ SUFFIXES: dict[str, Format] = {".csv": "csv", ".qrels": "qrels"}
 @click.command()
 @click.argument("action", type=click.Choice(ACTIONS), default=LIST)
 @click.argument("file", type=click.Path(path_type=Path), required=False)
-@click.option("--set", "set_name", default=FIRST_SET, show_default=True, metavar="NAME", help="Which set of judgments.")
-@click.option("--judge", default="", metavar="NAME", help="import: whose they are, where the file does not say.")
-@click.option(
-    "--tasks", type=click.Path(path_type=Path), help="import of qrels: labelled tasks that have the query ids."
-)
+@click.option("--set", "set_name", default=FIRST_SET, show_default=True, metavar="NAME", help="The set of judgments.")
+@click.option("--judge", default="", metavar="NAME", help="import: the judge, if the file names none.")
+@click.option("--tasks", type=click.Path(path_type=Path), help="import of qrels: labelled tasks with the query ids.")
 @click.option(
     "--settle", default="median", show_default=True, metavar="|".join((*RULES, "judge:NAME")),
-    help="export of qrels and tasks: the grade where judges differ. With judge:NAME, any export has that judge's alone.",
+    help="export of qrels and tasks: the rule for a grade on which judges differ. judge:NAME exports only that judge's grades, in any format.",
 )  # fmt: skip
 @click.option(
     "--format", "form", type=click.Choice(FORMATS), help="export: jsonl unless FILE ends with .csv or .qrels."
@@ -64,10 +64,11 @@ def judgments(
     db: Path | None,
     as_json: bool,
 ) -> None:
-    """List the judgment sets of a catalog, take one in, give one out, or say how far its judges agree.
+    """List the judgment sets of a catalog, import or export one, or show the agreement of its judges.
 
-    A judgment is a grade from 0 to 3 of a tool for a sub-task, by a judge. JSON Lines and CSV have all of it; TREC qrels have one
-    grade for each query id and tool; tasks are the set as labelled tasks, whose ids are those query ids.
+    A judgment is a judge's grade from 0 to 3 of a tool for a sub-task. JSON Lines and CSV hold all of it. TREC qrels
+    hold one grade for each query id and tool. The format `tasks` is the set as labelled tasks, whose ids are those
+    query ids.
 
     Example: wayfare judgments import ann.qrels --set trip --judge ann --tasks tasks.jsonl
     """
@@ -82,9 +83,7 @@ def judgments(
             found = app.judgments.import_(
                 read_file(file), source=str(file), catalog=name, set_name=set_name, judge=judge, tasks=known
             )
-            absent = (
-                f" {found.not_in_catalog} are of tools that {name} does not have now." if found.not_in_catalog else ""
-            )
+            absent = f" {found.not_in_catalog} are of tools that {name} does not have." if found.not_in_catalog else ""
             print_outcome(
                 asdict(found), f"{found.added} judgments added to {set_name!r}, {found.known} known.{absent}", as_json
             )
@@ -110,7 +109,7 @@ def _list(app: App, catalog: str, _set_name: str, as_json: bool) -> None:
     elif sets:
         print_table(("judgments", "set"), [(f"{count:,}", name) for name, count in sets.items()])
     else:
-        click.echo("There is no judgment yet: judge on the pages Route, Compare, Call and Lab, or import a file.")
+        click.echo("There is no judgment yet. Judge on the pages Route, Compare, Call and Lab, or import a file.")
 
 
 def _agreement(app: App, catalog: str, set_name: str, as_json: bool) -> None:
@@ -138,8 +137,8 @@ def _agreement(app: App, catalog: str, set_name: str, as_json: bool) -> None:
 
 
 def _alpha(found: Agreement) -> str:
-    counted = f"{found.shared:,} of {found.units:,} judged tools have two judges or more; on {found.same:,} of them all say the same."
+    counted = f"{found.shared:,} of {found.units:,} judged tools have two judges or more; on {found.same:,} of them all judges agree."
     if found.alpha is None:
-        return f"{counted} Krippendorff's alpha is not defined: it needs tools with two judges, and grades that differ somewhere."
+        return f"{counted} Krippendorff's alpha is not defined: it needs tools with two judges, and grades that are not all equal."
     bounds = "" if found.low is None or found.high is None else f" [{found.low:.3f}, {found.high:.3f}]"
     return f"Krippendorff's alpha, ordinal: {found.alpha:.3f}{bounds}. {counted}"

@@ -1,4 +1,4 @@
-"""`wayfare bench`: what labelled tasks say of routers, and a gate on it."""
+"""`wayfare bench`: measures routers on labelled tasks, and compares them with a baseline."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ from core.services.lab.measuring import Measured
 from core.shared.errors import StoreError
 
 # ----------------------------------------------------------------------------------------------------------------------
-# What `wayfare bench` prints for people: measures, comparisons, levels, played outcomes, and the gate.
+# The tables of `wayfare bench`: measures, comparisons, levels, played outcomes, and the gate.
 
-LISTED = 20  # of changes; tasks are all named
+LISTED = 20  # changes; all tasks are listed
 
 
 def print_measures(runs: Sequence[BenchmarkRun]) -> None:
-    """A line for each run."""
+    """Prints a line for each run."""
     measures = list(runs[0].measures)
     print_table(
         ("router", "n", *measures, *runs[0].judged, "rejection", "p50 ms", "p95 ms"),
@@ -65,7 +65,7 @@ def print_measures(runs: Sequence[BenchmarkRun]) -> None:
 
 
 def print_comparisons(runs: Sequence[BenchmarkRun], found: Sequence[Compared]) -> None:
-    """A line for each pair of runs."""
+    """Prints a line for each pair of runs."""
     if not found:
         return
     click.echo()
@@ -88,7 +88,7 @@ def print_comparisons(runs: Sequence[BenchmarkRun], found: Sequence[Compared]) -
 
 
 def print_played(played: Sequence[ExecutionRun]) -> None:
-    """A line for each run that was played."""
+    """Prints a line for each run that was played."""
     if not played:
         return
     click.echo()
@@ -99,7 +99,7 @@ def print_played(played: Sequence[ExecutionRun]) -> None:
 
 
 def print_levels(levelled: Sequence[LevelRun]) -> None:
-    """A line for each run and level."""
+    """Prints a line for each run and level."""
     if not levelled:
         return
     click.echo()
@@ -120,7 +120,8 @@ def print_levels(levelled: Sequence[LevelRun]) -> None:
 
 
 def print_gate(gate: Gate) -> None:
-    """What fell, every task that was lost or won, what changed in the catalog, and the tasks that this touches."""
+    """Prints the measures that fell, every lost and won task, the changes of the catalog, and the tasks that they
+    affect."""
     for result in gate.runs:
         fell = ", ".join(f"{one.measure} from {one.was:.3f} to {one.now:.3f}" for one in result.fell)
         click.echo()
@@ -138,7 +139,7 @@ def print_gate(gate: Gate) -> None:
 
 
 def print_changes(found: Sequence[Change]) -> None:
-    """What changed in a catalog since; nothing where nothing did."""
+    """Prints the changes of a catalog, if there are any."""
     if found:
         click.echo(f"The catalog has changed since, in {len(found)} servers and tools:")
     for change in found[:LISTED]:
@@ -178,25 +179,29 @@ MADE_WITH = ("tasks", "routers", "hints", "preset", "catalog", "prices", "judgme
 @click.command()
 @click.option(
     "--tasks", type=click.Path(path_type=Path),
-    help="Labelled tasks, JSON Lines. Required, but for --judgments and --baseline.",
+    help="Labelled tasks, JSON Lines. Required without --judgments and --baseline.",
 )  # fmt: skip
 @click.option(
     "--judgments", default="", metavar="NAME", help="Instead of --tasks: a judgment set, see `wayfare judgments`."
 )
 @click.option(
     "--settle", default="median", show_default=True, metavar="|".join((*RULES, f"{JUDGE}NAME")),
-    help="With --judgments: a tool's grade where judges differ.",
+    help="With --judgments: the rule for a grade on which judges differ.",
 )  # fmt: skip
 @click.option(
     "--baseline", type=click.Path(path_type=Path),
-    help="What an earlier `bench --json` printed: exit 1 where quality fell. What is not given is as it was then.",
+    help="The output of an earlier `bench --json`: exit 1 if quality fell. Missing options are taken from it.",
 )  # fmt: skip
 @click.option(
     "--tolerance", default=0.02, show_default=True, type=click.FloatRange(0, 1),
-    help="With --baseline: how far a measure may fall.",
+    help="With --baseline: the largest accepted fall of a measure.",
 )  # fmt: skip
 @click.option(
-    "--measure", default="mrr", show_default=True, type=click.Choice(list(MEASURES)), help="What runs are compared by."
+    "--measure",
+    default="mrr",
+    show_default=True,
+    type=click.Choice(list(MEASURES)),
+    help="The measure by which runs are compared.",
 )
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of intervals and tests.")
 @click.option("--store/--no-store", default=True, show_default=True, help="Store the runs; `wayfare runs` lists them.")
@@ -205,28 +210,30 @@ MADE_WITH = ("tasks", "routers", "hints", "preset", "catalog", "prices", "judgme
 @click.option(
     "--execute", is_flag=True, help="Play route, try in order, up to three rounds: success, money, time, value."
 )
-@click.option("--seeds", default=20, show_default=True, type=click.IntRange(1, 1000), help="Draws of every outcome.")
-@click.option("--live", is_flag=True, help="With --execute: really call tools that only read, on servers that run.")
+@click.option(
+    "--seeds", default=20, show_default=True, type=click.IntRange(1, 1000), help="Number of draws of every outcome."
+)
+@click.option("--live", is_flag=True, help="With --execute: make real calls of read-only tools on running servers.")
 @click.option(
     "--prices",
     type=click.Choice(["declared", "tiers"]),
     default="declared",
     show_default=True,
-    help="tiers: draw every price by EHRR's two tiers, for a catalog in which nobody priced the tools.",
+    help="tiers: draw every price from EHRR's two tiers, for a catalog without prices.",
 )
 @click.option(
     "--value-usd",
     default=VALUE_USD,
     show_default=True,
     type=click.FloatRange(0),
-    help="What a solved sub-task is worth.",
+    help="The value of a solved sub-task.",
 )
 @click.option(
     "--s-per-usd",
     default=S_PER_USD,
     show_default=True,
     type=click.FloatRange(0, min_open=True),
-    help="Seconds that one dollar is worth, in the value.",
+    help="The value's exchange rate of time: seconds for one dollar.",
 )
 @ray_option
 @set_option
@@ -261,8 +268,8 @@ def bench(
 ) -> None:
     """Measure how well routers rank the right tools.
 
-    Several routers are compared pair by pair; tasks of levels L1 to L5 are also asked as a person would, and scored as ETOM does,
-    below the table.
+    Several routers are compared pair by pair. Tasks of levels L1 to L5 are also asked as a person would ask, and scored
+    as in ETOM, below the table.
 
     Example: wayfare bench --tasks tasks.jsonl --catalog catalog.json --router ehrr --json
     """
@@ -321,7 +328,7 @@ def bench(
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is to be measured, in the words of the command line: enough to ask for the same again."""
+    """The options of a measurement, sufficient to repeat it."""
 
     tasks: str
     routers: tuple[str, ...]
@@ -334,28 +341,28 @@ class Asked:
     settle: str
 
     def labelled(self, app: App, catalog: str) -> tuple[tuple[Task, ...], str]:
-        """The tasks of the file or the judgment set, and where they are from. Raises WayfareError."""
+        """Returns the tasks of the file or the judgment set, and their source. Raises WayfareError."""
         if not self.judgments:
             return app.lab.read_tasks(Path(self.tasks)), self.tasks
         tasks, left_out = app.judgments.tasks(catalog, self.judgments, self.settle)
         if left_out:
-            click.echo(f"Left out, having no tool above grade 0: {left_out} of the judged sub-tasks.", err=True)
+            click.echo(f"{left_out} judged sub-tasks are left out, because they have no tool above grade 0.", err=True)
         return tasks, app.judgments.source(self.judgments, self.settle)
 
     def chosen(self, app: App, ranked: str | None = None) -> list[tuple[str, Parameters]]:
-        """Each router with its parameters; `ranked` is how many candidates it returns where nothing else is set."""
+        """Returns each router with its parameters; `ranked` is the default number of candidates."""
         values = self.settings if ranked is None else {"n": ranked, **self.settings}
         return [(router, app.routing.parameters(router, values, preset=self.preset)) for router in self.routers]
 
 
 def _completed(ctx: click.Context, asked: Asked, earlier: Baseline) -> Asked:
-    """What was not given on the command line is as it was when the baseline was made. Settings are joined."""
+    """Takes missing options from the baseline. Settings are merged."""
     then = {
         name: earlier.made_with[name]
         for name in MADE_WITH
         if name in earlier.made_with and ctx.get_parameter_source(name) is ParameterSource.DEFAULT
     }
-    if asked.tasks:  # a file now, where it was a judgment set then
+    if asked.tasks:  # the baseline may have used a judgment set
         then.pop("judgments", None)
     if "routers" in then:
         then["routers"] = tuple(then["routers"])
@@ -363,7 +370,7 @@ def _completed(ctx: click.Context, asked: Asked, earlier: Baseline) -> Asked:
 
 
 def _keep(app: App, made: Sequence[Measured], tasks: Sequence[Task], entries: Sequence[dict[str, Any]]) -> None:
-    """Store each run; a store that cannot be written is said, and the figures are printed all the same."""
+    """Stores each run. If the store cannot be written, says so and goes on."""
     for one, entry in zip(made, entries, strict=True):
         try:
             entry["id"] = app.lab_runs.keep(one.conditions, tasks, entry)

@@ -11,52 +11,61 @@ import click
 
 from core.shared.errors import StoreBusyError, WayfareError
 
-COMMANDS = {  # name: module of core.cli and the command in it; loaded when it is asked for
-    "up": ("serving", "up"),
-    "catalogs": ("catalogs", "catalogs"),
-    "routers": ("catalogs", "routers"),
-    "parameters": ("catalogs", "parameters"),
-    "import": ("catalogs", "import_"),
-    "discover": ("catalogs", "discover"),
-    "route": ("routing", "route"),
-    "call": ("routing", "call"),
-    "agent": ("agent", "agent"),
-    "mcp": ("serving", "mcp"),
-    "virtual": ("catalogs", "virtual"),
-    "multiply": ("catalogs", "multiply"),
-    "testbed": ("scenario", "testbed"),
-    "lint": ("catalogs", "lint"),
-    "bench": ("lab", "bench"),
-    "sweep": ("runs", "sweep"),
-    "runs": ("runs", "runs"),
-    "replay": ("papers", "replay"),
-    "audit": ("clients", "audit"),
-    "clients": ("clients", "clients"),
-    "policy": ("clients", "policy"),
-    "secrets": ("secrets", "secrets"),
-    "approvals": ("clients", "approvals"),
-    "label": ("calibration", "label"),
-    "judgments": ("judgments", "judgments"),
-    "calibrate": ("calibration", "calibrate"),
-    "scenario": ("scenario", "scenario"),
-    "papers": ("papers", "papers_command"),
-    "train-encoder": ("training", "train_encoder"),
-}
+# name: the module of core.cli, the command in it, and its line in `wayfare --help`. The module is imported when the command is called.
+COMMANDS = {
+    "up": ("serving", "up", "Start the console and print its URL."),
+    "catalogs": ("catalogs", "catalogs", "List the catalogs."),
+    "routers": ("catalogs", "routers", "List the routing algorithms."),
+    "parameters": ("catalogs", "parameters", "List a router's parameters with unit, range and default."),
+    "import": ("catalogs", "import_", "Import catalogs or client configurations as one catalog, all or nothing."),
+    "discover": ("catalogs", "discover", "Connect to the servers of a client configuration and take their tools live."),
+    "route": ("routing", "route", "Decide which tool a sub-task goes to, and show why."),
+    "call": ("routing", "call", "Make one MCP call and learn from its outcome."),
+    "agent": ("agent", "agent", "Work on a question: split it, route each sub-task, call its candidates until one ends well."),
+    "mcp": ("serving", "mcp", "Serve Wayfare to one MCP client on standard input and output: its few tools stand for all tools of the catalog."),
+    "virtual": ("catalogs", "virtual", "Serve one server of a catalog over real MCP with simulated results, on stdio unless told otherwise."),
+    "multiply": ("catalogs", "multiply", "Make a new catalog with virtual copies of one server: other names, words and numbers."),
+    "testbed": ("scenario", "testbed", "Draw a testbed: servers that any of the WORDS is said of, and tasks that their tools can do."),
+    "lint": ("catalogs", "lint", "Find poor descriptions, colliding names, broken schemas and text that tries to instruct a model."),
+    "bench": ("lab", "bench", "Measure how well routers rank the right tools."),
+    "sweep": ("runs", "sweep", "Measure a router under many parameters."),
+    "runs": ("runs", "runs", "List the stored runs and sweeps, newest first; with an ID (or its beginning) show one, or make it again."),
+    "replay": ("papers", "replay", "Decide recorded sub-tasks again, with the statistics of their time: which winners change, and what they cost."),
+    "audit": ("clients", "audit", "Verify the log: decisions, calls, labels, judgments, approvals and denials, and changes of parameters, prices, calibrations, clients and policies, each write sealed with the hash of the one before."),
+    "clients": ("clients", "clients", "List the clients of the endpoint and the operators of the pages, make one, or revoke one."),
+    "policy": ("clients", "policy", "Show the policy for agents as TOML, take one in, or write it to a file: approvals, budgets, rates, breakers, lists."),
+    "secrets": ("secrets", "secrets", "List the values that the servers of a catalog need, set or remove one, hide a written one, or show one that is no secret."),
+    "approvals": ("clients", "approvals", "List the calls, with their arguments, and the changed definitions that wait for a person, and approve or deny one."),
+    "label": ("calibration", "label", "Say that a tool is right or wrong for a sub-task; the next decisions on like sub-tasks follow."),
+    "judgments": ("judgments", "judgments", "List the judgment sets of a catalog, take one in, give one out, or say how far its judges agree."),
+    "calibrate": ("calibration", "calibrate", "Fit relevance, the probability of fit and Tool Attention's threshold to labels, and judge the fit on held-back folds."),
+    "scenario": ("scenario", "scenario", "Run routers through a network scenario."),
+    "papers": ("papers", "papers_command", "Recompute what the papers print, as far as that goes without a model, and write what the Papers page shows."),
+    "train-encoder": ("training", "train_encoder", "Tune the encoder that estimates fit; about 15 minutes on two cores."),
+}  # fmt: skip
 
 
 class Commands(click.Group):
-    """The group of all commands: starting the console does not load what only the others need."""
+    """The group of all commands. A command's module is imported when the command is called, not for the list of `--help`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Every name, in the table's order."""
+        """Returns every name, in the table's order."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """The command of a name, None where there is none."""
+        """Returns the command of a name, or None for an unknown name."""
         if cmd_name not in COMMANDS:
             return None
-        module, attribute = COMMANDS[cmd_name]
+        module, attribute, _ = COMMANDS[cmd_name]
         return getattr(import_module(f"core.cli.{module}"), attribute)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Writes the names with their lines, as click does, from the table alone."""
+        width = formatter.width - 6 - max(map(len, COMMANDS))
+        with formatter.section("Commands"):
+            formatter.write_dl([
+                (name, click.Command(name, help=line).get_short_help_str(width)) for name, (_, _, line) in COMMANDS.items()
+            ])  # fmt: skip
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -1,4 +1,4 @@
-"""Options that several commands share, and how results are printed."""
+"""Options that several commands share, and the output of results."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from core.app import App, Settings, build_app, open_app
-from core.endpoint.door import owner_of
 from core.routers.presets import DEFAULT_PRESET, PRESETS
-from core.services.lab.cluster import RaySpread
 from core.shared.errors import CatalogError, ParameterError, StoreBusyError, WayfareError
 from core.shared.progress import Step, silent
 from core.shared.untrusted_text import one_line
-from core.store import Store
+
+if TYPE_CHECKING:
+    from core.services.lab.cluster import RaySpread
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -44,7 +45,7 @@ preset_option = click.option(
 )  # fmt: skip
 preset_or_file_option = click.option(
     "--preset", default=DEFAULT_PRESET, show_default=True, metavar="NAME|FILE.toml",
-    help=f"Named parameters: {', '.join(PRESETS)}, or those of a file that the console exported. --set wins over it.",
+    help=f"Named parameters: {', '.join(PRESETS)}, or those of an exported file. --set wins over it.",
 )  # fmt: skip
 
 
@@ -55,12 +56,12 @@ ray_option = click.option(
 
 
 def common(command: Command) -> Command:
-    """`--db` and `--json`."""
+    """Adds `--db` and `--json`."""
     return db_option(json_option(command))
 
 
 def settings_of(pairs: Sequence[str]) -> dict[str, str]:
-    """`NAME=VALUE` texts as a mapping. Raises ParameterError for a text without a name or an equals sign.
+    """Returns `NAME=VALUE` texts as a mapping. Raises ParameterError for a text without a name or an equals sign.
 
     >>> settings_of(["alpha_s=0.2", "k=3"])
     {'alpha_s': '0.2', 'k': '3'}
@@ -75,7 +76,7 @@ def settings_of(pairs: Sequence[str]) -> dict[str, str]:
 
 
 def print_json(document: Any) -> None:
-    """One JSON document on standard output, escaped where its encoding lacks a character.
+    """Prints one JSON document on standard output. Characters that the output encoding lacks are escaped.
 
     A number that is not finite is a defect and fails loudly.
     """
@@ -88,7 +89,7 @@ def print_json(document: Any) -> None:
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Aligned columns; the last one is not padded."""
+    """Prints aligned columns; the last one is not padded."""
     cells = [list(header), *([printable(cell) for cell in row] for row in rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
     for row in cells:
@@ -96,7 +97,8 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def printable(text: str, limit: int = 100) -> str:
-    """A stranger's text for a table or a sentence in the terminal: one line, nothing unseen, not endless.
+    """Returns a foreign text for a table or a sentence in the terminal: one line, no invisible characters, bounded
+    length.
 
     >>> printable("a\\x1b[31mred\\nline")
     'a⟨U+001B⟩[31mred line'
@@ -105,7 +107,7 @@ def printable(text: str, limit: int = 100) -> str:
 
 
 def print_outcome(document: dict[str, Any], sentence: str, as_json: bool) -> None:
-    """What a command did: as one JSON document, or in one sentence."""
+    """Prints the result of a command as one JSON document, or as one sentence."""
     if as_json:
         print_json(document)
     else:
@@ -113,22 +115,22 @@ def print_outcome(document: dict[str, Any], sentence: str, as_json: bool) -> Non
 
 
 def one_of(given: dict[str, object], *, least: int = 1) -> None:
-    """Raises WayfareError where more than one of these options is given, or fewer than `least`."""
+    """Raises WayfareError if more than one of these options is given, or fewer than `least`."""
     named = [name for name, value in given.items() if value]
     if len(named) > 1 or len(named) < least:
         raise WayfareError(f"Give one of {', '.join(given)}, not {' and '.join(named) or 'none'}.")
 
 
 def read_file(path: Path) -> bytes:
-    """A file's bytes. Raises CatalogError."""
+    """Returns a file's bytes. Raises CatalogError."""
     try:
         return path.read_bytes()
     except OSError as error:
-        raise CatalogError(f"{path}: it cannot be read ({error.strerror}); give a file that can.") from None
+        raise CatalogError(f"{path}: it cannot be read ({error.strerror}); give a readable file.") from None
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write a text as UTF-8. Raises CatalogError."""
+    """Writes a text as UTF-8. Raises CatalogError."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -136,10 +138,10 @@ def write_file(path: Path, text: str) -> None:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Progress of long work on standard error: which step, how far it is, and what comes next.
+# Progress of long work on standard error: the step, its share done, and the next step.
 
-PATIENCE_S = 1.0  # what is over by then is not worth a line
-EVERY_S = 3.0  # between two lines about one step
+PATIENCE_S = 1.0  # a shorter step gets no line
+EVERY_S = 3.0  # time between two lines about one step
 
 Cancel = Callable[[], None]
 
@@ -155,60 +157,54 @@ def _print(line: str) -> None:
     click.echo(line, err=True)
 
 
+@dataclass
 class TerminalProgress:
-    """A `Report` for people: a line for each step that lasts longer than a second, and one every few seconds after that.
+    """A `Report` for people: a line for each step that lasts longer than a second, and another one every few seconds.
 
-    Standard output is not used. `later` and `clock` are the timers; tests give their own.
+    It writes to standard error. `later` and `clock` are the timers; tests give their own.
     """
 
-    def __init__(
-        self,
-        print_line: Callable[[str], None] = _print,
-        *,
-        later: Callable[[float, Callable[[], None]], Cancel] = _later,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._print = print_line
-        self._later = later
-        self._clock = clock
-        self._lock = threading.RLock()
-        self._step: Step | None = None
-        self._printed_s: float | None = None
-        self._cancel: Cancel | None = None
+    print_line: Callable[[str], None] = _print
+    later: Callable[[float, Callable[[], None]], Cancel] = _later
+    clock: Callable[[], float] = time.monotonic
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+    _step: Step | None = None
+    _printed_s: float | None = None
+    _cancel: Cancel | None = None
 
     def __call__(self, step: Step | None) -> None:
-        """A step begins or gets on; None: it is over."""
+        """Records that a step begins or advances. None ends it."""
         with self._lock:
             fresh = step is None or self._step is None or step.what != self._step.what
             self._step = step
             if fresh:
                 self._restart()
-            elif self._printed_s is not None and self._clock() - self._printed_s >= EVERY_S:
+            elif self._printed_s is not None and self.clock() - self._printed_s >= EVERY_S:
                 self._report()
 
     def _restart(self) -> None:
-        """Start the timer of a new step: it is not reported before it has lasted for a while."""
+        """Starts the timer of a new step, so that a short step is not reported."""
         if self._cancel is not None:
             self._cancel()
         self._printed_s = None
-        self._cancel = None if self._step is None else self._later(PATIENCE_S, self._report)
+        self._cancel = None if self._step is None else self.later(PATIENCE_S, self._report)
 
     def _report(self) -> None:
         with self._lock:
             if self._step is not None:
-                self._printed_s = self._clock()
-                self._print(str(self._step))
+                self._printed_s = self.clock()
+                self.print_line(str(self._step))
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Opening the app for a command: over the store that it names, with the progress of a first start on standard error.
+# The app of a command, over its store, with the progress of a first start on standard error.
 
 _held: ContextVar[App | None] = ContextVar("held", default=None)
 
 
 @contextmanager
 def working_on(app: App) -> Generator[None]:
-    """Have commands that run meanwhile, in this thread, use an app that is open already."""
+    """Makes commands of this thread use an open app until the end of the block."""
     token = _held.set(app)
     try:
         yield
@@ -217,7 +213,7 @@ def working_on(app: App) -> Generator[None]:
 
 
 def opened(db: Path | None) -> AbstractContextManager[App]:
-    """The app over a store (None: the one that the environment names). Raises StoreError, StoreBusyError."""
+    """Returns the app over a store (None: the store of the environment). Raises StoreError, StoreBusyError."""
     held = _held.get()
     if held is not None:
         return nullcontext(held)
@@ -225,10 +221,14 @@ def opened(db: Path | None) -> AbstractContextManager[App]:
 
 
 def opened_even_if_busy(db: Path | None) -> AbstractContextManager[App]:
-    """The app; where another process has the store that no command can join, one whose runs are not stored, which is said."""
+    """Returns the app. If another process has the store and accepts no commands, returns an app that stores no runs,
+    and says so."""
     try:
         return opened(db)
     except StoreBusyError as error:
+        from core.endpoint.door import owner_of
+        from core.store import Store
+
         owner = owner_of(Settings.from_environment(db=db).db)
         if owner is not None and owner.key:
             raise
@@ -238,11 +238,13 @@ def opened_even_if_busy(db: Path | None) -> AbstractContextManager[App]:
 
 @contextmanager
 def spread_over(address: str, app: App) -> Generator[RaySpread | None]:
-    """The Ray cluster of an option `--ray`, with a copy of the app's store; None where the option is not given. How many workers
-    took part is said on standard error. Raises WayfareError."""
+    """Yields the Ray cluster of `--ray`, with a copy of the app's store, or None without the option. Prints the number
+    of workers on standard error. Raises WayfareError."""
     if not address:
         yield None
         return
+    from core.services.lab.cluster import RaySpread
+
     with RaySpread(address, app.store.tables(), opened=build_app) as spread:
         yield spread
         click.echo(f"{spread.hired} workers of the cluster took part, {spread.lost} of them were lost.", err=True)

@@ -1,4 +1,6 @@
-"""`wayfare papers`: the five papers recomputed, for the Papers page."""
+"""`wayfare papers`: the five papers recomputed, for the Papers page. `wayfare replay`: recorded sub-tasks decided
+again.
+"""
 
 from __future__ import annotations
 
@@ -45,14 +47,14 @@ from core.shared.settings import IN_MEMORY
     "--to",
     "folder",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Another folder than the one that the Papers page reads.",
+    help="The folder to write [default: the one that the Papers page reads]",
 )
 @click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of networks, orders and draws."
 )
 @click.option(
     "--model-tasks", type=click.IntRange(1), default=MODEL_TASKS, show_default=True,
-    help="Where a model is set: how many questions of a set it is asked.",
+    help="With a model: the number of questions that it is asked for each set.",
 )  # fmt: skip
 @click.option(
     "--poisoned",
@@ -62,7 +64,7 @@ from core.shared.settings import IN_MEMORY
 @click.option(
     "--db",
     type=click.Path(path_type=Path),
-    help="A store whose prices and labels count. [default: none, so that everybody gets the same]",
+    help="A store whose prices and labels count. [default: none, so that results are reproducible]",
 )
 @json_option
 def papers_command(
@@ -74,10 +76,10 @@ def papers_command(
     db: Path | None,
     as_json: bool,
 ) -> None:
-    """Recompute what the papers print, as far as that goes without a model, and write what the Papers page shows.
+    """Recompute the tables of the papers, as far as possible without a model, and write the files of the Papers page.
 
-    Catalogs and tasks are those that come with Wayfare. A few minutes on two cores. With WAYFARE_LLM_MODEL set, the rows that need a
-    model ask it.
+    Uses the shipped catalogs and tasks. Takes a few minutes on two cores. With WAYFARE_LLM_MODEL set, the rows that
+    need a model ask it.
 
     Example: wayfare papers --paper etom
     """
@@ -106,7 +108,7 @@ def papers_command(
 
 
 def _app(db: Path | None) -> AbstractContextManager[App]:
-    """The console over a store; else one of which nothing is kept, with the encoders that come with Wayfare."""
+    """Returns the app over a store. Without a store returns one in memory, with the shipped encoders."""
     if db is not None:
         return opened(db)
     return open_app(replace(Settings.from_environment(db=IN_MEMORY), encoder_difference="", reranker=""))
@@ -118,7 +120,7 @@ def _elapsed() -> Callable[[str], None]:
 
 
 def _counts(report: Report) -> dict[str, int]:
-    """Rows by how they came about; of the exact ones, how many agree with the paper in every figure."""
+    """Counts rows by their kind, and the exact rows that agree with the paper in every figure."""
     every = [(table, row) for table in report.tables for row in table.rows]
     exact = [(table, row) for table, row in every if row.kind is Kind.EXACT]
     agreeing = [
@@ -153,10 +155,10 @@ LISTED = 30
 def replay(
     router: str, preset: str, last: int, settings: tuple[str, ...], catalog: str, db: Path | None, as_json: bool
 ) -> None:
-    """Decide recorded sub-tasks again, with the statistics of their time: which winners change, and what they cost.
+    """Decide recorded sub-tasks again, with the statistics of their time, and compare winners and their costs.
 
-    Without --router, --preset and --set everything is as it was recorded: what changes then changed with the catalog or with what
-    labels have taught since.
+    Without --router, --preset and --set the recorded parameters are used: any difference comes from a changed catalog
+    or from new labels.
 
     Example: wayfare replay --set kappa=300
     """

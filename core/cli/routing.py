@@ -1,4 +1,4 @@
-"""`wayfare route`: one decision."""
+"""`wayfare route`: one decision. `wayfare call`: one MCP call."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from core.shared.untrusted_text import visible
 @click.command()
 @click.argument("text")
 @click.option("--router", default="ehrr", show_default=True, help="The routing algorithm.")
-@click.option("--hint", default="", help="What kind of server is wanted.")
+@click.option("--hint", default="", help="The kind of server that is wanted.")
 @set_option
 @preset_or_file_option
 @catalog_option
@@ -55,8 +55,8 @@ def route(
     db: Path | None,
     as_json: bool,
 ) -> None:
-    """Decide which tool a sub-task goes to, and show why. With `--set planner=model` the language model that
-    WAYFARE_LLM_MODEL names understands the sub-task, for routers that ask a planner.
+    """Decide which tool gets a sub-task, and show why. With `--set planner=model` the language model in
+    WAYFARE_LLM_MODEL interprets the sub-task, for routers that use a planner.
 
     Example: wayfare route "sum a column of a CSV file" --set alpha_t=0.1
     """
@@ -77,7 +77,8 @@ def route(
 
 
 def _parameters(app: App, router: str, preset: str, settings: Mapping[str, str]) -> Parameters:
-    """Those of a preset by its name or its file, with some set on top. Raises ParameterError, UnknownNameError."""
+    """Returns the parameters of a preset, by name or file, with the settings applied. Raises ParameterError,
+    UnknownNameError."""
     if not preset.endswith(".toml"):
         return app.routing.parameters(router, settings, preset=preset)
     return read_preset(Path(preset), router, app.routing.parameters(router)).parameters.replaced(settings)
@@ -132,7 +133,7 @@ MARKS = {
 
 
 def _a_number(_context: click.Context, _option: click.Parameter, value: float) -> float:
-    if math.isnan(value):  # passes every comparison of a range
+    if math.isnan(value):  # click's range check accepts nan
         raise click.BadParameter("nan is not a number of seconds.")
     return value
 
@@ -147,11 +148,11 @@ def _a_number(_context: click.Context, _option: click.Parameter, value: float) -
     show_default=True,
     type=click.FloatRange(0.01, 3600),
     callback=_a_number,
-    help="Limit of the call in s.",
+    help="Time limit of the call in s.",
 )
 @click.option("--virtual", is_flag=True, help="Call a virtual server: real MCP, simulated results.")
-@click.option("--simulate", is_flag=True, help="Call nothing: draw an outcome from the known figures.")
-@click.option("--approve", is_flag=True, help="Approve exactly this call, once, where the policy wants a person to.")
+@click.option("--simulate", is_flag=True, help="Make no call: draw an outcome from the known figures.")
+@click.option("--approve", is_flag=True, help="Approve exactly this call, once, if the policy asks for approval.")
 @catalog_option
 @common
 def call(
@@ -166,14 +167,14 @@ def call(
     db: Path | None,
     as_json: bool,
 ) -> None:
-    """Make one MCP call and learn from its outcome. A tool that fails is an outcome, and exits 0.
+    """Make one MCP call and record its outcome. A tool that fails is an outcome, and exits 0.
 
     Example: wayfare call unit-exchange convert_units --args '{"value": 300, "source": "mi", "target": "km"}'
     """
     values = _object(arguments)
     mode = _mode(virtual=virtual, simulate=simulate)
     if approve and mode is not CallMode.REAL:
-        raise WayfareError("--approve is for real calls; what is simulated needs no approval.")
+        raise WayfareError("--approve is for real calls; a simulated call needs no approval.")
     with opened(db) as app:
         name = app.catalogs.open(catalog).name
         problems = argument_problems(app.catalogs.catalog(name).find(server, tool)[1].input_schema, values)
@@ -193,16 +194,16 @@ def call(
 
 def _mode(*, virtual: bool, simulate: bool) -> CallMode:
     if virtual and simulate:
-        raise WayfareError("--virtual calls a virtual server and --simulate calls nothing; give one of them.")
+        raise WayfareError("--virtual calls a virtual server and --simulate makes no call; give one of them.")
     return CallMode.VIRTUAL if virtual else CallMode.DRAWN if simulate else CallMode.REAL
 
 
 def _refused(refused: NotAllowedError, call: ToolCall) -> str:
-    """Why the call was not made, and what a person at the command line does about it."""
+    """Returns why the call was refused, with advice for the command line."""
     advice = {
-        APPROVAL_NEEDED: "Give --approve with it to approve exactly this call, once.",
-        APPROVAL_DENIED: "Give --approve with it to approve it after all.",
-        DEFINITION_CHANGED: "See what changed on the page Govern, and accept it there or with `wayfare approvals approve "
+        APPROVAL_NEEDED: "Add --approve to approve exactly this call, once.",
+        APPROVAL_DENIED: "Add --approve to approve it after all.",
+        DEFINITION_CHANGED: "See the changes on the page Govern, and accept them there or with `wayfare approvals approve "
         f"{call.catalog}/{call.server}::{call.tool}`.",
     }.get(refused.error, refused.advice)
     return f"{refused.why} {advice}"
@@ -247,7 +248,7 @@ def _document(report: CallReport) -> dict[str, Any]:
 
 
 def _finite(value: Any) -> Any:
-    """A server's value with null in place of numbers that JSON does not have: the document has to stay JSON."""
+    """Returns a server's value with null in place of numbers that JSON does not have."""
     if isinstance(value, dict):
         return {key: _finite(inner) for key, inner in cast("dict[str, Any]", value).items()}
     if isinstance(value, list):
@@ -280,12 +281,13 @@ def _print_report(report: CallReport) -> None:
     if outcome.error:
         click.echo(printable(outcome.error, 2000))
     for block in outcome.content:
-        if not block.text or block.text != outcome.error:  # an error's text is in its content as well
+        if not block.text or block.text != outcome.error:  # the content of an error repeats its text
             click.echo(block_text(block))
 
 
 def block_text(block: ContentBlock) -> str:
-    """A block of a result for the terminal: its text with nothing unseen, or what kind of data it is and how much."""
+    """Returns a block of a result for the terminal: its text without invisible characters, or the kind and size of its
+    data."""
     if block.text:
         return visible(block.text)
     size = f", {len(block.data):,} bytes" if block.data else ""

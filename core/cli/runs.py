@@ -1,4 +1,4 @@
-"""`wayfare runs`: what the lab has measured, and the same again."""
+"""`wayfare runs`: stored runs and sweeps, and their repetition. `wayfare sweep`: a router under many parameters."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from core.shared.errors import ParameterError, WayfareError
 from core.shared.progress import Step, silent
 
 # ----------------------------------------------------------------------------------------------------------------------
-# `wayfare sweep`: labelled tasks over a grid of parameters, or a search among them.
+# `wayfare sweep`: labelled tasks over a grid of parameters, or a search in it.
 
 LISTED = 20
 
@@ -48,17 +48,19 @@ LISTED = 20
     "--axis", "axes", multiple=True, required=True, metavar="NAME=LOW:HIGH:STEP",
     help="A parameter and its values; or NAME=VALUE,VALUE. May be repeated.",
 )  # fmt: skip
-@click.option("--router", default="ehrr", show_default=True, help="Whose parameters they are.")
-@click.option("--random", "drawn", type=click.IntRange(1, 1_000_000), help="Draw so many points instead of a grid.")
+@click.option("--router", default="ehrr", show_default=True, help="The router of the parameters.")
+@click.option(
+    "--random", "drawn", type=click.IntRange(1, 1_000_000), help="Draw this many random points instead of a grid."
+)
 @click.option(
     "--optuna", "searched", type=click.IntRange(1, 100_000),
-    help="Let Optuna search with so many points for success, money and time at once.",
+    help="Let Optuna search this many points for success, money and time at once.",
 )  # fmt: skip
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of --random and --optuna.")
 @click.option("--hints/--no-hints", default=True, show_default=True, help="Give the tasks' server hints to the router.")
 @click.option(
     "--measure", default=SOLVED, show_default=True, type=click.Choice([*OBJECTIVES, *MEASURES]),
-    help="What the table is sorted by.",
+    help="The measure by which the table is sorted.",
 )  # fmt: skip
 @ray_option
 @set_option
@@ -83,18 +85,18 @@ def sweep(
 ) -> None:
     """Measure a router under many parameters.
 
-    Success, money and time are what trying its candidates in order comes to on average. Each point is stored: the same command
-    takes up a sweep that was interrupted, and ends with the same bytes. `wayfare runs` lists the sweeps.
+    Success, money and time are the averages of trying the candidates in order. Each point is stored: repeating the
+    command resumes an interrupted sweep, and ends with the same bytes. `wayfare runs` lists the sweeps.
 
     Example: wayfare sweep --tasks tasks.jsonl --axis alpha_t=0:1:0.05 --axis kappa=0,100
     """
     one_of({"--random": drawn, "--optuna": searched}, least=0)
-    one_of({"--optuna": searched, "--ray": ray}, least=0)  # each point of a search follows from those before it
+    one_of({"--optuna": searched, "--ray": ray}, least=0)  # each point of a search depends on the earlier ones
     with opened_even_if_busy(db) as app, spread_over(ray, app) as spread:
         parameters = app.routing.parameters(router, {"n": RANKED, **settings_of(settings)}, preset=preset)
         read = tuple(read_axis(text, type(parameters)) for text in axes)
         if len({axis.name for axis in read}) < len(read):
-            raise ParameterError("Two of --axis name the same parameter; give its values in one.")
+            raise ParameterError("Two --axis options name the same parameter; give its values in one.")
         method = RANDOM if drawn else OPTUNA if searched else GRID
         report = TerminalProgress() if sys.stderr.isatty() else silent
         document = app.sweeps.run(
@@ -118,7 +120,7 @@ def sweep(
 
 
 def print_points(document: Mapping[str, Any], axes: Sequence[str], measure: str) -> None:
-    """The best points by a measure, and how many there are; a star is on the Pareto front of success, money and time."""
+    """Prints the best points by a measure, and their number. A star marks the Pareto front of success, money and time."""
     points, front = document["points"], set(document["front"])
     down = OBJECTIVES.get(measure) == "minimize"
     best = sorted(points, key=lambda point: (point[measure] if down else -point[measure], point["number"]))
@@ -151,13 +153,14 @@ SHOWN = ("mrr", "hit@1", "recall@10", "rejection")
 
 @click.command()
 @click.argument("run_id", metavar="[ID]", default="")
-@click.option("--repeat", is_flag=True, help="Make the run again; exit 1 where a task has another rank than then.")
-@click.option("--limit", default=30, show_default=True, type=click.IntRange(1, 500), help="How many are listed.")
+@click.option("--repeat", is_flag=True, help="Repeat the run; exit 1 if the rank of a task differs.")
+@click.option("--limit", default=30, show_default=True, type=click.IntRange(1, 500), help="The number of listed runs.")
 @common
 def runs(run_id: str, repeat: bool, limit: int, db: Path | None, as_json: bool) -> None:
-    """List the stored runs and sweeps, newest first; with an ID (or its beginning) show one, or make it again.
+    """List the stored runs and sweeps, newest first. With an ID (or its beginning) show one, or repeat it.
 
-    A run is stored with what repeats it: fingerprints of catalog and tasks, parameters, what had been learnt, seed, versions.
+    A run is stored with everything that repeats it: fingerprints of catalog and tasks, parameters, labels, seed,
+    versions.
 
     Example: wayfare runs 3fa9 --repeat
     """
@@ -212,9 +215,7 @@ def _show(app: App, found: LabRun | Sweep, as_json: bool) -> bool:
 
 def _repeat(app: App, found: LabRun | Sweep, as_json: bool) -> bool:
     if isinstance(found, Sweep):
-        raise WayfareError(
-            "A sweep is made again by the command that made it; what is stored of it is not computed twice."
-        )
+        raise WayfareError("To repeat a sweep, give its command again; stored points are not computed twice.")
     again = app.measuring.repeat(found)
     if as_json:
         print_json({"run": _head(found), "result": again.made.entry, **again.to_json()})
@@ -222,10 +223,10 @@ def _repeat(app: App, found: LabRun | Sweep, as_json: bool) -> bool:
     print_measures([again.made.run])
     print_played([] if again.made.played is None else [again.made.played])
     click.echo()
-    click.echo(f"Other conditions than then: {', '.join(again.differing) or 'none'}.")
+    click.echo(f"Conditions that differ: {', '.join(again.differing) or 'none'}.")
     print_changes(again.changes)
-    click.echo(f"Not the same to the last byte: {', '.join(map(printable, again.other)) or 'nothing'}.")
-    click.echo(f"Tasks with another rank than then: {', '.join(map(printable, again.moved)) or 'none'}.")
+    click.echo(f"Figures that differ: {', '.join(map(printable, again.other)) or 'none'}.")
+    click.echo(f"Tasks whose rank differs: {', '.join(map(printable, again.moved)) or 'none'}.")
     return not again.moved
 
 

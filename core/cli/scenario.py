@@ -1,4 +1,6 @@
-"""`wayfare scenario`: routers in a network, simulated or injected into real calls."""
+"""`wayfare scenario`: routers in a network, simulated or injected into real calls. `wayfare testbed`: a catalog drawn
+by words.
+"""
 
 from __future__ import annotations
 
@@ -43,16 +45,16 @@ LIVE_NOTE = "Live: every call was made over MCP, with the network injected. AL a
     "--router", "routers", multiple=True, default=("prag", "sonar", "ehrr"), show_default=True, help="May be repeated."
 )
 @click.option(
-    "--setting", "kept", multiple=True, help="Servers and tools kept, as in s3t6; may be repeated. "
+    "--setting", "kept", multiple=True, help="Numbers of kept servers and tools, such as s3t6; may be repeated. "
     f"[default: {', '.join(s.name for s in SETTINGS)}; with --live {SETTINGS[0].name}]",
 )  # fmt: skip
 @click.option(
     "--steps", type=click.IntRange(1, MOST_STEPS),
-    help=f"Queries, one a step. [default: {STEPS}; with --live {LIVE_STEPS}]",
+    help=f"Number of queries, one for each step. [default: {STEPS}; with --live {LIVE_STEPS}]",
 )  # fmt: skip
 @click.option(
     "--live", is_flag=True,
-    help="Really call the tools over MCP, with the network injected: delays, time-outs of 1 s, dropped connections.",
+    help="Make real MCP calls with the network injected: delays, time-outs of 1 s, dropped connections.",
 )  # fmt: skip
 @click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of traces, order and random draws."
@@ -60,8 +62,8 @@ LIVE_NOTE = "Live: every call was made over MCP, with the network injected. AL a
 @click.option(
     "--tasks", type=click.Path(path_type=Path), help="Labelled tasks, JSON Lines (default: the catalog's own)."
 )
-@click.option("--predict", default="", help="What tool prediction says of every query, in the planner's place.")
-@click.option("--question", is_flag=True, help="Ask what a person wrote instead of the sub-task that a model writes.")
+@click.option("--predict", default="", help="A fixed tool prediction for every query, in place of the planner's.")
+@click.option("--question", is_flag=True, help="Ask the person's question instead of the sub-task that a model wrote.")
 @click.option("--catalog", default=TESTBED, show_default=True, help="A catalog by name, or a catalog file.")
 @click.option("--store/--no-store", default=True, show_default=True, help="Store the runs for the Network page.")
 @set_option
@@ -84,8 +86,9 @@ def scenario(
     db: Path | None,
     as_json: bool,
 ) -> None:
-    """Run routers through a network scenario. Nothing is called without --live. NAME is a profile (ideal, hybrid, fluctuating, chaos_monday,
-    ...), one saved on the Network page, or a JSON file of one. The Network page lists the runs and compares them.
+    """Run routers through a network scenario. Without --live no tool is called. NAME is a profile (ideal, hybrid,
+    fluctuating, chaos_monday, ...), one saved on the Network page, or a JSON file of one. The Network page lists the
+    runs and compares them.
 
     Example: wayfare scenario hybrid --router prag --router sonar --steps 500
     """
@@ -114,7 +117,7 @@ def scenario(
 
 
 def _live(app: App, world: World, plan: Sequence[Entry]) -> tuple[ScenarioRun, ...]:
-    """Make the calls, with a progress bar on standard error."""
+    """Makes the calls, with a progress bar on standard error."""
     with click.progressbar(length=len(plan) * len(world.order), label="Calling", file=sys.stderr) as bar:
         return app.scenarios.run(world, plan, live=True, progress=lambda done, _: bar.update(done - bar.pos))
 
@@ -143,12 +146,14 @@ def _row(run: ScenarioRun) -> tuple[str, ...]:
 def _setting(text: str) -> Setting:
     found = re.fullmatch(r"s(\d{1,3})t(\d{1,3})", text.strip())
     if found is None:
-        raise ParameterError(f"--setting {text[:40]!r} is not like s3t6; write how many servers and tools are kept.")
+        raise ParameterError(
+            f"--setting {text[:40]!r} is not of the form s3t6; give the numbers of kept servers and tools."
+        )
     return Setting(int(found[1]), int(found[2]))
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# `wayfare testbed`: a catalog drawn by words, with the labelled tasks that its tools can do.
+# `wayfare testbed`: a catalog drawn by words, with matching labelled tasks.
 
 
 @click.command()
@@ -158,14 +163,22 @@ def _setting(text: str) -> Setting:
 @click.option(
     "--registry", "files", multiple=True, type=click.Path(path_type=Path), help="A server.json file, or a list of them."
 )
-@click.option("--category", "categories", multiple=True, help="Only servers of it; may be repeated.")
+@click.option("--category", "categories", multiple=True, help="Only servers of this category; may be repeated.")
 @click.option(
-    "--least-tools", default=1, show_default=True, type=click.IntRange(0), help="Tools a server has at least."
+    "--least-tools",
+    default=1,
+    show_default=True,
+    type=click.IntRange(0),
+    help="The smallest number of tools of a server.",
 )
 @click.option(
-    "--most-tools", default=1_000, show_default=True, type=click.IntRange(0), help="Tools a server has at most."
+    "--most-tools",
+    default=1_000,
+    show_default=True,
+    type=click.IntRange(0),
+    help="The largest number of tools of a server.",
 )
-@click.option("--servers", default=15, show_default=True, type=click.IntRange(1), help="How many servers at most.")
+@click.option("--servers", default=15, show_default=True, type=click.IntRange(1), help="The largest number of servers.")
 @click.option(
     "--copies", default=0, show_default=True, type=click.IntRange(0, MOST_COPIES), help="Virtual copies of each server."
 )
@@ -179,11 +192,11 @@ def _setting(text: str) -> Setting:
 @click.option(
     "--tasks",
     type=click.Path(path_type=Path),
-    help="Labelled tasks of the first catalog. [default: those that come with it]",
+    help="Labelled tasks of the first catalog. [default: the shipped ones]",
 )
-@click.option("--draw", default=100, show_default=True, type=click.IntRange(0), help="How many tasks at most.")
-@click.option("--tasks-out", type=click.Path(path_type=Path), help="Write the drawn tasks there, JSON Lines.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the copies and the tasks.")
+@click.option("--draw", default=100, show_default=True, type=click.IntRange(0), help="The largest number of tasks.")
+@click.option("--tasks-out", type=click.Path(path_type=Path), help="Write the drawn tasks to this file, JSON Lines.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of the copies and the tasks.")
 @common
 def testbed(
     words: tuple[str, ...],
@@ -203,7 +216,7 @@ def testbed(
     db: Path | None,
     as_json: bool,
 ) -> None:
-    """Draw a testbed: servers that any of the WORDS is said of, and tasks that their tools can do.
+    """Draw a testbed: servers whose texts contain any of the WORDS, and tasks that their tools can do.
 
     Example: wayfare testbed search weather --name search-bed --copies 2 --tasks-out bed.jsonl
     """

@@ -1,4 +1,4 @@
-"""`wayfare up`: the console in the browser."""
+"""`wayfare up`: the console in the browser. `wayfare mcp`: the endpoint on standard input and output."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -22,17 +20,16 @@ from core.cli.options import TerminalProgress, catalog_option, db_option, preset
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.services.govern.clients import ClientRegister
 from core.shared.errors import UnknownNameError, WayfareError
-from core.shared.settings import Settings
+from core.shared.settings import Launch, Settings, set_launch
 from core.store import Store
 
 M_ARENA_MAX = -8  # of malloc.h
+CONSOLE = "dashboard.app:app"  # the ASGI app that uvicorn loads by name
 EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - what an operator may have given, not what is bound
 
 
 @click.command()
-@click.option(
-    "--host", default="127.0.0.1", show_default=True, help="The address to listen on; loopback unless told otherwise."
-)
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", default=8501, show_default=True, type=click.IntRange(1, 65535), help="The port to listen on.")
 @click.option("--catalog", default="sample", show_default=True, help="The catalog shown first, by name.")
 @click.option(
@@ -40,10 +37,10 @@ EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - what an operator may have give
     "mcp_hosts",
     multiple=True,
     metavar="NAME[:PORT]",
-    help="A host name beside those of this machine that /mcp answers to; may be repeated.",
+    help="A further host name that /mcp answers to; may be repeated.",
 )
 @click.option(
-    "--sign-in", is_flag=True, help="Pages ask to sign in on this machine, too; bound elsewhere they always do."
+    "--sign-in", is_flag=True, help="Pages require a sign-in on this machine, too. On other addresses they always do."
 )
 @db_option
 def up(host: str, port: int, catalog: str, mcp_hosts: tuple[str, ...], sign_in: bool, db: Path | None) -> None:
@@ -60,24 +57,20 @@ def up(host: str, port: int, catalog: str, mcp_hosts: tuple[str, ...], sign_in: 
     _keep_memory_small()
     url = f"http://{'[' + host + ']' if ':' in host else host}:{port}"
     click.echo(f"Wayfare is starting on {url} (stop with Ctrl-C)")
-    session: Any = import_module("dashboard.session")  # by name, as uvicorn does: core imports nothing of the dashboard
     own = url if host not in EVERY_ADDRESS else f"http://127.0.0.1:{port}"
     if guarded:
         click.echo(_how_to_sign_in(own, host, operators=operators))
-    session.configure(
-        settings, TerminalProgress(), url=own, hosts=frozenset(name.lower() for name in mcp_hosts), sign_in=guarded
-    )
+    hosts = frozenset(name.lower() for name in mcp_hosts)
+    set_launch(Launch(settings, TerminalProgress(), own, hosts, guarded))
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _leave)  # uvicorn shuts everything down, then raises the signal again
-    uvicorn.run(
-        "dashboard.app:app", host=host, port=port, log_level="warning", access_log=False, timeout_graceful_shutdown=3
-    )
+    uvicorn.run(CONSOLE, host=host, port=port, log_level="warning", access_log=False, timeout_graceful_shutdown=3)
 
 
 def _keep_memory_small() -> None:
-    """Where memory is glibc's: two arenas for all threads, because with one for every thread what one has freed no other can use, and
-    a busy console grows by 20 MB a minute; and what lies free between pieces in use goes back to the system every minute."""
-    with suppress(AttributeError, OSError, TypeError):  # another system, or another library
+    """With glibc: uses two memory arenas for all threads, and returns free memory to the system every minute. With one
+    arena for each thread, no thread can use what another one freed, and a busy console grows by 20 MB a minute."""
+    with suppress(AttributeError, OSError, TypeError):  # another system or C library
         library = ctypes.CDLL(None)
         library.mallopt(M_ARENA_MAX, 2)
         trim = library.malloc_trim
@@ -91,32 +84,32 @@ def _every_minute(work: Callable[[], object]) -> None:
 
 
 def _how_to_sign_in(url: str, host: str, *, operators: bool) -> str:
-    where = ", or the same under another address of this machine," if host in EVERY_ADDRESS else ""
-    said = f"Its pages ask to sign in: open {url}/sign-in{where} and give the token of an operator."
+    where = ", or that page on another address of this machine," if host in EVERY_ADDRESS else ""
+    said = f"Its pages require a sign-in: open {url}/sign-in{where} and enter the token of an operator."
     if not operators:
-        said += " Nobody has one yet; `wayfare clients add NAME --operator` makes it, at any time."
+        said += " There is no operator yet; `wayfare clients add NAME --operator` makes one, at any time."
     if not _is_loopback(host):
-        said += " HTTP is not encrypted: over a network you do not trust, put a proxy with TLS before it."
+        said += " HTTP is not encrypted: on a network you do not trust, put a proxy with TLS before it."
     return said
 
 
 def _check_store(settings: Settings, host: str, *, sign_in: bool) -> bool:
-    """Whether somebody can sign in to the pages. What keeps the console from starting is said here, not on a page: a locked or
-    broken store, an unknown catalog, an endpoint that is open to others without a token, pages that nobody can open. Raises
-    WayfareError."""
+    """Returns whether an operator can sign in. Raises WayfareError for a locked or broken store, an unknown catalog, an
+    endpoint open to other machines without a token, and pages that no operator can open, so that these errors appear
+    before the console starts."""
     name = settings.catalog
     with Store(settings.db) as store:
         if name not in SHIPPED_CATALOGS and name not in (row.name for row in store.catalogs.list_catalogs()):
-            raise UnknownNameError(f"There is no catalog {name!r}; `wayfare catalogs` lists those there are.")
+            raise UnknownNameError(f"There is no catalog {name!r}; `wayfare catalogs` lists the catalogs.")
         if not _is_loopback(host) and not ClientRegister(store, settings.now).any_in_force:
             raise WayfareError(
-                f"Bound to {host}, /mcp is open to other machines and needs tokens, and there is none: make one with "
+                f"On {host} /mcp is open to other machines and needs tokens, but no client has one: make one with "
                 "`wayfare clients add NAME`, or leave --host out."
             )
         operators = ClientRegister(store, settings.now).any_operator
         if sign_in and not operators:
             raise WayfareError(
-                "With --sign-in pages are for operators, and there is none: make one with `wayfare clients add NAME --operator`, "
+                "With --sign-in pages are for operators, but there is none: make one with `wayfare clients add NAME --operator`, "
                 "which prints its token, or leave --sign-in out."
             )
         return operators
@@ -130,7 +123,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _leave(*_: object) -> None:
-    """Exit with status 0 at once: native code may still run in a thread, in which the interpreter would abort."""
+    """Exits with status 0 at once: native code may still run in a thread, where the interpreter would abort."""
     os._exit(0)
 
 
@@ -157,19 +150,19 @@ def _check_free(host: str, port: int) -> None:
     default=60.0,
     show_default=True,
     type=click.FloatRange(0.1, 3600),
-    help="Limit of one call of a tool, in s.",
+    help="Time limit of one call of a tool, in s.",
 )
 @click.option(
     "--fallback/--no-fallback",
     default=False,
     show_default=True,
-    help="Where a tool that only reads does not answer, call the next candidates of its search.",
+    help="If a read-only tool does not answer, call the next candidates of its search.",
 )
 @click.option(
     "--mirror",
     multiple=True,
     metavar="SERVER",
-    help="List the tools of this server (* and ? match) under their names, in place of a search; may be repeated.",
+    help="List the tools of this server (* and ? match) under their own names, in place of a search; may be repeated.",
 )
 @set_option
 @preset_option
@@ -185,9 +178,10 @@ def mcp(
     catalog: str,
     db: Path | None,
 ) -> None:
-    """Serve Wayfare to one MCP client on standard input and output: its few tools stand for all tools of the catalog.
+    """Serve Wayfare to one MCP client on standard input and output: a few tools give access to all tools of the
+    catalog.
 
-    Where a console, or another `wayfare mcp`, has the store, this joins it.
+    If a console or another `wayfare mcp` has the store, this process joins it.
 
     Example: wayfare mcp --catalog mine --router expected_value
     """

@@ -1,4 +1,4 @@
-"""`wayfare train-encoder`: tune the encoder to tool retrieval, on the catalogs that ship and on one's own."""
+"""`wayfare train-encoder`: tunes the encoder to tool retrieval, on the shipped catalogs and on your own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.cli.options import db_option, json_option, print_json, print_table, pr
 from core.shared.errors import CatalogError, ParameterError
 from core.shared.progress import Step
 
-if TYPE_CHECKING:  # torch is loaded when a training begins, not when the command is asked for help
+if TYPE_CHECKING:  # torch is loaded when a training begins, not for --help
     from core.relevance.encoder_runtime import SentenceEncoder
     from core.tuning.judging import Judgement
     from core.tuning.pairs import LabelledCatalog
@@ -26,10 +26,10 @@ FORM = "CATALOG=TASKS"
 
 @click.command("train-encoder")
 @click.option("--out", type=click.Path(path_type=Path), help="The file to write (default: beside the store).")
-@click.option("--seed", type=click.IntRange(min=0), default=11, show_default=True, help="What is drawn at random.")
-@click.option("--train", metavar="CATALOG[=TASKS]", multiple=True, help="Train on this as well; may be repeated.")
+@click.option("--seed", type=click.IntRange(min=0), default=11, show_default=True, help="Seed of all random draws.")
+@click.option("--train", metavar="CATALOG[=TASKS]", multiple=True, help="Train also on this catalog; may be repeated.")
 @click.option("--judge", metavar=FORM, multiple=True, help="Measure the gain on these tasks; may be repeated.")
-@click.option("--steps", type=click.IntRange(min=1), help="Stop after so many steps: a trial, not a training.")
+@click.option("--steps", type=click.IntRange(min=1), help="Stop after this many steps: a trial, not a training.")
 @db_option
 @json_option
 def train_encoder(
@@ -43,8 +43,8 @@ def train_encoder(
 ) -> None:
     """Tune the encoder that estimates fit; about 15 minutes on two cores.
 
-    Trains on the catalogs that ship and on those given with --train, and writes a file of less than 2 MB. It is used where
-    WAYFARE_ENCODER_DIFFERENCE names it. Judge it by tasks that it is not trained on.
+    Trains on the shipped catalogs and on those of --train, and writes a file of less than 2 MB.
+    WAYFARE_ENCODER_DIFFERENCE switches it on. Judge it by tasks that were not used for training.
 
     Example: wayfare train-encoder --train mine.json=labelled.jsonl --judge other.json=tasks.jsonl
     """
@@ -60,13 +60,13 @@ def train_encoder(
     else:
         _print_judgements(judgements)
         click.echo(f"{file}, {file.stat().st_size / 1e6:.1f} MB, made in {elapsed_s:,.0f} s.")
-        click.echo("It is a trial of a few steps: train without --steps before you use it." if steps else _use(file))
+        click.echo("This was a trial of a few steps: train without --steps before you use it." if steps else _use(file))
 
 
 def _train(
     file: Path, more: Sequence[LabelledCatalog], *, seed: int, steps: int
 ) -> tuple[SentenceEncoder, list[LabelledCatalog]]:
-    """Train and write the file; the encoder, which is the frozen one again, and every catalog that was trained on."""
+    """Trains and writes the file. Returns the encoder, which is frozen again, and every catalog used for training."""
     from core.relevance.encoder_model import low_rank, model_folder, save
     from core.relevance.encoder_runtime import SentenceEncoder
     from core.tuning.judging import shipped_catalogs
@@ -84,7 +84,7 @@ def _train(
 def _labelled(
     train: Sequence[str], judge: Sequence[str], settings: Settings
 ) -> tuple[list[LabelledCatalog], list[LabelledCatalog]]:
-    """What the options name, read before anything slow begins; the store is closed again."""
+    """Returns the catalogs of the options, read before the slow work begins. The store is closed again."""
     if not train and not judge:
         return [], []
     with open_app(settings) as app:
@@ -99,14 +99,14 @@ def _read(app: App, text: str, *, tasks_needed: bool = True) -> LabelledCatalog:
         raise ParameterError(f"{text!r} is not {FORM}; write for example mine.json=labelled.jsonl.")
     found = labelled_catalog(app.catalogs.open(name), app.lab.read_tasks(Path(tasks)) if tasks else ())
     if tasks_needed and not queries_of(found):
-        raise CatalogError(f"{tasks}: no task names a tool of {name}; give tasks that were labelled with it.")
+        raise CatalogError(f"{tasks}: no task names a tool of {name}; give tasks that are labelled with its tools.")
     return replace(found, name=Path(tasks).name) if tasks_needed else found
 
 
 def _judgements(
     file: Path, frozen: SentenceEncoder, trained: Sequence[LabelledCatalog], judged: Sequence[LabelledCatalog]
 ) -> list[Judgement]:
-    """Each judged catalog with the frozen encoder and with the one that `file` makes of it."""
+    """Judges each catalog with the frozen encoder and with the tuned one."""
     if not judged:
         return []
     from core.relevance.encoder_model import model_folder, tuned_folder
@@ -166,7 +166,7 @@ def _tell(step: Step | None) -> None:
 
 
 def _writable(file: Path) -> Path:
-    """The file, absolute, in a folder that is there. Raises ParameterError where it cannot be written."""
+    """Returns the absolute path of the file, with its folder made. Raises ParameterError if it cannot be written."""
     whole = file.expanduser().absolute()
     try:
         whole.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What every tool of the endpoint gets and gives: the request, the answer, and an error that an agent can act on."""
+"""The request, the answer and the error that all tools of the endpoint share."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from core.shared.errors import ParameterError, UnknownNameError
 from core.shared.settings import FIRST_CATALOG
 
 # ----------------------------------------------------------------------------------------------------------------------
-# What an operator or a client sets of the endpoint: the catalog, how searches are routed, how long a call may take.
+# Options of the endpoint, set by an operator or a client: the catalog, the router, the time limit of a call.
 
 DEFAULT_ROUTER = "ehrr"
 SWITCH = ("on", "off")
@@ -34,9 +34,9 @@ SHORTEST_S, LONGEST_S = 0.1, 3600.0
 
 @dataclass(frozen=True)
 class EndpointOptions:
-    """The defaults are those of the console. `timeout_s` bounds one call of a tool. With `fallback` the
-    next candidates of a search are called where a tool that only reads does not answer. `mirror` are names of servers, with * and ?,
-    whose tools are listed in place of Wayfare's own.
+    """The defaults are those of the console. `timeout_s` limits one call of a tool. `fallback` calls the next
+    candidates of a search if a read-only tool does not answer. `mirror` holds server names, with * and ?; their
+    tools are listed in place of Wayfare's own.
 
     >>> options = EndpointOptions.of_pairs([("router", "expected_value"), ("set", "n=5"), ("fallback", "on")], catalog="mine")
     >>> options.catalog, options.router, options.settings, options.timeout_s, options.fallback
@@ -53,9 +53,10 @@ class EndpointOptions:
 
     @classmethod
     def of_pairs(cls, pairs: Iterable[tuple[str, str]], *, catalog: str = FIRST_CATALOG) -> Self:
-        """Options as the address `/mcp?catalog=...&router=...&preset=...&timeout=S&fallback=on&mirror=SERVER&set=K=V` gives them.
+        """Returns the options of the address
+        `/mcp?catalog=...&router=...&preset=...&timeout=S&fallback=on&mirror=SERVER&set=K=V`.
 
-        Raises ParameterError for a name that is none of these, and a time that is none.
+        Raises ParameterError for an unknown name or an invalid time.
         """
         chosen: dict[str, str] = {"catalog": catalog}
         timeout_s, fallback = cls.timeout_s, cls.fallback
@@ -80,7 +81,7 @@ class EndpointOptions:
         return cls(**chosen, settings=settings, timeout_s=timeout_s, fallback=fallback, mirror=tuple(mirror))
 
     def pairs(self) -> list[tuple[str, str]]:
-        """The same for an address."""
+        """Returns the options as pairs for an address."""
         named = [
             ("catalog", self.catalog),
             ("router", self.router),
@@ -92,7 +93,8 @@ class EndpointOptions:
         return [*named, *(("set", f"{name}={value}") for name, value in self.settings.items())]
 
     def parameters(self, n: int | None = None) -> Parameters:
-        """The router's parameters; `n` candidates where the router counts them. Raises UnknownNameError, ParameterError."""
+        """Returns the router's parameters, with `n` candidates if the router has that knob. Raises UnknownNameError,
+        ParameterError."""
         if self.router not in ROUTERS:
             raise UnknownNameError(f"There is no router {self.router!r}; choose one of: {', '.join(ROUTERS)}.")
         kind = ROUTERS[self.router].parameters
@@ -118,22 +120,22 @@ def _seconds(text: str) -> float:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Long results and linked resources: what a client gets at once, and the rest by a handle.
+# Long results and linked resources: a client gets the first part at once, and the rest by a handle.
 
 KEPT_CHARS = 64 * 1024 * 1024
 MOST_LINKS = 10_000
 
 
 class KeptText(NamedTuple):
-    """A text to be read on, and the server that gave it."""
+    """A text to read on, and the server that returned it."""
 
     text: str
     source: ServerId
 
 
 class ResultStore:
-    """The full texts of results that were cut, the latest that fit into 64 Mi characters, each for the client that it was given to.
-    Thread-safe; nothing is stored on disk.
+    """The full texts of results that were cut, kept for the client that received them. The oldest leave when 64 Mi
+    characters are reached. Thread-safe; nothing is written to disk.
 
     >>> store = ResultStore().of("ann")
     >>> handle = store.keep(KeptText("a long text", ServerId("demo", "files")))
@@ -148,32 +150,34 @@ class ResultStore:
         self._client = ""
 
     def of(self, client: str) -> Self:
-        """The same store as one client sees it."""
+        """Returns the same store as one client sees it."""
         seen = copy.copy(self)
         seen._client = client
         return seen
 
     def keep(self, kept: KeptText, handle: str = "") -> str:
-        """A handle that nobody can guess, or the one that is given; of a text that is longer than all that is kept, for its beginning."""
+        """Keeps a text and returns its handle: the given one, or a random one that cannot be guessed. Only the
+        beginning is kept of a text that is longer than the whole store."""
         handle = handle or secrets.token_urlsafe(12)
         with self._lock:
             self._texts[self._client, handle] = kept._replace(text=kept.text[: int(self._texts.maxsize)])
         return handle
 
     def text(self, handle: str) -> KeptText | None:
-        """The text of a handle, None where it is another client's, or not kept any more."""
+        """Returns the text of a handle, or None if it belongs to another client or is no longer kept."""
         with self._lock:
             return self._texts.get((self._client, handle))
 
     def keep_link(self, link: ResourceLink) -> str:
-        """A handle for what is read when it is wanted."""
+        """Keeps a link and returns the handle under which it is read later."""
         handle = secrets.token_urlsafe(12)
         with self._lock:
             self._links[self._client, handle] = link
         return handle
 
     def link(self, handle: str) -> ResourceLink | None:
-        """The link of a handle, None where it is of a text, another client's, or not kept any more."""
+        """Returns the link of a handle, or None if the handle is of a text, belongs to another client or is no longer
+        kept."""
         with self._lock:
             return self._links.get((self._client, handle))
 
@@ -182,7 +186,7 @@ Answer = mcp_types.CallToolResult
 
 
 class Refusal(Exception):
-    """Why a request was not done: a short name, what is wrong, and what to try instead."""
+    """Why a request was refused: a short name, the reason, and advice."""
 
     def __init__(self, error: str, why: str, advice: str) -> None:
         super().__init__(why)
@@ -196,13 +200,14 @@ class Refusal(Exception):
 
 
 async def no_progress(progress: float, total: float | None = None, message: str | None = None) -> None:
-    """For a client that wants no progress."""
+    """Ignores progress, for a client that wants none."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """One tools/call: what is asked, by whom, and with which options. `client` is the name that the client gives itself, or
-    where its token was `known` the name that the token was made for. `mirrored` calls want the result of the tool as it is."""
+    """One tools/call: the tool, its arguments, the client and the options. `client` is the name that the client gives
+    itself, or the name of its token if the token is `known`. A `mirrored` call wants the unchanged result of the
+    tool."""
 
     tool: str
     arguments: Mapping[str, Any]
@@ -215,7 +220,7 @@ class Request:
 
 @dataclass(frozen=True)
 class PartRequest:
-    """A request that is no tools/call: its method and parameters in the protocol's types, and who asks."""
+    """A request other than tools/call: its method and parameters in the protocol's types, and the client."""
 
     method: str
     params: Any
@@ -226,20 +231,20 @@ class PartRequest:
 
 @dataclass(frozen=True)
 class Services:
-    """What tools work with. `result_tokens` is how much of a result is given at once."""
+    """The services that tools use. `result_tokens` limits the part of a result that is returned at once."""
 
     app: App
     results: ResultStore = field(default_factory=ResultStore)
     result_tokens: int = 8_000
 
     def of(self, client: str) -> Services:
-        """The same for a request of one client: results of others are unknown to it."""
+        """Returns the services for a request of one client, without the results of other clients."""
         return replace(self, results=self.results.of(client))
 
 
 @dataclass(frozen=True)
 class AgentTool:
-    """One tool of the endpoint: its definition, which never changes while Wayfare runs, and what it does."""
+    """One tool of the endpoint: its definition, which is constant, and its function."""
 
     definition: mcp_types.Tool
     run: Callable[[Services, Request], Awaitable[Answer]]
@@ -252,18 +257,18 @@ def answer(
     is_error: bool = False,
     meta: dict[str, Any] | None = None,
 ) -> Answer:
-    """A structured answer; without content of its own the document is also its text, for clients that read text alone."""
+    """Returns a structured answer. Without `content` the document is also its text, for clients that read only text."""
     blocks: list[mcp_types.ContentBlock] = list(content or [text_block(compact(document))])
     return Answer(content=blocks, structured_content=dict(document), is_error=is_error, _meta=meta)
 
 
 def text_block(text: str) -> mcp_types.TextContent:
-    """A text as content."""
+    """Returns a text as content."""
     return mcp_types.TextContent(type="text", text=text)
 
 
 def compact(document: object) -> str:
-    """The JSON text whose tokens are counted.
+    """Returns the JSON text whose tokens are counted.
 
     >>> compact({"a": [1, "ü"]})
     '{"a":[1,"ü"]}'
@@ -272,7 +277,7 @@ def compact(document: object) -> str:
 
 
 def object_schema(properties: Mapping[str, Any], required: Sequence[str]) -> dict[str, Any]:
-    """The schema of an object with these properties and no others."""
+    """Returns the schema of an object with exactly these properties."""
     return {
         "type": "object",
         "properties": dict(properties),
@@ -282,12 +287,13 @@ def object_schema(properties: Mapping[str, Any], required: Sequence[str]) -> dic
 
 
 def or_null(kind: str) -> dict[str, Any]:
-    """The schema of a value that may be unknown, with one type in each branch: not every client takes a list of types."""
+    """Returns the schema of a value that may be unknown. Each branch has one type, because some clients reject a list
+    of types."""
     return {"anyOf": [{"type": kind}, {"type": "null"}]}
 
 
 ERROR = object_schema({name: {"type": "string"} for name in ("error", "why", "try")}, ["error", "why", "try"])
-"""Of every answer that is an error: some clients check these against the output schema, too."""
+"""The schema of an error: some clients validate errors against the output schema, too."""
 
 
 def definition(
@@ -299,7 +305,7 @@ def definition(
     output: Mapping[str, Any],
     hints: mcp_types.ToolAnnotations,
 ) -> mcp_types.Tool:
-    """A tool's definition; the mark asks clients that load tools late to keep these few at hand."""
+    """Returns a tool's definition. Its mark asks clients that load tools on demand to keep this one loaded."""
     return mcp_types.Tool(
         name=name,
         title=title,

@@ -1,4 +1,6 @@
-"""How a process that finds the store taken learns where its owner can be reached: a small file beside the store."""
+"""The announcement of a store's owner: a small file beside the store. A process that finds the store locked reads the
+address from it.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from core.shared.settings import IN_MEMORY
 
 
 def door_file(db: Path | str) -> Path | None:
-    """Where the owner of a store writes its address; None for a store in memory.
+    """Returns the file in which the owner of a store writes its address, or None for a store in memory.
 
     >>> door_file("/data/w.duckdb").as_posix(), door_file(":memory:")
     ('/data/w.duckdb.door.json', None)
@@ -26,7 +28,7 @@ def door_file(db: Path | str) -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The process that has a store: its address, and the key for commands, "" where it takes none."""
+    """The process that has a store: its address, and the key for commands ("" if it takes no commands)."""
 
     url: str
     key: str = ""
@@ -34,7 +36,7 @@ class Owner:
 
 @contextmanager
 def announced(db: Path | str, owner: Owner) -> Generator[None]:
-    """While this process serves the store's endpoint, others find it. Only who has the store may announce."""
+    """Announces the owner to other processes until the block ends. Only the process that has the store may announce."""
     file = door_file(db)
     if file is None:
         yield

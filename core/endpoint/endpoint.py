@@ -1,4 +1,4 @@
-"""The way of one tools/call: its arguments checked, its tool run, and whatever goes wrong said in words."""
+"""The handling of one tools/call: arguments are checked, the tool runs, errors become sentences."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from core.shared.json_schema import argument_problems
 from core.shared.untrusted_text import one_line, visible
 
 # ----------------------------------------------------------------------------------------------------------------------
-# The tools of the endpoint, in the order in which every client sees them, and what it is told of them.
+# The tools of the endpoint in the order of every client's list, and the instructions for clients.
 
 TOOLS: tuple[AgentTool, ...] = (SEARCH, DESCRIBE, EXECUTE, EXECUTE_READONLY, READ_RESULT, REPORT)
 DEFINITIONS = [tool.definition for tool in TOOLS]
 INSTRUCTIONS = (
     "Wayfare stands for all MCP servers that its operator has connected. For each step of your work call search_tools with "
-    "that step in one sentence; call the best candidate with execute_tool, or execute_readonly_tool where it only reads, and "
+    "that step in one sentence; call the best candidate with execute_tool, or execute_readonly_tool if it only reads, and "
     "give the route_id of the search; afterwards say with report_outcome whether it helped. An error says what to try."
 )
 
@@ -49,7 +49,7 @@ class Endpoint:
         self._parts = MirroredParts(services)
 
     async def call(self, request: Request) -> Answer:
-        """The answer to a request. Raises nothing but a cancellation."""
+        """Returns the answer to a request. Raises only on cancellation."""
         began = time.perf_counter()
         answer = await self._answer(request)
         said: Any = answer.structured_content or {}
@@ -59,7 +59,8 @@ class Endpoint:
         return answer
 
     async def listed(self, request: PartRequest) -> list[mcp_types.Tool]:
-        """The tools that a client sees. Raises MCPError where the options name what there is not, or nothing may be seen."""
+        """Returns the tools that a client sees. Raises MCPError if the options name something unknown, or the client
+        may see nothing."""
         options = request.options
         if not options.mirror:
             return DEFINITIONS
@@ -71,7 +72,7 @@ class Endpoint:
             raise MCPError(INVALID_PARAMS, visible(str(error))) from error
 
     async def part(self, request: PartRequest) -> Any:
-        """The answer to a request of a mirror's client that is no tools/call. Raises MCPError."""
+        """Returns the answer to a mirror client's request other than tools/call. Raises MCPError."""
         return await answered(self._parts, request)
 
     async def _answer(self, request: Request) -> Answer:
@@ -85,7 +86,7 @@ class Endpoint:
             return Refusal(
                 "not_possible", visible(str(error)), "Change what the sentence names and call again."
             ).answer()
-        except Exception:  # noqa: BLE001  a defect of ours is an error for the agent, not the end of its connection
+        except Exception:  # noqa: BLE001  a defect becomes an error for the agent and keeps its connection open
             _log.exception("the endpoint failed at %s", request.tool)
             failure = Refusal("internal_error", "Wayfare itself failed; its log says where.", "Try something else.")
             return failure.answer()
@@ -119,7 +120,7 @@ class Endpoint:
 
 
 def _not_text(arguments: dict[str, Any]) -> str:
-    r"""Why the arguments cannot be written as JSON in UTF-8; "" where they can.
+    r"""Returns why the arguments cannot be written as JSON in UTF-8, or "".
 
     >>> _not_text({"task": "\ud800"}), _not_text({"n": float("nan")}), _not_text({"n": 1})
     ('a text has half a character', 'a number is not finite', '')
@@ -136,7 +137,7 @@ def _not_text(arguments: dict[str, Any]) -> str:
 
 
 def _unpacked(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Arguments with their inner object as an object: models write it as a text of JSON now and then.
+    """Returns the arguments with the inner object parsed: models sometimes write it as JSON text.
 
     >>> _unpacked({"tool": "a::b", "arguments": '{"n": 1}'})
     {'tool': 'a::b', 'arguments': {'n': 1}}

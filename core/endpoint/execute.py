@@ -1,4 +1,4 @@
-"""`execute_tool` and its read-only twin: one recorded call, its result passed on, or an error that says what to try."""
+"""`execute_tool` and its read-only twin: one recorded call, and its result or an error with advice."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from core.shared import units
 from core.shared.json_schema import argument_problems
 from core.shared.untrusted_text import visible
 
-WAIT_S = 30.0  # for a server to start, and for a thread that is free, on top of the call's own limit
+WAIT_S = 30.0  # for the start of a server and for a free thread, on top of the call's own limit
 WHY_CHARS = 4_000
 MOST_PROBLEMS = 8
 ERRORS = {
@@ -38,13 +38,13 @@ ERRORS = {
     OutcomeKind.INVALID_ARGUMENTS: ("invalid_arguments", "Read its schema with describe_tool and change the arguments"),
     OutcomeKind.TIMEOUT: (
         "timeout",
-        "Whether the tool did its work is not known: call it again only if it just reads, or ask for less at once",
+        "The tool may have done its work: call it again only if it just reads, or ask for less at once",
     ),
     OutcomeKind.CRASH: (
         "connection_lost",
-        "Whether the tool did its work is not known: call it again only if it just reads",
+        "The tool may have done its work: call it again only if it just reads",
     ),
-    OutcomeKind.CANCELLED: ("cancelled", "It was stopped on this side of the server; ask before you call it again"),
+    OutcomeKind.CANCELLED: ("cancelled", "The client or the operator stopped it; ask before you call it again"),
 }
 
 Listener = Callable[[Progress], None]
@@ -52,7 +52,7 @@ Listener = Callable[[Progress], None]
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """A call under way: its tool as the catalog has it, and the search that it belongs to."""
+    """A call in progress: its tool in the catalog, and the search that it belongs to."""
 
     tool: Tool
     route: Route | None
@@ -60,7 +60,7 @@ class _Begun:
 
 
 async def execute_tool(services: Services, request: Request, *, read_only: bool) -> Answer:
-    """Make one call, and where it brings nothing those that the operator allows in its place. Raises Refusal, NotAllowedError."""
+    """Makes one call. If it fails, the fallback calls follow that the operator allows. Raises Refusal, NotAllowedError."""
     try:
         return await _answered(services, request, read_only=read_only)
     except (Refusal, NotAllowedError) as error:
@@ -68,7 +68,7 @@ async def execute_tool(services: Services, request: Request, *, read_only: bool)
 
 
 async def _answered(services: Services, request: Request, *, read_only: bool) -> Answer:
-    """One call. Raises Refusal, NotAllowedError."""
+    """Makes one call. Raises Refusal, NotAllowedError."""
     begun, outcome = await _outcome(services, request, read_only)
     if outcome.kind is not OutcomeKind.OK and not (request.mirrored and outcome.original is not None):
         raise _failed(services, outcome, begun)
@@ -84,13 +84,13 @@ async def _answered(services: Services, request: Request, *, read_only: bool) ->
 
 
 def _begin(services: Services, request: Request, read_only: bool, listener: Listener, begun: list[_Begun]) -> None:
-    """Check a call, have it admitted, and start it."""
+    """Checks a call, asks governance to admit it, and starts it."""
     given, catalog = request.arguments, services.app.catalogs.catalog(request.options.catalog)
     server, tool = find(services, request, catalog, given["tool"])
     if read_only and tool.hints.read_only is not True:
         raise Refusal(
             "not_read_only",
-            f"{tool.id} does not say that it only reads.",
+            f"{tool.id} is not declared read-only.",
             "Use execute_tool, which may write, or search for a tool that only reads.",
         )
     route = route_of(services, request, given["route_id"]) if "route_id" in given else None
@@ -123,8 +123,8 @@ def _begin(services: Services, request: Request, read_only: bool, listener: List
 
 
 async def _outcome(services: Services, request: Request, read_only: bool) -> tuple[_Begun, Outcome]:
-    """Wait for the call: progress goes to the client meanwhile, and a client that goes away cancels it. However it ends, what
-    was reserved for it is settled when it has."""
+    """Waits for the call and forwards its progress. Cancels the call if the client leaves. The reservation is settled
+    when the call has ended."""
     loop, sent, begun = asyncio.get_running_loop(), list[Future[None]](), list[_Begun]()
 
     def forward(progress: Progress) -> None:
@@ -155,21 +155,21 @@ async def _outcome(services: Services, request: Request, read_only: bool) -> tup
 
 
 def _failed(services: Services, outcome: Outcome, begun: _Begun) -> Refusal:
-    """What to tell the agent of a call that did not end well."""
+    """Returns the refusal for a call that failed."""
     why = visible(outcome.error)[:WHY_CHARS] or "The tool reported an error without a text."
     if outcome.kind is OutcomeKind.NOT_CONNECTED:
         call = begun.call.handle.call
         states = services.app.pool.states()
         waits = (one.retry_s for one in states if (one.catalog, one.server) == (call.catalog, call.server))
         wait_s = max(waits, default=0.0)
-        when = f"in {units.seconds(wait_s)}" if wait_s > 0 else "at once; where that fails, later"
+        when = f"in {units.seconds(wait_s)}" if wait_s > 0 else "at once; if that fails, later"
         return Refusal("server_down", why, f"It may be tried again {when}{_others(begun)}.")
     error, advice = ERRORS[outcome.kind]
     return Refusal(error, why, f"{advice}{_others(begun)}.")
 
 
 def _others(begun: _Begun) -> str:
-    """The other candidates of the search, in words."""
+    """Returns the other candidates of the search as a phrase."""
     offered = begun.route.offered if begun.route is not None else ()
     others = [name for name in offered if name != begun.tool.id][:3]
     return f", or try {' or '.join(others)}" if others else ", or search for another tool"
@@ -182,7 +182,7 @@ INPUT = {
     "route_id": {
         "type": "string",
         "maxLength": 100,
-        "description": "The route_id of the search that offered it: Wayfare learns from how the call ends.",
+        "description": "The route_id of the search that offered it: Wayfare learns from the outcome of the call.",
     },
 }
 OUTPUT = {
@@ -191,7 +191,7 @@ OUTPUT = {
     "outcome": {"type": "string"},
     "latency_ms": {"type": "number"},
     "price_usd": or_null("number"),
-    "result": {"description": "What the tool gave: its structured result, or its text; a cut one says how to read on."},
+    "result": {"description": "The tool's structured result, or its text; a cut one says how to read on."},
     "fallback": {
         "type": "array",
         "items": {"type": "object"},
@@ -220,7 +220,7 @@ EXECUTE_READONLY = AgentTool(
     definition(
         "execute_readonly_tool",
         "Execute a tool that only reads",
-        "The same as execute_tool for tools whose server says that they only read; any other is refused. Prefer it where it "
+        "The same as execute_tool for tools that their server declares read-only; any other is refused. Prefer it where it "
         "is enough: people may allow it once and for all.",
         INPUT,
         ["tool"],

@@ -1,6 +1,7 @@
-"""Fallback: where a tool that only reads cannot answer, the next candidates of its search are called with the same arguments.
+"""Fallback: if a read-only tool cannot answer, the next candidates of its search are called with the same arguments.
 
-The operator allows it (`EndpointOptions.fallback`). Each try is a call like any other: admitted, recorded, learnt from.
+The operator switches it on (`EndpointOptions.fallback`). Each try is a normal call: it is admitted, recorded and
+counted in the statistics.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from core.shared.json_schema import argument_problems
 from core.shared.untrusted_text import one_line, visible
 
 MOST_TRIES = 3
-"""Calls for one request, the one that was asked for among them."""
+"""Calls for one request, including the requested one."""
 NO_ANSWER = frozenset({"server_down", "server_paused", "connection_lost", "timeout", "tool_error"})
-"""Errors after which another tool may answer; the others are for the agent, or for a person."""
+"""Errors after which another tool may answer. The agent or a person has to solve the others."""
 WHY_CHARS = 300
 Execute = Callable[[Request], Awaitable[Answer]]
 
@@ -37,15 +38,15 @@ class Try:
 
     @property
     def line(self) -> str:
-        """In words."""
+        """The try as a phrase."""
         return f"{self.tool} ({self.error}: {self.why})"
 
 
 async def answered_instead(
     services: Services, request: Request, error: Refusal | NotAllowedError, execute: Execute
 ) -> Answer:
-    """The answer of the next candidate that gives one, with what was tried before it. Raises Refusal where none does, and `error`
-    where there is none to try."""
+    """Returns the answer of the next candidate that gives one, with the tries before it. Raises Refusal if all fail,
+    and `error` if there is no other candidate."""
     if not request.options.fallback or error.error not in NO_ANSWER:
         raise error
     others = await anyio.to_thread.run_sync(_others, services, request)
@@ -64,7 +65,8 @@ async def answered_instead(
 
 
 def _others(services: Services, request: Request) -> list[str]:
-    """Tools of the same search, best first, that only read and take these arguments; none where the first one may write."""
+    """Returns the other read-only tools of the same search that accept these arguments, best first. Returns none if the
+    first tool may write."""
     given = request.arguments
     if "route_id" not in given:
         return []
@@ -78,7 +80,8 @@ def _others(services: Services, request: Request) -> list[str]:
 
 
 def _takes(tool: Tool, arguments: dict[str, object]) -> bool:
-    """Whether a tool only reads and knows each of the arguments: one that it ignores would be another question.
+    """Whether a tool only reads and declares each of the arguments. A tool that ignores an argument would answer
+    another question.
 
     >>> from core.domain.catalog import ToolHints
     >>> schema = {"properties": {"path": {"type": "string"}}, "required": ["path"]}
@@ -100,7 +103,7 @@ def _try(tool: str, error: Refusal | NotAllowedError) -> Try:
 
 
 def _with_note(found: Answer, tool: str, tried: list[Try]) -> Answer:
-    """The answer, saying which tool gave it and why it was not the one that was asked for."""
+    """Returns the answer with a note that says which tool gave it and why."""
     note = f"[{tool} answered, with the same arguments, because {'; '.join(one.line for one in tried)} did not.]"
     document = {
         **found.structured_content,

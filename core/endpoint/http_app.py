@@ -1,9 +1,9 @@
-"""`/mcp` on the console's port: streamable HTTP for both eras of the protocol, and who may speak to it.
+"""`/mcp` on the console's port: streamable HTTP for both eras of the protocol, and its access rules.
 
-Only this machine may, under a name of this machine, unless the operator names others: a page of another site whose name was
-made to lead here (DNS rebinding) has a foreign Host, one that posts here from elsewhere a foreign Origin. Whoever comes under
-one of the others, and everybody where the policy says so, needs the token of a client; where one is asked for, the answer says
-where the metadata of RFC 9728 are.
+By default only this machine may connect, under one of its own names. The operator may add host names. A page of another
+site whose name resolves to this machine (DNS rebinding) has a foreign Host; a page that posts from elsewhere has a
+foreign Origin: both are refused. A request under an added name needs a client's token, and so does every request if the
+policy says so. The refusal says where the metadata of RFC 9728 are.
 """
 
 from __future__ import annotations
@@ -34,15 +34,16 @@ if TYPE_CHECKING:
 PATH = "/mcp"
 METADATA_PATH = "/.well-known/oauth-protected-resource"
 _log = logging.getLogger(__name__)
-CLIENT = "wayfare.client"  # in the scope of a request: whose token it came with
+CLIENT = "wayfare.client"  # key in the scope of a request: the client of its token
 TOO_MANY = -32029
-"""JSON-RPC's range for errors of a server; those that the protocol names mean something else."""
+"""From JSON-RPC's range for server errors; the codes that MCP names mean something else."""
 OWN_NAMES = ("127.0.0.1", "localhost", "[::1]")
 Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 def stranger(scope: Scope, other_names: frozenset[str] = frozenset()) -> str:
-    """Why a request is not served; "" where it is. `other_names` are hosts beside those of this machine, each `name` or `name:port`.
+    """Returns why a request is refused, or "". `other_names` are hosts beside those of this machine, each `name` or
+    `name:port`.
 
     >>> ask = lambda **headers: {"type": "http", "client": ("127.0.0.1", 5), "server": ("127.0.0.1", 8501),
     ...     "headers": [(name.encode(), value.encode()) for name, value in headers.items()]}
@@ -73,9 +74,10 @@ def _is_loopback(scope: Scope) -> bool:
 
 
 class EndpointApp:
-    """An ASGI app for the route `/mcp`. The protocol's packages are loaded with the first request.
+    """An ASGI app for the route `/mcp`. It loads the protocol's packages at the first request.
 
-    `app` gives the services, `catalog` is the one for clients that name none in the address, `other_names` are further hosts.
+    `app` returns the services, `catalog` is the default of clients whose address names none, `other_names` are further
+    hosts.
     """
 
     def __init__(
@@ -90,7 +92,7 @@ class EndpointApp:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Serve until the end of the block."""
+        """Serves until the end of the block."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._serve)
             try:
@@ -110,7 +112,7 @@ class EndpointApp:
             _log.debug("A client left before its request was read.")
 
     async def refused(self, scope: Scope) -> JSONResponse | None:
-        """The answer to a request that is not let in; None where it is, then with its client in the scope."""
+        """Returns the refusal of a request, or None if it may enter; its scope has the client then."""
         if reason := stranger(scope, self.other_names):
             error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": reason}}
             return JSONResponse(error, status_code=403)
@@ -122,8 +124,8 @@ class EndpointApp:
         return self._too_many(scope)
 
     def _too_many(self, scope: Scope) -> JSONResponse | None:
-        """The answer to a client that makes more requests of any kind than it may: one that the protocol's clients read as an error
-        of this request, so that their session goes on."""
+        """Returns the refusal of a client above its request rate. The protocol's clients read it as an error of this
+        request, so their session goes on."""
         if self._governance is None or CLIENT not in scope:
             return None
         wait_s = math.ceil(self._governance.admission.http_wait_s(scope[CLIENT]))
@@ -138,11 +140,12 @@ class EndpointApp:
         return JSONResponse(error, status_code=429, headers={"Retry-After": str(wait_s)})
 
     def metadata_routes(self) -> list[Route]:
-        """Where the metadata of RFC 9728 are: those of the host, and those of `/mcp`, which is all that it protects."""
+        """Returns the routes of the RFC 9728 metadata: for the host, and for `/mcp`, the only protected resource."""
         return [Route(METADATA_PATH, self._metadata), Route(METADATA_PATH + PATH, self._metadata)]
 
     async def _metadata(self, request: HttpRequest) -> JSONResponse:
-        """What RFC 9728 says of this resource: tokens go in the header, and the operator makes them, no server of ours."""
+        """Returns the RFC 9728 metadata: tokens go in the header. There is no authorization server, the operator makes
+        them."""
         if reason := stranger(request.scope, self.other_names):
             return JSONResponse({"error": reason}, status_code=403)
         return JSONResponse(
@@ -154,7 +157,8 @@ class EndpointApp:
         )
 
     def _unauthorized(self, scope: Scope) -> str:
-        """Why a request needs a token, or another one; "" where it may go on, then with its client in the scope."""
+        """Returns why a request needs a token, or another one. Returns "" if it may go on; its scope has the client
+        then."""
         headers, governance = Headers(scope=scope), self._governance
         if governance is None:
             return ""
@@ -162,13 +166,11 @@ class EndpointApp:
         if scheme:
             client = governance.clients.of_token(token.strip()) if scheme.lower() == "bearer" else None
             if client is None:
-                return (
-                    "The token is not one of a client here, or was revoked; the operator makes one on the page Govern."
-                )
+                return "The token is unknown or was revoked; the operator makes one on the page Govern."
             scope[CLIENT] = client.name
             return ""
         if headers.get("host", "").lower() in self.other_names or governance.policy.tokens == "always":
-            return "This endpoint needs a token: send Authorization: Bearer with the one that the operator made."
+            return "This endpoint needs a token: send Authorization: Bearer with the token from the operator."
         return ""
 
     async def _serve(self) -> None:
@@ -178,7 +180,7 @@ class EndpointApp:
         except WayfareError:  # the console's pages say which
             self._ready.set()
             return
-        except Exception:  # noqa: BLE001  a request gets an answer whatever happened, and the console goes on
+        except Exception:  # noqa: BLE001  requests get an answer in any case, and the console goes on
             _log.exception("the endpoint cannot be served")
             self._ready.set()
             return
@@ -188,9 +190,9 @@ class EndpointApp:
             await anyio.sleep_forever()
 
     def _made(self) -> tuple[Any, Any]:
-        """The sessions with Wayfare's own tools, and those with mirrors, which have more than tools."""
+        """Returns the sessions with Wayfare's own tools, and those with mirrors, which have more than tools."""
         app = self._app()
-        app.pool.get()  # it imports the protocol's packages, perhaps just now in another thread
+        app.pool.get()  # it imports the protocol's packages, possibly in another thread right now
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
         from core.endpoint.base import EndpointOptions, Services
@@ -214,7 +216,8 @@ class EndpointApp:
 
 
 def _challenge(scope: Scope, problem: str) -> str:
-    """What a request has to bring (RFC 6750): only a wrong token is an error, a missing one or another scheme is none."""
+    """Returns the WWW-Authenticate header (RFC 6750). Only a wrong token is an error; a missing token or another scheme
+    is not."""
     said = f'Bearer resource_metadata="{_own_url(scope)}{METADATA_PATH}{PATH}"'
     if Headers(scope=scope).get("authorization", "").partition(" ")[0].lower() != "bearer":
         return said
@@ -222,8 +225,8 @@ def _challenge(scope: Scope, problem: str) -> str:
 
 
 def _whole_body(receive: Receive) -> Receive:
-    """The same messages, but raises ClientDisconnect where the client leaves before the whole body has come: the protocol's package
-    would write a traceback."""
+    """Passes on messages. Raises ClientDisconnect if the client leaves before the body is complete, where the
+    protocol's package would log a traceback."""
     complete = False
 
     async def received() -> Message:
@@ -238,25 +241,25 @@ def _whole_body(receive: Receive) -> Receive:
 
 
 def _own_url(scope: Scope) -> str:
-    """Where the request found us; its host was checked."""
+    """Returns our address as the request used it; its host was checked."""
     return f"{scope.get('scheme', 'http')}://{Headers(scope=scope).get('host', '')}"
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# What machines ask of the console's port: `/healthz`, `/readyz`, and `/metrics` for Prometheus; guarded as `/mcp` is.
+# `/healthz`, `/readyz`, and `/metrics` for Prometheus on the console's port, with the access rules of `/mcp`.
 
 
 def status_routes(endpoint: EndpointApp, app: Callable[[], App | None], catalog: str) -> list[Route]:
-    """The routes; `app` gives the app where it is open already."""
+    """Returns the routes; `app` returns the app if it is open already."""
 
     async def healthz(request: Request) -> Response:
-        """200 as soon as pages can be served."""
+        """Answers 200 as soon as pages can be served."""
         if reason := stranger(request.scope, endpoint.other_names):
             return JSONResponse({"status": reason}, status_code=403)
         return JSONResponse({"status": "ok"})
 
     async def readyz(request: Request) -> Response:
-        """200 once a decision is made at once: nothing is left to be opened or embedded."""
+        """Answers 200 once everything is open and embedded, so that a decision is immediate."""
         if reason := stranger(request.scope, endpoint.other_names):
             return JSONResponse({"status": reason}, status_code=403)
         opened = app()
@@ -265,7 +268,7 @@ def status_routes(endpoint: EndpointApp, app: Callable[[], App | None], catalog:
         return JSONResponse({"status": "starting", "catalog": catalog}, status_code=503)
 
     async def metrics(request: Request) -> Response:
-        """Totals of the log and governance as it is now."""
+        """Returns totals of the log and the current state of governance."""
         if refused := await endpoint.refused(request.scope):
             return refused
         from core.services.govern.status import CONTENT_TYPE, Metrics

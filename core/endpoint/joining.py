@@ -1,4 +1,4 @@
-"""Who answers the requests of a stdio process: an app of its own, or the process that has the store already."""
+"""Backends of a stdio process: an app of its own, or the process that has the store already."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# The endpoint's address of a process that is no console: for others that would find the store taken.
+# The endpoint of a process without a console, so that other processes can share its store.
 
 
 @contextmanager
 def served(app: App, catalog: str) -> Generator[str]:
-    """Serve `/mcp` over an app on a free port of this machine, in a thread; gives the address of the port."""
+    """Serves `/mcp` over an app on a free port of this machine, in a thread. Yields its address."""
     import uvicorn
     from starlette.applications import Starlette
     from starlette.routing import Route
@@ -72,22 +72,22 @@ def served(app: App, catalog: str) -> Generator[str]:
 
 
 TOKEN = "WAYFARE_TOKEN"  # noqa: S105 - the variable's name
-ANSWER_S = 120.0  # for an answer, on top of the call's own limit
+ANSWER_S = 120.0  # time for an answer on top of the call's own limit
 Whose = tuple[str, frozenset[str]]
-"""The name of a client, and what it can be asked."""
+"""The name of a client, and its abilities."""
 REPEATABLE = {tool.name for tool in DEFINITIONS if tool.annotations is not None and tool.annotations.idempotent_hint}
 
 
 def token_of(settings: Settings) -> str:
-    """The token that a stdio process was given, "" where it has none."""
+    """Returns the token of a stdio process, or ""."""
     return settings.environment.get(TOKEN, "").strip()
 
 
 class OwnApp:
-    """An app over the store, which it owns until `close`; other processes can join it meanwhile."""
+    """An app over the store, which it owns until `close`. Other processes can join it."""
 
     def __init__(self, settings: Settings, options: EndpointOptions) -> None:
-        """Raises WayfareError, StoreBusyError where another process has the store."""
+        """Raises WayfareError, and StoreBusyError if another process has the store."""
         with ExitStack() as stack:
             app = stack.enter_context(open_app(settings))
             catalog = app.catalogs.open(options.catalog).name
@@ -99,48 +99,48 @@ class OwnApp:
         threading.Thread(target=_made_ready, args=(app, catalog), name="wayfare-warm", daemon=True).start()
 
     async def call(self, request: Request) -> Answer:
-        """The app's own answer."""
+        """Returns the app's own answer."""
         try:
             return await self._endpoint.call(replace(request, **self._known()))
         except Refusal as refusal:
             return refusal.answer()
 
     async def listed(self, request: PartRequest) -> list[mcp_types.Tool]:
-        """The tools that the client of this process sees. Raises MCPError."""
+        """Returns the tools that the client of this process sees. Raises MCPError."""
         return await self._endpoint.listed(self._with_token(request))
 
     async def part(self, request: PartRequest) -> Any:
-        """What the app has beside tools. Raises MCPError."""
+        """Returns what the app has beside tools. Raises MCPError."""
         return await self._endpoint.part(self._with_token(request))
 
     def _with_token(self, request: PartRequest) -> PartRequest:
-        """A request that is no tools/call, under the name of the token. Raises MCPError."""
+        """Returns a request other than tools/call under the name of the token. Raises MCPError."""
         try:
             return replace(request, **self._known())
         except Refusal as refusal:
             raise MCPError(mcp_types.INVALID_REQUEST, refusal.why) from refusal
 
     def _known(self) -> dict[str, Any]:
-        """What this process's token says of a request; nothing where there is none: it is then one of this machine without a token.
-        Raises Refusal."""
+        """Returns the client of this process's token. Returns nothing without a token: the request counts as one of
+        this machine then. Raises Refusal."""
         if not self._token:
             return {}
         client = self._governance.clients.of_token(self._token)
         if client is None:
             raise Refusal(
                 "not_authorized",
-                f"The token in {TOKEN} is not one of a client here, or was revoked.",
+                f"The token in {TOKEN} is unknown or was revoked.",
                 "Ask the operator for one.",
             )
         return {"client": client.name, "known": True}
 
     def close(self) -> None:
-        """End calls and sessions, commit what is queued, release the store."""
+        """Ends calls and sessions, commits the queue, releases the store."""
         self._stack.close()
 
 
 def _made_ready(app: App, catalog: str) -> None:
-    """Before the first request asks for it, which says why where it cannot be had."""
+    """Prepares the app before the first request. Errors are left to that request."""
     with suppress(WayfareError):
         app.make_ready(catalog)
         app.open_the_rest(catalog)
@@ -151,8 +151,7 @@ class OwnerLostError(Exception):
 
 
 class JoinedOwner:
-    """Sessions with the process that has the store: one for each name that a client gives itself and what it can be asked. Lives in
-    a task group."""
+    """Sessions with the process that has the store: one for each client name with its abilities. Lives in a task group."""
 
     def __init__(self, url: str, options: EndpointOptions, tasks: TaskGroup, token: str) -> None:
         self._limit_s = options.timeout_s * (MOST_TRIES if options.fallback else 1) + ANSWER_S
@@ -162,20 +161,20 @@ class JoinedOwner:
         self._sessions: dict[Whose, OwnSession] = {}
 
     async def call(self, request: Request) -> Answer:
-        """The owner's answer. Raises OwnerLostError."""
+        """Returns the owner's answer. Raises OwnerLostError."""
         whose = _whose(request.client)
         try:
             session = await self._session(whose)
             return await session.call(request.tool, request.arguments, self._limit_s, request.progress)
         except Exception as error:
             said = self._said(whose, error)
-            if said.code not in {mcp_types.INVALID_PARAMS, TOO_MANY}:  # whether the tool did its work is not known
+            if said.code not in {mcp_types.INVALID_PARAMS, TOO_MANY}:  # the tool may have done its work
                 self._sessions.pop(whose, None)
                 raise OwnerLostError(said.message) from error
             return Refusal("not_possible", said.message, "Change what the sentence names and call again.").answer()
 
     async def listed(self, request: PartRequest) -> list[mcp_types.Tool]:
-        """What the owner lists. Raises MCPError where it says no, OwnerLostError."""
+        """Returns the owner's list. Raises MCPError if the owner refuses, OwnerLostError."""
         whose = _whose(request.client)
         try:
             return await (await self._session(whose)).tools()
@@ -183,7 +182,7 @@ class JoinedOwner:
             raise self._said(whose, error) from error
 
     async def part(self, request: PartRequest) -> Any:
-        """What the owner has beside tools. Raises MCPError where it says no, OwnerLostError."""
+        """Returns what the owner has beside tools. Raises MCPError if the owner refuses, OwnerLostError."""
         whose = _whose(request.client)
         try:
             return await (await self._session(whose)).answer(request.method, request.params)
@@ -191,7 +190,8 @@ class JoinedOwner:
             raise self._said(whose, error) from error
 
     def _said(self, whose: Whose, error: BaseException) -> MCPError:
-        """What the owner said, from whatever a session throws. Raises OwnerLostError where that is nothing."""
+        """Returns the owner's error inside an exception of a session. Raises OwnerLostError if the owner did not
+        answer."""
         inner = error
         while isinstance(inner, BaseExceptionGroup):  # of a session that could not begin
             inner = cast("BaseExceptionGroup[BaseException]", inner).exceptions[0]
@@ -219,7 +219,7 @@ class JoinedOwner:
                 await anyio.sleep_forever()
         except Exception:
             self._sessions.pop(whose, None)
-            if not ready:  # afterwards the call that uses it says so
+            if not ready:  # later errors are reported by the call that meets them
                 raise
 
 
@@ -229,10 +229,11 @@ def _whose(client: str) -> Whose:
 
 
 class StdioBackend:
-    """Answers requests through the store's owner, which may be this process, and finds the owner anew where it has left."""
+    """Answers requests through the owner of the store, which may be this process. Finds the new owner if the old one
+    has left."""
 
     def __init__(self, settings: Settings, options: EndpointOptions) -> None:
-        """Raises WayfareError where the store can be neither opened nor joined."""
+        """Raises WayfareError if the store can be neither opened nor joined."""
         self._settings = settings
         self._options = options
         self._own: OwnApp | None = None
@@ -241,7 +242,7 @@ class StdioBackend:
         self._lock = anyio.Lock()
 
     async def call(self, tasks: TaskGroup, request: Request) -> Answer:
-        """The answer; a request that may be repeated is, once, where the owner has left meanwhile."""
+        """Returns the answer. Repeats a repeatable request once if the owner has left."""
         for attempt in range(2):
             try:
                 return await (await self._answering(tasks)).call(request)
@@ -255,11 +256,11 @@ class StdioBackend:
         return Refusal(
             "connection_lost",
             "The Wayfare that has the store ended during the call, or does not answer.",
-            "Whether the tool did its work is not known: call it again only if it just reads.",
+            "The tool may have done its work: call it again only if it just reads.",
         ).answer()
 
     async def listed(self, tasks: TaskGroup, request: PartRequest) -> list[mcp_types.Tool]:
-        """The tools that the client sees; those of Wayfare itself without asking anybody."""
+        """Returns the tools that the client sees. Wayfare's own tools are known without a request."""
         if not request.options.mirror:
             return DEFINITIONS
         for attempt in range(2):
@@ -273,7 +274,8 @@ class StdioBackend:
         return []
 
     async def part(self, tasks: TaskGroup, request: PartRequest) -> Any:
-        """What mirrored servers have beside tools; all of it only reads, and is asked again where the owner has left."""
+        """Returns what mirrored servers have beside tools. These requests only read, so they are repeated if the owner
+        has left."""
         for _ in range(2):
             try:
                 return await (await self._answering(tasks)).part(request)
@@ -283,7 +285,7 @@ class StdioBackend:
         raise MCPError(mcp_types.INTERNAL_ERROR, "The Wayfare that has the store does not answer.")
 
     def close(self) -> None:
-        """Release what is owned."""
+        """Releases the app, if this process owns it."""
         if self._own is not None:
             self._own.close()
 
@@ -298,7 +300,7 @@ class StdioBackend:
             return self._joined
 
     def _resolved(self) -> str:
-        """Open the store, or give the address of who has it. Raises WayfareError."""
+        """Opens the store, or returns the address of its owner. Raises WayfareError."""
         try:
             self._own = OwnApp(self._settings, self._options)
         except StoreBusyError:
@@ -310,12 +312,12 @@ class StdioBackend:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# The stdio side, for clients that start a command: standard output carries the protocol and nothing else.
+# The stdio server, for clients that start a command: standard output carries only the protocol.
 
 
 def serve_stdio(settings: Settings, options: EndpointOptions) -> None:
-    """Speak MCP on standard input and output until the input ends. Raises WayfareError for what cannot be served."""
-    options.parameters()  # said at the start, not with the first search
+    """Speaks MCP on standard input and output until the input ends. Raises WayfareError if it cannot serve."""
+    options.parameters()  # wrong options fail at the start, not at the first search
     backend = StdioBackend(settings, options)
 
     def leave(*_: object) -> None:

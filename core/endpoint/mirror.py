@@ -1,4 +1,6 @@
-"""The mirror: real tools of chosen servers under their names, for clients that want no search. Calls go the way of `execute_tool`."""
+"""The mirror: the tools of chosen servers under their own names, for clients that want no search. Calls are handled as
+those of `execute_tool`.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,7 @@ from mcp.shared.inbound import X_MCP_HEADER_KEY
 
 from core.domain.catalog import Catalog, Tool
 from core.endpoint.base import Answer, EndpointOptions, Refusal, Request, Services
-from core.endpoint.definitions import shown_description, shown_output_schema, shown_schema, small
-from core.endpoint.describe import MOST_NEAR
+from core.endpoint.describe import MOST_NEAR, shown_description, shown_output_schema, shown_schema, small
 from core.endpoint.execute import execute_tool
 from core.endpoint.offering import Offering
 from core.endpoint.passing_on import READ_RESULT
@@ -24,7 +25,7 @@ from core.shared.untrusted_text import one_line
 from core.virtual.launch import hint_names
 
 LONGEST = 64
-"""Characters of a name that every client takes."""
+"""The longest name that every client accepts."""
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 TITLE_CHARS = 200
 
@@ -32,8 +33,9 @@ TITLE_CHARS = 200
 def mirrored(
     services: Services, options: EndpointOptions, client: str, live: Mapping[str, mcp_types.Tool]
 ) -> list[mcp_types.Tool]:
-    """The tools that a client sees: those of the chosen servers that it may use, and `read_result` for what is cut. `live` are
-    those that their servers list now, by `server::tool`: a catalog keeps neither icons nor metadata."""
+    """Returns the tools of the chosen servers that a client may use, and `read_result` for results that are cut. `live`
+    holds the tools that the servers list now, by `server::tool`, because a catalog keeps neither icons nor metadata.
+    """
     admission = services.app.governance.admission
     tools = _tools(services, options)
     listed = [
@@ -54,7 +56,7 @@ def mirrored(
 
 
 def _without_headers(schema: Any) -> Any:
-    """A schema that asks no header of our clients: where its own server wants one, our session with it sends that.
+    """Returns a schema without header requests to our clients. Our session with the server sends such headers itself.
 
     >>> _without_headers({"properties": {"region": {"type": "string", "x-mcp-header": "Region"}}})
     {'properties': {'region': {'type': 'string'}}}
@@ -67,7 +69,7 @@ def _without_headers(schema: Any) -> Any:
 
 
 async def call_mirrored(services: Services, request: Request) -> Answer:
-    """A call of a tool by its name here. Raises Refusal, NotAllowedError."""
+    """Calls a tool by its mirrored name. Raises Refusal, NotAllowedError."""
     tools = _tools(services, request.options)
     tool = tools.get(request.tool)
     if tool is None:
@@ -76,7 +78,7 @@ async def call_mirrored(services: Services, request: Request) -> Answer:
         meant = f"Did you mean {', '.join(near)}? " if near else ""
         raise Refusal(
             "unknown_tool",
-            f"There is no tool {one_line(request.tool, 100)!r} among those that are mirrored here.",
+            f"There is no tool {one_line(request.tool, 100)!r} in this mirror.",
             f"{meant}List the tools again: they may have changed.",
         )
     asked: dict[str, Any] = {"tool": tool.id, "arguments": dict(request.arguments)}
@@ -90,7 +92,7 @@ def _tools(services: Services, options: EndpointOptions) -> dict[str, Tool]:
 
 
 def chosen(catalog: Catalog, servers: Collection[str]) -> list[str]:
-    """The servers that one of the patterns names. Raises Refusal where a pattern names none."""
+    """Returns the servers that match a pattern. Raises Refusal for a pattern without a match."""
     for pattern in servers:
         if not any(fnmatchcase(server.name, pattern) for server in catalog.servers):
             raise Refusal(
@@ -102,7 +104,8 @@ def chosen(catalog: Catalog, servers: Collection[str]) -> list[str]:
 
 
 def names(tools: Iterable[Tool], *, reserved: Collection[str] = ()) -> dict[str, Tool]:
-    """Tools by a name for each: its own where no other has it, else with its server's, with characters that every client takes.
+    """Returns tools by unique names: the tool's own name if no other tool has it, else the name with its server's, in
+    characters that every client accepts.
 
     >>> tools = [Tool("files", "read"), Tool("mail", "read"), Tool("mail", "send it!"), Tool("a", "x" * 70)]
     >>> [*names(tools)][:3], [len(name) for name in names(tools)]
@@ -127,6 +130,6 @@ def _plain(name: str) -> str:
 
 
 def _marked(name: str, tool: Tool) -> str:
-    """A name that only this tool has, whatever others there are."""
+    """Returns a name that only this tool has."""
     mark = sha256(tool.id.encode()).hexdigest()[:8]
     return f"{name[: LONGEST - 9]}_{mark}"

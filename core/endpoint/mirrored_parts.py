@@ -1,7 +1,8 @@
-"""What mirrored servers have beside tools: their resources, templates, prompts and completion, each from the server that owns it.
+"""What mirrored servers have beside tools: resources, templates, prompts and completion. The server that owns a part
+answers for it.
 
-Prompts are named as mirrored tools are. An address is read from the first server by name that lists it, else from the first with a
-template that it fits, else from the first that gives it: results of tools link to addresses that nobody lists.
+Prompts are named as mirrored tools are. A URI is read from the first server by name that lists it, else from the first
+with a matching template, else from the first that returns it: results of tools may link to unlisted URIs.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import anyio
@@ -21,7 +22,7 @@ from mcp import MCPError
 from core.domain.catalog import ServerId, Tool, ToolHints
 from core.domain.execution import ITEMS, PROMPTS, RESOURCES, TEMPLATES, TOOLS
 from core.endpoint.base import EndpointOptions, PartRequest, Refusal, Services
-from core.endpoint.definitions import shown_description, small
+from core.endpoint.describe import shown_description, small
 from core.endpoint.mirror import chosen, names
 from core.endpoint.passing_on import MOST_BINARY_CHARS, text_of
 from core.governance.calls import NotAllowedError
@@ -32,7 +33,7 @@ from core.shared.untrusted_text import one_line, visible
 
 _log = logging.getLogger(__name__)
 LIST_S, TOOLS_S = 10.0, 3.0
-"""How long servers may take to list: one that does not answer is left out; a tool is listed as the catalog has it then."""
+"""Time limits of a list. A server that does not answer is left out; its tools are listed from the catalog."""
 KEPT_S, MOST_LISTS = 60.0, 256
 NAME_CHARS = 200
 RESULTS: dict[str, type[Any]] = {
@@ -42,27 +43,31 @@ RESULTS: dict[str, type[Any]] = {
 }
 GET, COMPLETE = "prompts/get", "completion/complete"
 NEEDED = {TOOLS: TOOLS, RESOURCES: READ, TEMPLATES: READ, PROMPTS: GET}
-"""The request that a client has to be allowed to see a list: whoever may not read a server's resources sees none of them."""
+"""The permission for a list: a client that may not read a server's resources does not see them."""
 NOT_THERE = {
     mcp_types.INVALID_PARAMS,
     mcp_types.METHOD_NOT_FOUND,
     -32002,
 }  # the last is the code for resources up to 2025-11-25
 EXPRESSION, OPERATOR = re.compile(r"\{[^{}]*\}"), re.compile(r"\{[+#/?&;.][^{}]*\}")
-"""What stands for a text in a template, and those of them that are more than one segment."""
+"""The expressions of a template, and those with an operator, which match more than one segment."""
 Lists = dict[str, list[Any]]
+ServerList = tuple[ServerId, str]
 
 
+@dataclass
 class MirroredParts:
-    """For any number of clients. What servers list is kept for a minute to find the owner of a name."""
+    """Serves any number of clients. Lists are cached for a minute, to find the owner of a name."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
-        self._kept = TTLCache[tuple[ServerId, str], list[Any]](MOST_LISTS, KEPT_S)
+    services: Services
+    _kept: TTLCache[ServerList, list[Any]] = field(
+        default_factory=lambda: TTLCache[ServerList, list[Any]](MOST_LISTS, KEPT_S), init=False
+    )
 
     async def answer(self, request: PartRequest) -> Any:
-        """A list of all servers, or the owner's answer. Raises MCPError, Refusal, NotAllowedError, WayfareError."""
-        app = self._services.app
+        """Returns the lists of all servers, or the owner's answer. Raises MCPError, Refusal, NotAllowedError,
+        WayfareError."""
+        app = self.services.app
         client = app.governance.admission.enter(request.client, request.options.catalog, known=request.known)
         request = replace(request, client=client)
         if request.method in RESULTS:
@@ -90,16 +95,17 @@ class MirroredParts:
         raise error or MCPError(mcp_types.INVALID_PARAMS, unknown, {"uri": str(ref.uri)})
 
     async def live_tools(self, options: EndpointOptions, client: str) -> dict[str, mcp_types.Tool]:
-        """The tools of the chosen servers as they list them, by `server::tool`."""
+        """Returns the tools that the chosen servers list, by `server::tool`."""
         found = await self.lists(options, client, TOOLS, fresh=False)
         return {f"{server}::{tool.name}": tool for server, tools in found.items() for tool in tools}
 
     async def lists(self, options: EndpointOptions, client: str, method: str, *, fresh: bool) -> Lists:
-        """What each chosen server lists that the client may use, by server in order of name. Raises Refusal, WayfareError."""
-        catalog = await anyio.to_thread.run_sync(self._services.app.catalogs.catalog, options.catalog)
-        admission, found = self._services.app.governance.admission, dict[str, list[Any]]()
+        """Returns each chosen server's list, as far as the client may use it, by server in order of name. Raises
+        Refusal, WayfareError."""
+        catalog = await anyio.to_thread.run_sync(self.services.app.catalogs.catalog, options.catalog)
+        admission, found = self.services.app.governance.admission, dict[str, list[Any]]()
         asked = sorted(chosen(catalog, options.mirror))
-        if method != TOOLS:  # for these it is asked tool by tool
+        if method != TOOLS:  # tools are checked one by one
             asked = [one for one in asked if admission.may_request(client, catalog.name, _request(one, NEEDED[method]))]
         async with anyio.create_task_group() as tasks:
             tasks.cancel_scope.deadline = anyio.current_time() + (TOOLS_S if method == TOOLS else LIST_S)
@@ -111,7 +117,7 @@ class MirroredParts:
         kept = None if fresh else self._kept.get((server, method))
         if kept is None:
             try:
-                kept = await _in_thread(lambda: self._services.app.server_requests.list(server, method, limit_s=LIST_S))
+                kept = await _in_thread(lambda: self.services.app.server_requests.list(server, method, limit_s=LIST_S))
             except (MCPError, WayfareError) as error:
                 _log.info("%s of %s: %s", method, server.server, error)
                 return
@@ -119,7 +125,7 @@ class MirroredParts:
         found[server.server] = kept
 
     async def _prompt(self, request: PartRequest, name: str) -> Tool:
-        """The prompt of a name here, as its server has it. Raises MCPError."""
+        """Returns the prompt with this mirrored name under its server's name. Raises MCPError."""
         for fresh in (False, True):
             found = prompts(await self.lists(request.options, request.client, PROMPTS, fresh=fresh))
             if name in found:
@@ -127,7 +133,7 @@ class MirroredParts:
         raise MCPError(mcp_types.INVALID_PARAMS, f"There is no prompt {one_line(name, NAME_CHARS)!r} here.")
 
     async def _owners(self, request: PartRequest, uri: str) -> list[str]:
-        """The servers to ask for an address: its owner where one lists it, else those that might give it."""
+        """Returns the servers to ask for a URI: the one that lists it, else those that might have it."""
         resources = await self.lists(request.options, request.client, RESOURCES, fresh=False)
         for server, listed in resources.items():
             if any(str(one.uri) == uri for one in listed):
@@ -139,8 +145,8 @@ class MirroredParts:
         return sorted({*resources, *templates})
 
     async def _sent(self, request: PartRequest, server: str) -> Any:
-        """One counted request. Raises MCPError, NotAllowedError, WayfareError."""
-        app, options = self._services.app, request.options
+        """Sends one counted request. Raises MCPError, NotAllowedError, WayfareError."""
+        app, options = self.services.app, request.options
         tool, id_ = _request(server, request.method), ServerId(options.catalog, server)
         await _in_thread(lambda: app.governance.request(request.client, options.catalog, tool))
         answer = await _in_thread(
@@ -158,13 +164,13 @@ class MirroredParts:
 
 
 def prompts(lists: Mapping[str, Iterable[Any]]) -> dict[str, Tool]:
-    """The prompts of all servers by their names here, as mirrored tools are named."""
+    """Returns the prompts of all servers by their mirrored names."""
     return names(Tool(server, prompt.name) for server, listed in lists.items() for prompt in listed)
 
 
 def fits_template(uri: str, template: str) -> bool:
-    """Whether an address is one of a template (RFC 6570), found in linear time. A simple expression stands for any text of one
-    segment; one with an operator, and each after it, for any text.
+    """Whether a URI matches a template (RFC 6570), in linear time. A simple expression matches any text of one segment.
+    An expression with an operator, and each one after it, matches any text.
 
     >>> fits_template("db://t/7/row", "db://t/{id}/row"), fits_template("db://t/7/8", "db://t/{id}"), fits_template("f:///a/b", "f:///{+path}")
     (True, False, True)
@@ -180,8 +186,8 @@ def fits_template(uri: str, template: str) -> bool:
 
 
 def _in_order(text: str, literals: list[str]) -> bool:
-    """Whether a text has these parts in this order, begins with the first and ends with the last. The earliest place of each part
-    leaves most room for the next: nothing is tried twice."""
+    """Whether a text begins with the first part, ends with the last, and has the others between them in order. The
+    earliest match of a part leaves most room for the next, so no backtracking is needed."""
     first, last = literals[0], literals[-1]
     if len(literals) == 1:
         return text == first
@@ -197,8 +203,8 @@ def _in_order(text: str, literals: list[str]) -> bool:
 
 
 def _of_all(method: str, lists: Lists) -> list[Any]:
-    """One list: of addresses that two servers have the first by name, of prompts all under names of their own; texts of strangers
-    with nothing unseen in them."""
+    """Returns one list. If two servers have the same URI, the first by name wins; prompts have unique names. Texts come
+    without invisible characters."""
     if method == PROMPTS:
         own = {tool.id: name for name, tool in prompts(lists).items()}
         items = {own[f"{server}::{one.name}"]: one for server, listed in lists.items() for one in listed}
@@ -227,12 +233,12 @@ def _shown(item: Any, **changed: Any) -> Any:
 
 
 def _request(server: str, method: str) -> Tool:
-    """A request as governance sees it: a tool of the server that only reads."""
+    """Returns a request as governance sees it: a read-only tool of the server."""
     return Tool(server, method, hints=ToolHints(read_only=True))
 
 
 def _texts(answer: Any) -> tuple[str, int]:
-    """The text that a client is given, and how many characters there are with what is no text."""
+    """Returns the text that a client gets, and the number of characters including binary data."""
     if isinstance(answer, mcp_types.ReadResourceResult):
         texts = [one.text for one in answer.contents if isinstance(one, mcp_types.TextResourceContents)]
         blobs = sum(len(one.blob) for one in answer.contents if isinstance(one, mcp_types.BlobResourceContents))
@@ -251,7 +257,7 @@ async def _in_thread(work: Callable[[], Any]) -> Any:
 
 
 async def answered(parts: MirroredParts, request: PartRequest) -> Any:
-    """The answer to a request, or an error of the protocol in words. Raises MCPError."""
+    """Returns the answer to a request. Raises MCPError, also for other errors."""
     try:
         return await parts.answer(request)
     except MCPError:

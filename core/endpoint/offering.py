@@ -1,4 +1,4 @@
-"""What a client is offered of a catalog, and what texts for it may name: nothing outside its scope, held back, or hidden by the policy."""
+"""The tools that a client may see: those in its scope that are neither held back nor hidden by the policy."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ PAUSED = "their servers are paused for now"
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The rows of candidates that a search shows, those with a caution last, and what it says of others, a sentence each. `nameless`
-    means that the client may not be told the names of some of these."""
+    """The rows of the candidates that a search shows, those with a caution last, and one sentence about each kind of
+    hidden candidate. `nameless` means that the client may not know the names of some of these."""
 
     rows: tuple[int, ...]
     notes: tuple[str, ...]
@@ -28,7 +28,8 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Offering:
-    """For one request. `marked` are tools in which Lint finds an error, `paused` servers that are left alone, each with why."""
+    """The tools for one request. `marked` maps tools with a Lint error to that error, `paused` maps paused servers to
+    the reason."""
 
     app: App
     client: str
@@ -38,13 +39,13 @@ class Offering:
 
     @classmethod
     def of(cls, app: App, request: Request) -> Self:
-        """As catalog, policy and breakers are now."""
+        """Reads the current catalog, policy and breakers."""
         catalog = request.options.catalog
         return cls(app, request.client, catalog, app.lint_reports.errors(catalog), app.governance.paused(catalog))
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing of the catalog is kept from this client."""
+        """Whether the client may see every tool of the catalog."""
         policy = self.app.governance.policy
         hidden = (self.marked and policy.lint_errors == "hidden") or (self.paused and policy.paused_servers == "hidden")
         return not hidden and not self.app.governance.admission.limited(self.client)
@@ -54,7 +55,7 @@ class Offering:
         return self._not_shown(tool) in {"", PAUSED}
 
     def shown(self, candidates: Mapping[int, Tool], most: int) -> Shown:
-        """What a search shows of its candidates, which come best first."""
+        """Returns what a search shows of its candidates, which come best first."""
         why = {row: self._not_shown(tool) for row, tool in candidates.items()}
         rows = [row for row in candidates if not why[row]][:most]
         rows.sort(key=lambda row: bool(self.last(candidates[row])))
@@ -67,13 +68,13 @@ class Offering:
         return Shown(tuple(rows), tuple(notes), nameless=bool(counts.keys() - {PAUSED}))
 
     def last(self, tool: Tool) -> str:
-        """Why a tool comes after the others; "" where it does not."""
+        """Returns why a tool is listed after the others, or ""."""
         error, paused = self._error(tool), self.paused.get(tool.server, "")
         said = [f"Lint finds an error in its definition ({error})."] if error else []
         return " ".join([*said, *([f"Its server is paused. {paused}"] if paused else [])])
 
     def _not_shown(self, tool: Tool) -> str:
-        """Why a search does not show a tool; "" where it does."""
+        """Returns why a search hides a tool, or ""."""
         policy = self.app.governance.policy
         if not self.app.governance.admission.allows(self.client, self.catalog, tool):
             return NOT_ALLOWED
@@ -82,6 +83,6 @@ class Offering:
         return PAUSED if policy.paused_servers == "hidden" and tool.server in self.paused else ""
 
     def _error(self, tool: Tool) -> str:
-        """What the error of a tool is about, "" where it has none or a person approved it as it is."""
+        """Returns the tool's Lint error. Returns "" if it has none, or if an operator approved the definition."""
         error = self.marked.get(tool.id, "")
         return "" if error and self.app.governance.definitions.approved(self.catalog, tool) else error

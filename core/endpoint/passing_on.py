@@ -1,4 +1,4 @@
-"""A result as the server gave it, to the client: unchanged where it is short, cut with a handle where it is long."""
+"""A server's result on its way to the client: unchanged if it is short, cut with a handle if it is long."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Block = mcp_types.ContentBlock
 
 
 def is_empty(outcome: Outcome) -> bool:
-    """Whether a call that ended well brought nothing: no content, or lists and texts with nothing in them."""
+    """Whether a successful call returned nothing: no content, or only empty lists and texts."""
     content, structured = _parts(outcome)
     texts = [block.text for block in content if isinstance(block, mcp_types.TextContent)]
     if len(texts) < len(content) or any(text.strip() not in EMPTY_TEXTS for text in texts):
@@ -46,8 +46,8 @@ def is_empty(outcome: Outcome) -> bool:
 
 
 def given_tokens(outcome: Outcome, limit: int) -> int:
-    """The tokens that a client is given of a result, at most the limit: those of its text or of its structured form, which say the
-    same in two ways, whichever has more."""
+    """Returns how many tokens of a result a client gets, at most `limit`. Text and structured form say the same, so the
+    longer of them counts."""
     content, result = _parts(outcome)
     text = text_of(content)
     documents = [text] if _is_text(result, text) else [text, compact(result)]
@@ -55,9 +55,9 @@ def given_tokens(outcome: Outcome, limit: int) -> int:
 
 
 def passed_on(services: Services, outcome: Outcome, limit: int, *, as_it_is: bool = False) -> Answer:
-    """The answer to a call that the server answered: its own content and metadata, with what Wayfare knows of the call beside
-    it. `limit` is how many tokens of its text are given at once; `as_it_is` leaves out what Wayfare knows. A structured result
-    that was cut is an error then: its first part is there to read, and does not fit the output schema of the tool."""
+    """Returns the server's own content and metadata, together with Wayfare's figures of the call. `limit` is the number
+    of text tokens returned at once. `as_it_is` leaves out Wayfare's figures; a structured result that was cut is an
+    error then, because its first part does not fit the tool's output schema."""
     content, result = _parts(outcome)
     text = text_of(content)
     blocks = [bounded(block) for block in content]
@@ -87,7 +87,7 @@ def passed_on(services: Services, outcome: Outcome, limit: int, *, as_it_is: boo
 
 
 def _parts(outcome: Outcome) -> tuple[list[Block], Any]:
-    """Content and structured result in the protocol's types."""
+    """Returns content and structured result in the protocol's types."""
     original = outcome.original
     if not isinstance(original, mcp_types.CallToolResult):
         return [], None
@@ -95,7 +95,8 @@ def _parts(outcome: Outcome) -> tuple[list[Block], Any]:
 
 
 def _meta(outcome: Outcome) -> dict[str, Any] | None:
-    """The server's metadata but for the protocol's own, which are of its session, and the mark of a result that is simulated."""
+    """Returns the server's metadata without the protocol's own, which belong to its session, and marks a simulated
+    result."""
     original = outcome.original
     said = original.meta if isinstance(original, mcp_types.CallToolResult) else None
     kept = {name: value for name, value in (said or {}).items() if not name.startswith(PROTOCOLS_OWN)}
@@ -103,7 +104,7 @@ def _meta(outcome: Outcome) -> dict[str, Any] | None:
 
 
 def text_of(content: Iterable[Block]) -> str:
-    """The texts of content, those of embedded resources among them."""
+    """Returns the texts of content, including those of embedded resources."""
     return "\n".join(text for block in content if (text := _own_text(block)) is not None)
 
 
@@ -119,12 +120,13 @@ def _own_text(block: Block) -> str | None:
 
 
 def _is_text(result: Any, text: str) -> bool:
-    """Whether a structured result is no more than the text: there is none, or the text wrapped as the SDKs do."""
+    """Whether a structured result adds nothing to the text: there is none, or it is the text as the SDKs wrap it."""
     return result is None or result == {"result": text}
 
 
 def _first(blocks: list[Block], chars: int) -> list[Block]:
-    """Blocks with so many characters of their texts, as `text_of` joins them, and all blocks without a text."""
+    """Returns blocks with the first `chars` characters of their texts, as `text_of` joins them, and all blocks without
+    a text."""
     found: list[Block] = []
     for block in blocks:
         text = _own_text(block)
@@ -143,7 +145,7 @@ def _with_text(block: Block, text: str) -> Block:
 
 
 def _cut(services: Services, outcome: Outcome, text: str, limit: int) -> dict[str, Any]:
-    """The first part of a long text, and the handle for the rest."""
+    """Returns the first part of a long text, and the handle for the rest."""
     first = piece(text, 0, limit)
     return {
         "cut": True,
@@ -155,7 +157,7 @@ def _cut(services: Services, outcome: Outcome, text: str, limit: int) -> dict[st
 
 
 def _links(services: Services, outcome: Outcome, blocks: list[Block]) -> list[dict[str, str]]:
-    """The resources that a result links to, each with the handle under which it is read."""
+    """Returns the resources that a result links to, each with its handle for read_result."""
     call = outcome.call
     found = [block for block in blocks if isinstance(block, mcp_types.ResourceLink)][:MOST_LINKS]
     return [
@@ -176,7 +178,7 @@ def _read_on(part: dict[str, Any]) -> str:
 
 
 def bounded(block: Block) -> Block:
-    """The block itself, or a note in its place where it is larger than clients take."""
+    """Returns the block, or a note in its place if it is larger than clients accept."""
     resource = block.resource if isinstance(block, mcp_types.EmbeddedResource) else None
     match block, resource:
         case ((mcp_types.ImageContent() | mcp_types.AudioContent()), _):
@@ -195,14 +197,14 @@ def bounded(block: Block) -> Block:
 
 
 async def read_result(services: Services, request: Request) -> Answer:
-    """The next part of a text, or a linked resource. Raises Refusal for a handle that is not kept, NotAllowedError."""
+    """Returns the next part of a text, or a linked resource. Raises Refusal for an unknown handle, NotAllowedError."""
     return await anyio.to_thread.run_sync(_read, services, request)
 
 
 def _read(services: Services, request: Request) -> Answer:
     handle = request.arguments["handle"]
     link = services.results.link(handle)
-    if link is not None:  # while the client may use the tool that gave it
+    if link is not None:  # only while the client may use the tool that returned it
         services.app.governance.admission.describe(request.client, link.catalog, services.app.linked.tool(link))
     kept = services.results.text(handle)
     if kept is None and link is not None:

@@ -1,4 +1,4 @@
-"""`report_outcome`: whether what a search gave was of use, kept as a label, which the next searches follow."""
+"""`report_outcome`: whether a search helped. It is stored as a label and moves later searches."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from core.services.learn.feedback import MOST_NOTE_CHARACTERS
 from core.shared.leaks import masked
 
 # ----------------------------------------------------------------------------------------------------------------------
-# A search that an agent refers to: by its route id, from memory or from the store. It is the client's that made it.
+# A search by its route id, from memory or from the store. Only the client that made it may refer to it.
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """What was asked and offered under a route id, as far as its client may be told now. `gated` means that nothing else may be called
-    under it."""
+    """The sub-task and the candidates of a route id, as far as its client may see them now. `gated` means that only
+    these may be called under it."""
 
     id: str
     subtask: str
@@ -35,7 +35,7 @@ class Route:
 
 
 def route_of(services: Services, request: Request, route_id: str) -> Route:
-    """The client's decision behind a route id; blocking. Raises Refusal."""
+    """Returns the client's decision of a route id; blocks. Raises Refusal."""
     whose = (request.options.catalog, request.client)
     decision = services.app.routing.decision(route_id)
     if decision is not None and (decision.catalog, decision.client) == whose:
@@ -56,7 +56,7 @@ def route_of(services: Services, request: Request, route_id: str) -> Route:
 
 
 def _offered(services: Services, request: Request, ids: Sequence[str]) -> tuple[str, ...]:
-    """The candidates that the client may be told of; the others were not shown to it either."""
+    """Returns the candidates that the client may see. The search hid the others, too."""
     catalog, offering = services.app.catalogs.catalog(request.options.catalog), Offering.of(services.app, request)
     rows = ((id_, catalog.tool_row.get(id_)) for id_ in ids)
     return tuple(id_ for id_, row in rows if row is not None and offering.names(catalog.tools[row]))
@@ -66,7 +66,7 @@ REACHED = {OutcomeKind.OK.value, OutcomeKind.TOOL_ERROR.value}
 
 
 async def report_outcome(services: Services, request: Request) -> Answer:
-    """One label. Raises Refusal where there is nothing to label."""
+    """Stores one label. Raises Refusal if there is nothing to label."""
     return answer(await anyio.to_thread.run_sync(_label, services, request))
 
 
@@ -88,18 +88,19 @@ def _label(services: Services, request: Request) -> dict[str, Any]:
 
 
 def _judged(services: Services, request: Request, route: Route) -> str:
-    """The tool that is meant: the last one that the client reached under this route, the first candidate where it called none."""
+    """Returns the tool of the report: the last one that the client reached under this route, or the first candidate if
+    it called none."""
     services.app.store.events.flush()
     made = services.app.store.activity.decision_outcomes(route.id)
-    calls = [call for call in made if call.client == request.client]  # a person may have called something else under it
+    calls = [call for call in made if call.client == request.client]  # a person may have called another tool under it
     reached = [f"{call.server}::{call.tool}" for call in calls if call.kind in REACHED]
     if reached:
         return reached[-1]
     if calls:
         raise Refusal(
             "nothing_to_report",
-            "No call under this route reached its tool, so nothing is known of whether it fits.",
-            "That the calls failed is recorded already; try another candidate and report that one.",
+            "No call under this route reached its tool, so its fit is unknown.",
+            "The failed calls are recorded already; try another candidate and report that one.",
         )
     if not route.offered:
         raise Refusal(

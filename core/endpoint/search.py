@@ -1,4 +1,4 @@
-"""`search_tools`: a sub-task in, the few tools that are worth trying out, with what each costs and why it is there."""
+"""`search_tools`: a sub-task in, the few tools worth trying out, each with its cost and the reason why it is listed."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from core.shared.tokens import count_tokens
 from core.shared.untrusted_text import one_line
 
 # ----------------------------------------------------------------------------------------------------------------------
-# A tool's input schema as one short line that a model can call from.
+# A tool's input schema as one short line, sufficient for a model to call the tool.
 
 MOST_ARGUMENTS = 12
 MOST_VALUES = 6
 DEEPEST = 2
-"""How many alternatives within alternatives are followed."""
+"""How deep nested alternatives are followed."""
 NAME_CHARS, VALUE_CHARS, TYPE_CHARS, SENTENCE_CHARS = 40, 24, 160, 140
 
 
 def signature(tool: Tool) -> str:
-    """Name, arguments with their types (`?` marks what may be left out), and what the tool does.
+    """Returns the name, the arguments with their types (`?` marks an optional one) and the purpose of a tool.
 
     >>> schema = {"type": "object", "required": ["path"], "properties": {
     ...     "path": {"type": "string"}, "mode": {"enum": ["text", "lines"]}, "tags": {"type": "array", "items": {"type": "string"}}}}
@@ -57,7 +57,7 @@ def signature(tool: Tool) -> str:
 
 
 def _type(root: Json, schema: object, depth: int = 0) -> str:
-    """The type of one argument in a word or a few."""
+    """Returns the type of one argument in a few words."""
     found = _mapping(schema)
     if "$ref" in found:
         found = _mapping(referenced(root, found["$ref"]))
@@ -102,7 +102,7 @@ CANDIDATE: dict[str, Any] = {
     "type": "object",
     "properties": {
         "tool": {"type": "string", "description": "Its name for describe_tool and execute_tool."},
-        "signature": {"type": "string", "description": "Arguments with types; ? marks what may be left out."},
+        "signature": {"type": "string", "description": "Arguments with types; ? marks an optional one."},
         "fit": {**NUMBER, "description": "Probability that this tool can do the task."},
         "success": {**NUMBER, "description": "Probability that one call of it works."},
         "price_usd": {**NUMBER, "description": "Price of one call; null: unpriced, which is not free."},
@@ -111,7 +111,7 @@ CANDIDATE: dict[str, Any] = {
     },
     "required": ["tool", "signature", "fit", "success", "price_usd", "expected_s", "why"],
 }
-NOTHING = "Of the tools that are not kept from this client none was found."
+NOTHING = "No tool was found among those that this client may see."
 DROP_WORDS = {
     Drop.NOT_SHORTLISTED: "on servers that match less",
     Drop.REJECTED: "on servers that ask more than was offered",
@@ -121,13 +121,13 @@ DROP_WORDS = {
     Drop.BELOW_THRESHOLD: "below the threshold",
     Drop.GATED: "with unmet preconditions",
     Drop.NOT_RETRIEVED: "not retrieved",
-    Drop.REFUSED: "refused, for nothing fits well enough",
+    Drop.REFUSED: "refused, because no tool fits well enough",
     Drop.NOT_WORTH: "not worth a try",
 }
 
 
 async def search_tools(services: Services, request: Request) -> Answer:
-    """One recorded decision, as candidates."""
+    """Records one decision and returns its candidates."""
     document = await anyio.to_thread.run_sync(_search, services.app, request)
     return answer(document)
 
@@ -147,14 +147,14 @@ def _search(app: App, request: Request) -> dict[str, Any]:
     )
     catalog = app.catalogs.catalog(decision.catalog)
     rows_now = ((row, catalog.tool_row.get(decision.tools.ids[row])) for row in decision.candidates)
-    tools = {row: catalog.tools[now] for row, now in rows_now if now is not None}  # it may have been replaced meanwhile
+    tools = {row: catalog.tools[now] for row, now in rows_now if now is not None}  # the catalog may have changed since
     shown = offering.shown(tools, n or getattr(options.parameters(), "n", MOST_CANDIDATES))
     found = [
         _candidate(decision, row, tools[row], _why(decision, row, offering.last(tools[row]), shown))
         for row in shown.rows
     ]
     kept = found if n is not None else _fitting(found, MOST_TOKENS - LEFT_OUT_TOKENS)
-    reason = decision.reason if offering.is_whole else NOTHING  # it may name a tool that is kept from this client
+    reason = decision.reason if offering.is_whole else NOTHING  # the reason may name a tool outside the client's scope
     return {
         "route_id": decision.id,
         "candidates": kept,
@@ -163,7 +163,8 @@ def _search(app: App, request: Request) -> dict[str, Any]:
 
 
 def _why(decision: Decision, row: int, caution: str, shown: Shown) -> str:
-    """Why a candidate is there, and why it comes last; without the names of others where some are kept from this client."""
+    """Returns why a candidate is listed, and why it comes last. Names of other tools are left out if the client may not
+    see some of them."""
     if shown.nameless:
         place = shown.rows.index(row) + 1
         why = f"Candidate {place} of {len(shown.rows)}: {decision.score} {decision.tool_at(row).utility:.3f}."
@@ -186,8 +187,8 @@ def _candidate(decision: Decision, row: int, defined: Tool, why: str) -> dict[st
 
 
 def _fitting(found: Sequence[dict[str, Any]], limit_tokens: int) -> list[dict[str, Any]]:
-    """The first candidates that fit into the limit together."""
-    if sum(len(compact(one).encode()) + 1 for one in found) <= limit_tokens:  # no token is empty
+    """Returns the first candidates that fit into the limit together."""
+    if sum(len(compact(one).encode()) + 1 for one in found) <= limit_tokens:  # a token has at least one byte
         return list(found)
     kept: list[dict[str, Any]] = []
     for one in found:
@@ -199,7 +200,7 @@ def _fitting(found: Sequence[dict[str, Any]], limit_tokens: int) -> list[dict[st
 
 
 def _left_out(decision: Decision, found: int, kept: int, notes: Sequence[str], reason: str) -> str:
-    """One line: how many tools there are, at which stage the others were dropped, and how to see more."""
+    """Returns one line: how many tools there are, at which stage the others were dropped, and how to see more."""
     codes = [int(code) for code in np.unique(decision.tools.dropped) if code >= 0]
     counts = [(int(np.count_nonzero(decision.tools.dropped == code)), DROP_WORDS[DROPS[code]]) for code in codes]
     dropped = ", ".join(f"{count} {words}" for count, words in sorted(counts, reverse=True))

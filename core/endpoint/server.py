@@ -1,4 +1,4 @@
-"""The endpoint over MCP: the list of its tools, and each call with the name of the client that makes it."""
+"""The endpoint over MCP: the list of its tools, and each call with the name of its client."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line
 
 # ----------------------------------------------------------------------------------------------------------------------
-# A client's trace goes on: from `_meta`, which the protocol's package reads itself, or else from the headers of HTTP.
+# Trace context of a client: the protocol's package reads `_meta`; here are the HTTP headers.
 
 
 async def traced(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """Middleware around that of the package, which prefers what `_meta` says."""
+    """Middleware around the package's own, which prefers `_meta`."""
     headers = getattr(ctx.request, "headers", None)
     if headers is None or "traceparent" not in headers:
         return await call_next(ctx)
@@ -44,7 +44,7 @@ async def traced(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Ha
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# The client of a mirror as its servers may reach it: what it can be asked, and which log messages it wants.
+# How mirrored servers reach the client: its abilities, and the level of log messages that it wants.
 
 Context = ServerRequestContext[Any, Any]
 ABILITIES = ("sampling", "elicitation", "roots")
@@ -54,24 +54,25 @@ ANSWERS: dict[str, type[Any]] = {
     "roots/list": mcp_types.ListRootsResult,
 }
 FIRST_LEVEL = "info"
-"""Of a client that set none."""
+"""The log level of a client that did not set one."""
 MOST_SESSIONS = 1024
 SENT_S = 5.0
 
 
 class ClientSides:
-    """The log levels that clients set, by session, and their sides of single requests."""
+    """The log levels that clients set, by session, and the client's side of a single request."""
 
     def __init__(self) -> None:
         self._levels: LRUCache[str, str] = LRUCache(MOST_SESSIONS)
 
     async def set_level(self, context: Context, params: mcp_types.SetLevelRequestParams) -> mcp_types.EmptyResult:
-        """`logging/setLevel`, of clients up to 2025-11-25."""
+        """Handles `logging/setLevel` of clients up to 2025-11-25."""
         self._levels[_session(context)] = params.level
         return mcp_types.EmptyResult()
 
     async def with_side(self, context: Context, params: Any, client: str, work: Awaitable[Any]) -> Any:
-        """What `work` gives for a client, or what the server asks in its place; messages of the server leave before it."""
+        """Returns the result of `work`, or the question of the server in its place. The server's messages are sent
+        before it."""
         side, sent = self._side(context, params, client)
         token = CLIENT_SIDE.set(side)
         try:
@@ -83,7 +84,7 @@ class ClientSides:
         return side.questions[-1] if side.questions else answer
 
     def _side(self, context: Context, params: Any, client: str) -> tuple[ClientSide, list[Future[Any]]]:
-        """The client's side of a request, and the messages that are on their way to it."""
+        """Returns the client's side of a request, and the messages that are being sent to it."""
         loop, session, sent = asyncio.get_running_loop(), context.session, list[Future[Any]]()
         between = context.protocol_version in MODERN_PROTOCOL_VERSIONS
         declared = session.client_capabilities
@@ -101,7 +102,7 @@ class ClientSides:
         async def answer(request: Any) -> Any:
             wanted = getattr(declared, "elicitation", None)
             if between:
-                raise MCPError(mcp_types.INVALID_REQUEST, "This client cannot be asked in the midst of a call")
+                raise MCPError(mcp_types.INVALID_REQUEST, "This client cannot be asked during a call")
             if getattr(request.params, "mode", "") == "url" and getattr(wanted, "url", None) is None:
                 raise MCPError(mcp_types.INVALID_PARAMS, "This client opens no addresses")
             related = ServerMessageMetadata(related_request_id=context.request_id)
@@ -113,7 +114,7 @@ class ClientSides:
 
 
 def _session(context: Context) -> str:
-    """What tells one session of a client from another; over stdio there is one."""
+    """Returns the session of a client. There is one over stdio: ""."""
     headers = getattr(context.request, "headers", None)
     return "" if headers is None else headers.get("mcp-session-id", "")
 
@@ -132,7 +133,7 @@ PARTS: dict[str, type[mcp_types.RequestParams]] = {
     "prompts/get": mcp_types.GetPromptRequestParams,
     "completion/complete": mcp_types.CompleteRequestParams,
 }
-"""What a mirror has beside tools; Wayfare itself has tools alone, and declares no more."""
+"""What a mirror has beside tools. Wayfare itself declares only tools."""
 MIRROR_INSTRUCTIONS = (
     "These are the tools, resources and prompts of servers that an operator has connected and governs. A result that was cut is "
     "read on with read_result. An error says what to try."
@@ -148,8 +149,8 @@ def mcp_server(
     listing: Listing,
     part: Part | None = None,
 ) -> McpServer[Any]:
-    """The server; `call` answers a request, `options_of` says with which options it comes, `client_of` whose token came with it,
-    "" where none did, `listing` which tools it sees. A mirror has `part` for all that is no tool."""
+    """Returns the server. `call` answers a request, `options_of` returns its options, `client_of` the client of its
+    token ("" without a token), `listing` the tools that it sees. A mirror's `part` answers all other requests."""
 
     sides = ClientSides()
 
@@ -213,7 +214,7 @@ async def _answered(
     context: Context,
     params: Any,
 ) -> Any:
-    """The answer to a request of one of `PARTS`. Raises MCPError."""
+    """Returns the answer to a request of one of `PARTS`. Raises MCPError."""
     try:
         options = options_of(context)
     except WayfareError as error:
@@ -224,6 +225,6 @@ async def _answered(
 
 
 def client_name(context: Context) -> str:
-    """The name that the client gives itself, in one line with nothing unseen; "unknown" where it gives none."""
+    """Returns the name that the client gives itself, in one line without invisible characters, or "unknown"."""
     params = context.session.client_params
     return one_line(params.client_info.name if params is not None else "", CLIENT_CHARS) or "unknown"

@@ -1,4 +1,4 @@
-"""Which calls wait for a person, and what exactly a person approves."""
+"""Calls that wait for a person's approval, and the exact scope of an approval."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.domain.catalog import Tool
 from core.domain.outcome import ToolCall
 
 # ----------------------------------------------------------------------------------------------------------------------
-# A tool's definition: its digest, and what changed in it word by word.
+# A tool's definition: its digest, and its changes word by word.
 
 PARTS = ("title", "description", "inputSchema", "outputSchema", "annotations")
 MOST_PIECES = 6_000
@@ -22,7 +22,7 @@ Change = Literal["same", "removed", "added"]
 
 
 class Piece(NamedTuple):
-    """Some words that are the same, were removed, or were added."""
+    """Some words that stayed, were removed, or were added."""
 
     change: Change
     text: str
@@ -30,14 +30,15 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PartDifference:
-    """How one part of a definition changed."""
+    """The changes in one part of a definition."""
 
     part: str
     pieces: tuple[Piece, ...]
 
 
 def definition_json(tool: Tool) -> str:
-    """All that a server says of a tool, as one text: what a person approves. Prices and times are the operator's own."""
+    """Returns the server's statements about a tool as one text, which a person approves. Prices and times are the
+    operator's own."""
     said: dict[str, Any] = {
         "name": tool.name,
         "title": tool.title,
@@ -50,12 +51,12 @@ def definition_json(tool: Tool) -> str:
 
 
 def digest(text: str) -> str:
-    """SHA-256 of a text, in hexadecimal digits."""
+    """Returns the SHA-256 of a text in hexadecimal digits."""
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 def differences(before: str, after: str) -> tuple[PartDifference, ...]:
-    """What changed between two definitions, part by part.
+    """Returns the changes between two definitions, part by part.
 
     >>> before, after = (definition_json(Tool("files", "read", f"Reads a {kind}.")) for kind in ("file", "secret file"))
     >>> [(one.part, [(piece.change, piece.text) for piece in one.pieces]) for one in differences(before, after)]
@@ -77,7 +78,7 @@ def _compared(before: str, after: str) -> tuple[Piece, ...]:
         if kind == "equal" and not inside:
             found += [*_changed(removed, added), Piece("same", before_text)]
             removed = added = ""
-        else:  # a gap between two changed words belongs to the change: whole phrases are read side by side
+        else:  # a gap between two changed words joins the change, so that whole phrases are compared
             removed, added = removed + before_text, added + after_text
     return (*found, *_changed(removed, added))
 
@@ -99,9 +100,10 @@ def _plain(value: object) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRules:
-    """Calls that wait: of tools that do not say that they only read, dearer than `above_usd`, of tools that are new here.
+    """Calls that wait: of tools that are not declared read-only, of tools dearer than `above_usd`, of tools that are
+    new here.
 
-    A wait lasts `wait_s`; what was approved may be called once within `valid_s`.
+    A call waits for `wait_s` at most. An approved call may be made once within `valid_s`.
     """
 
     writes: bool = False
@@ -111,7 +113,7 @@ class ApprovalRules:
     valid_s: float = 900.0
 
     def reasons(self, tool: Tool, price_usd: float, *, known: bool) -> tuple[str, ...]:
-        """Why a call waits; nothing where it does not.
+        """Returns why a call waits; empty if it does not.
 
         >>> ApprovalRules(writes=True, above_usd=0.01, new=True).reasons(Tool("mail", "send"), 0.02, known=False)
         ('it may write', 'it costs $0.02, more than $0.01', 'it is new here')
@@ -127,7 +129,7 @@ class ApprovalRules:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """What an approval is for, and nothing else: another client, argument, definition or policy needs another one."""
+    """The exact scope of an approval. Another client, argument, definition or policy needs another approval."""
 
     client: str
     catalog: str
@@ -139,12 +141,12 @@ class Binding:
 
     @property
     def key(self) -> str:
-        """The whole of it as one digest."""
+        """The digest of all fields."""
         return digest(json.dumps(astuple(self)))
 
 
 def binding(client: str, call: ToolCall, tool: Tool, policy_digest: str) -> Binding:
-    """The binding of a call. The order of its arguments does not matter.
+    """Returns the binding of a call. The order of its arguments does not matter.
 
     >>> made = [binding("ann", ToolCall("a", "b", arguments), Tool("a", "b"), "p") for arguments in ({"x": 1, "y": 2}, {"y": 2, "x": 1})]
     >>> made[0] == made[1]

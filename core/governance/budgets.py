@@ -1,15 +1,15 @@
-"""Budgets of a day in USD, calls and tokens: what a call may use at most is reserved before it and settled after it.
+"""Daily budgets in USD, calls and tokens: the largest possible use of a call is reserved before it and settled after it.
 
     settled + reserved + wanted <= limit                        for each of USD, calls and tokens, for each budget that covers the call
 
-The strictest of the budgets that are short decides. A call that a person let go beyond a budget that asks counts in every budget, in
-that one, too: what is spent is spent. Days are UTC.
+The strictest of the exceeded budgets decides. If a person approves a call beyond a budget, the call still counts in every budget.
+Days are UTC.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Literal, NamedTuple
@@ -20,27 +20,27 @@ AtLimit = Literal["refuse", "cheaper", "ask"]
 AT_LIMIT: tuple[AtLimit, ...] = ("refuse", "cheaper", "ask")  # the strictest first
 Unit = Literal["usd", "calls", "tokens"]
 UNITS: tuple[Unit, ...] = ("usd", "calls", "tokens")
-LEAST_TOKENS = 50  # a result that is cut to less says nothing
+LEAST_TOKENS = 50  # a result that is cut to less is useless
 
 
 class Amount(NamedTuple):
-    """What calls used: USD, their number, and the tokens of their results."""
+    """The use of calls: USD, their number, and the tokens of their results."""
 
     usd: float = 0.0
     calls: int = 0
     tokens: int = 0
 
     def plus(self, other: Amount) -> Amount:
-        """The sum, unit by unit."""
+        """Returns the sum, unit by unit."""
         return Amount(self.usd + other.usd, self.calls + other.calls, self.tokens + other.tokens)
 
     def at_most(self, bound: Amount) -> Amount:
-        """The smaller of both, unit by unit."""
+        """Returns the smaller of both, unit by unit."""
         return Amount(min(self.usd, bound.usd), min(self.calls, bound.calls), min(self.tokens, bound.tokens))
 
 
 class Usage(NamedTuple):
-    """Whose use it is: a client's, of a server of a catalog, on a day as `2026-03-01`."""
+    """The key of a use: a client, a server of a catalog, and a day as `2026-03-01`."""
 
     day: str
     client: str
@@ -50,10 +50,11 @@ class Usage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limits of a day. `client`, `catalog` and `server` are a name, "" for all together, or `*` for each by itself; None is no limit.
+    """Daily limits. `client`, `catalog` and `server` are a name, "" for all together, or `*` for each one separately.
+    None means no limit.
 
-    `at_limit` says what happens to a call that does not fit: refused; refused, with the cheaper tools that still fit named,
-    and free ones let through; or left to a person.
+    `at_limit` decides about a call that does not fit: "refuse" refuses it; "cheaper" refuses it, names the cheaper
+    tools that still fit, and admits free ones; "ask" asks a person.
     """
 
     client: str = EACH
@@ -77,11 +78,11 @@ class Budget:
         )
 
     def limit(self, unit: Unit) -> float | None:
-        """The limit of a unit."""
+        """Returns the limit of a unit."""
         return getattr(self, unit)
 
     def counts(self, usage: Usage, of: Usage) -> bool:
-        """Whether some use counts where this budget is asked for another."""
+        """Whether `usage` counts against this budget when a call of `of` is checked."""
         return (
             usage.day == of.day
             and (not self.client or usage.client == of.client)
@@ -92,7 +93,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """What one call may use at most; `over` where a person let it go beyond a budget."""
+    """The largest possible use of one call; `over` if a person approved it beyond a budget."""
 
     id: str
     usage: Usage
@@ -101,15 +102,16 @@ class Reservation:
 
 
 class Short(NamedTuple):
-    """A budget that a call does not fit into, the unit that is missing, and how much of it is left."""
+    """A budget that a call exceeds, the exceeded unit, and the amount that is left."""
 
     budget: Budget
     unit: Unit
     left: float
 
 
+@dataclass
 class Ledger:
-    """What was used and what is reserved. Its owner locks it.
+    """Settled use and reservations. Its owner locks it.
 
     >>> ledger, usage, budget = Ledger(), Usage("2026-03-01", "ann", "demo", "files"), Budget(calls=2)
     >>> ledger.reserve(Reservation("1", usage, Amount(0.01, 1, 90)), at := datetime(2026, 3, 1, 9, tzinfo=UTC))
@@ -118,64 +120,63 @@ class Ledger:
     (Amount(usd=0.002, calls=1, tokens=30), (Short(budget=Budget(client='*', catalog='', server='', usd=None, calls=2, tokens=None, at_limit='refuse'), unit='calls', left=1),))
     """
 
-    def __init__(self) -> None:
-        self._settled: dict[Usage, Amount] = {}
-        self._over: dict[Usage, Amount] = {}
-        self._open: dict[str, Reservation] = {}
-        self._since: dict[Usage, datetime] = {}
+    _settled: dict[Usage, Amount] = field(default_factory=dict[Usage, Amount])
+    _over: dict[Usage, Amount] = field(default_factory=dict[Usage, Amount])
+    _open: dict[str, Reservation] = field(default_factory=dict[str, Reservation])
+    _since: dict[Usage, datetime] = field(default_factory=dict[Usage, datetime])
 
     def add(self, usage: Usage, amount: Amount, at: datetime, *, over: bool = False) -> None:
-        """Count what was settled earlier."""
+        """Counts an earlier, settled use."""
         self._count(usage, amount, over=over)
         self._since.setdefault(usage, at)
 
     def reserve(self, reservation: Reservation, at: datetime) -> None:
-        """Keep a reservation until it is settled. Who reserves has looked whether it fits, under the same lock."""
+        """Keeps a reservation until it is settled. The caller has checked that it fits, under the same lock."""
         if any(usage.day < reservation.usage.day for usage in islice(self._since, 1)):
             self._forget_before(reservation.usage.day)
         self._open[reservation.id] = reservation
         self._since.setdefault(reservation.usage, at)
 
     def settle(self, id_: str, amount: Amount) -> None:
-        """Put what a call used in the place of what was reserved for it, at most that."""
+        """Replaces a reservation by the actual use, which is at most the reserved amount."""
         reserved = self._open.pop(id_)
         self._count(reserved.usage, amount.at_most(reserved.amount), over=reserved.over)
 
     def release(self, id_: str) -> None:
-        """Forget a reservation: the call was not made."""
+        """Drops a reservation, because the call was not made."""
         self._open.pop(id_, None)
 
     def usages(self, day: str) -> tuple[Usage, ...]:
-        """Who used what on a day."""
+        """Returns the uses of a day."""
         return tuple(usage for usage in self._since if usage.day == day)
 
     def used(self, budget: Budget, of: Usage) -> Amount:
-        """What counts against a budget: settled and reserved."""
+        """Returns the settled and reserved amount of a budget."""
         settled = (amount for usage, amount in self._settled.items() if budget.counts(usage, of))
         return _sum([*settled, self.reserved(budget, of)])
 
     def reserved(self, budget: Budget, of: Usage) -> Amount:
-        """The part of it that calls under way have reserved."""
+        """Returns the amount reserved by calls in progress."""
         return _sum(one.amount for one in self._open.values() if budget.counts(one.usage, of))
 
     def over(self, budget: Budget, of: Usage) -> Amount:
-        """The part of what is settled that a person let go beyond a budget."""
+        """Returns the settled amount that a person approved beyond a budget."""
         return _sum(amount for usage, amount in self._over.items() if budget.counts(usage, of))
 
     def since(self, budget: Budget, of: Usage) -> datetime | None:
-        """When the first call of the day began that counts against a budget."""
+        """Returns the start of the day's first call that counts against a budget."""
         return min((at for usage, at in self._since.items() if budget.counts(usage, of)), default=None)
 
     def short(self, budgets: Iterable[Budget], usage: Usage, wanted: Amount) -> tuple[Short, ...]:
-        """The budgets into which a call does not fit, the strictest first; none where it fits into all. Free tools fit where no USD
-        are left, unless the budget refuses everything then."""
+        """Returns the budgets that a call exceeds, the strictest first; empty if it fits into all. Free tools fit into
+        an empty USD budget, unless that budget refuses every call."""
         found = [short for budget in budgets if budget.covers(usage) for short in self._short(budget, usage, wanted)]
-        # of two that name cheaper tools first the one that none of them helps, then the one that has less
+        # among budgets that name cheaper tools: first those that a cheaper tool does not help, then those with less left
         return tuple(sorted(found, key=lambda one: (AT_LIMIT.index(one.budget.at_limit), one.unit == "usd", one.left)))
 
     def tokens_left(self, budgets: Sequence[Budget], usage: Usage, wanted: int) -> int:
-        """How many tokens a result may have: what is wanted, or what the budgets leave, yet never less than is of use; 0 where none
-        is wanted."""
+        """Returns the tokens that a result may have: the wanted number, or what the budgets leave, but at least
+        `LEAST_TOKENS`. Returns 0 if none are wanted."""
         if not wanted:
             return 0
         lefts = [
@@ -190,26 +191,26 @@ class Ledger:
             kept[usage] = kept.get(usage, Amount()).plus(amount)
 
     def _short(self, budget: Budget, usage: Usage, wanted: Amount) -> Iterable[Short]:
-        """The units of a budget of which a call needs more than is left."""
+        """Yields the units of a budget of which too little is left for a call."""
         used = self.used(budget, usage)
         for unit in UNITS:
             limit = budget.limit(unit)
             if limit is None:
                 continue
-            left = max(0, limit - getattr(used, unit))  # a person may have let calls go beyond it
+            left = max(0, limit - getattr(used, unit))  # a person may have approved calls beyond the limit
             spent = unit == "usd" and budget.at_limit == "refuse" and left <= ROUNDING_USD
             if getattr(wanted, unit) > left + ROUNDING_USD or spent:
                 yield Short(budget, unit, left)
 
     def _forget_before(self, day: str) -> None:
-        """Days that are over count for nothing any more."""
+        """Drops past days."""
         for kept in (self._settled, self._over, self._since):
             for usage in [usage for usage in kept if usage.day < day]:
                 del kept[usage]
 
 
 def day_of(at: datetime) -> str:
-    """The day that a call counts for.
+    """Returns the day on which a call counts.
 
     >>> day_of(datetime(2026, 3, 1, 23, 59, tzinfo=UTC))
     '2026-03-01'
@@ -218,12 +219,12 @@ def day_of(at: datetime) -> str:
 
 
 def next_day(at: datetime) -> datetime:
-    """When budgets begin anew."""
+    """Returns the time at which budgets are reset."""
     return datetime.combine(at.astimezone(UTC).date() + timedelta(days=1), datetime.min.time(), UTC)
 
 
 def runs_out_at(used: float, limit: float, since: datetime, now: datetime) -> datetime | None:
-    """When a budget is used up if the day goes on as it did since its first call; None where that is not today.
+    """Returns when a budget is exhausted at the average rate since its first call, or None if that is not today.
 
     >>> noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
     >>> runs_out_at(2, 3, noon - timedelta(hours=2), noon), runs_out_at(1, 99, noon - timedelta(hours=2), noon)

@@ -1,4 +1,4 @@
-"""A call on its way through governance: what is wanted, what stands in its way, and the leave to make it."""
+"""A call on its way through governance: the request, its obstacles, and the permit."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from core.governance.budgets import Reservation
 from core.shared.errors import WayfareError
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Why a call is not made, in words that an agent can act on.
+# The reason why a call is refused, with advice for the agent.
 
 
 class NotAllowedError(WayfareError):
-    """A short name of the error, what is wrong, and what to do about it."""
+    """A short name of the error, the reason, and advice."""
 
     def __init__(self, error: str, why: str, advice: str) -> None:
         super().__init__(f"{why} {advice}")
@@ -25,15 +25,15 @@ class NotAllowedError(WayfareError):
         self.advice = advice
 
     def as_json(self) -> str:
-        """The same as an agent reads it."""
+        """Returns the error as an agent reads it."""
         return json.dumps({"error": self.error, "why": self.why, "try": self.advice}, ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A call that a client wants to make. `result_tokens` is how much of its result it may be given, 0 for a person, who is no
-    model; `others` are tools of the same search; `origin` is where it comes from: agent, console or cli. `approved_by` is the origin of
-    a person who has seen the call as it is and approves it where the policy asks for that; "" where nobody has."""
+    """A call that a client wants to make. `result_tokens` limits its result; it is 0 for a person, because no model
+    reads the result. `others` are tools of the same search. `origin` is agent, console or cli. `approved_by` is the
+    origin of a person who saw this exact call and approves it if the policy asks for that, or ""."""
 
     client: str
     call: ToolCall
@@ -46,7 +46,8 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What a call would meet if it were made now: why it would be refused, or why a person has to approve it; neither: it goes."""
+    """The result of a check: why the call would be refused, or why a person has to approve it. Without either the call
+    may be made."""
 
     refusal: NotAllowedError | None = None
     reasons: tuple[str, ...] = ()
@@ -54,7 +55,7 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    """A call that may be made now: what was reserved for it."""
+    """A call that may be made now, with its reservation."""
 
     id: str
     wanted: Wanted
@@ -62,5 +63,5 @@ class Permit:
 
     @property
     def tokens(self) -> int:
-        """At most so many tokens of the result."""
+        """The largest number of tokens of the result."""
         return self.reservation.amount.tokens

@@ -1,6 +1,7 @@
-"""A circuit breaker: a server whose calls die or run out of time is left alone for a while, then tried with one call.
+"""A circuit breaker: a server whose calls crash or time out is paused for a while, then tried with one call.
 
-Connecting has its own waits, which all callers share (`core/mcp_bridge/pooled_connection.py`); this one counts what happens after it.
+Connecting has its own waits, which all callers share (`core/mcp_bridge/pooled_connection.py`). The breaker counts
+failures after it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ LONGEST_S = 600.0
 
 @dataclass(frozen=True, slots=True)
 class BreakerRules:
-    """After how many failures in a row it opens (0: never), and for how long at first; each failed try doubles it."""
+    """The number of failures in a row that opens the breaker (0: never), and its first pause. Each failed try doubles
+    the pause."""
 
     failures: int = 5
     open_s: float = 30.0
@@ -20,9 +22,11 @@ class BreakerRules:
 
 @dataclass(slots=True)
 class Breaker:
-    """One server's. Closed: calls go. Open: none goes until `until_s`. Then half-open: one call tries, others wait for it.
+    """The breaker of one server. Closed: calls pass. Open: no call passes until `until_s`. Then half-open: one call
+    tries, others wait for it.
 
-    Each call has an id. A call that began before the breaker opened may end while another one tries, and ends nothing of it.
+    Each call has an id. A call that began before the breaker opened may end during another call's try; it does not end
+    that try.
 
     >>> breaker, rules = Breaker(), BreakerRules(failures=2, open_s=10.0)
     >>> for call in ("a", "b"):
@@ -40,24 +44,24 @@ class Breaker:
     until_s: float | None = None
     opened: int = 0
     trying: str = ""
-    """The call that tries; empty where none does."""
+    """The id of the trying call, or ""."""
 
     def state(self, now_s: float) -> str:
-        """closed, open or half-open."""
+        """Returns closed, open or half-open."""
         if self.until_s is None:
             return "closed"
         return "open" if now_s < self.until_s else "half-open"
 
     def wait_s(self, now_s: float) -> float:
-        """How long until a call may try, s."""
+        """Returns the time until a call may try, s."""
         return 0.0 if self.until_s is None else max(0.0, self.until_s - now_s)
 
     def may_enter(self, now_s: float) -> bool:
-        """Whether a call may go now."""
+        """Whether a call may pass now."""
         return self.until_s is None or not (self.trying or now_s < self.until_s)
 
     def enter(self, call: str, now_s: float) -> bool:
-        """The same, and it goes; where it is the one that tries, no other may until it has ended."""
+        """Lets a call pass if it may. A trying call blocks all others until it has ended."""
         if not self.may_enter(now_s):
             return False
         if self.until_s is not None:
@@ -65,7 +69,7 @@ class Breaker:
         return True
 
     def ended(self, call: str, good: bool | None, rules: BreakerRules, now_s: float) -> None:
-        """A call that went has ended: well, badly, or in a way that says nothing of the server (None)."""
+        """Records the end of a call: success, failure, or None if the server is not to blame."""
         tried = call == self.trying
         if tried:
             self.trying = ""
@@ -81,13 +85,13 @@ class Breaker:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# A rate limit: requests in a minute, of which a whole minute's worth may come at once.
+# A rate limit: requests per minute, with bursts of up to a minute's worth.
 
 
 @dataclass(slots=True)
 class Bucket:
-    """A token bucket that fills evenly with `per_minute`, up to a minute's worth, and at least to `least`: who begins may make that
-    many requests at once, and from then on as many as it fills.
+    """A token bucket that fills evenly with `per_minute`, up to a minute's worth or `least`, whichever is more. A new
+    client may make that many requests at once.
 
     >>> bucket = Bucket()
     >>> [bucket.wait_s(4.0, now_s=0.0) for _ in range(5)]
@@ -101,7 +105,7 @@ class Bucket:
     at_s: float = 0.0
 
     def wait_s(self, per_minute: float, now_s: float) -> float:
-        """0 where a request may go on, which it then does; else how long until it may, s."""
+        """Takes one request and returns 0, or returns the wait until a request is possible, s."""
         room = max(self.least, per_minute)
         filled = room if self.level is None else self.level + (now_s - self.at_s) * per_minute / 60.0
         self.level, self.at_s = min(room, filled), now_s

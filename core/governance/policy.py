@@ -1,4 +1,4 @@
-"""The policy: everything that an operator sets about agents, in one value and in one TOML text."""
+"""The policy: all settings of an operator about agents, in one value and in one TOML text."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ WHEN_TOKENS: tuple[WhenTokens, ...] = ("elsewhere", "always")
 WhereShown = Literal["last", "hidden"]
 WHERE_SHOWN: tuple[WhereShown, ...] = ("last", "hidden")
 HEADING = """\
-# Wayfare's policy for agents. Change it here and take it in with `wayfare policy import FILE`, or on the page Govern.
-# tokens: when a client of /mcp needs one: "elsewhere" (whoever does not come from this machine) or "always".
-#   Where there are clients or budgets, a request without one is the client "anonymous", whatever it calls itself.
-# unpriced_usd: what a call of a tool without a price counts as. per_minute: requests of a client, a minute's worth
-#   of which may come at once; 0 is no limit.
-# allow and deny: tools as server::tool, with * and ?; deny goes first, and an empty allow list allows all.
-# changed_definitions: true holds a tool back whose definition is another than the one first used or approved.
-# lint_errors and paused_servers: where a search shows tools that Lint marks with an error, and tools of a server that is left alone for
-#   a while: "last", with the reason, or "hidden".
-# approvals: above_usd has dearer calls wait; left out, none does.
-# budgets: of a day (UTC); client, catalog and server are a name, "" for all together, or "*" for each by itself;
-#   usd, calls, tokens (of results) are limits, each may be left out; at_limit is "refuse", "cheaper" (only tools that still fit) or "ask" (a person decides):
-#   the strictest of the budgets that are short decides, and what a person lets go beyond one counts in all.
+# Wayfare's policy for agents. Edit it here and import it with `wayfare policy import FILE`, or edit it on the page Govern.
+# tokens: which clients of /mcp need a token: "elsewhere" (those on other machines) or "always" (all).
+#   If there are clients or budgets, a request without a token counts as the client "anonymous", under any name.
+# unpriced_usd: the assumed price of a call without a price. per_minute: requests of a client, with bursts of up to a
+#   minute's worth; 0 means no limit.
+# allow and deny: tools as server::tool, with * and ?. deny comes first; an empty allow list allows all.
+# changed_definitions: true holds back a tool whose definition differs from the one first used or approved.
+# lint_errors and paused_servers: where a search lists tools with a Lint error, and tools of paused servers:
+#   "last", with the reason, or "hidden".
+# approvals: above_usd makes dearer calls wait for approval. Without it no price does.
+# budgets: daily limits (UTC). client, catalog and server are a name, "" for all together, or "*" for each one separately.
+#   usd, calls and tokens (of results) are limits; each is optional. at_limit is "refuse", "cheaper" (only tools that still
+#   fit) or "ask" (a person decides). The strictest exceeded budget decides. An approved call counts in all budgets.
 """
 PLAIN = (
     "tokens", "unpriced_usd", "per_minute", "changed_definitions", "allow", "deny", "lint_errors", "paused_servers",
@@ -48,8 +48,8 @@ EXAMPLE = """
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The default lets everything through but tools whose definition changed and servers that keep failing; searches leave out
-    tools with errors that Lint finds, unless a person approved them as they are."""
+    """By default every tool is allowed, except tools with a changed definition and servers that keep failing. Searches
+    leave out tools with Lint errors, unless a person approved their definition."""
 
     tokens: WhenTokens = "elsewhere"
     unpriced_usd: float = 0.001
@@ -64,7 +64,7 @@ class Policy:
     paused_servers: WhereShown = "last"
 
     def refusal(self, tool: Tool) -> str:
-        """Why no client may use a tool; "" where they may.
+        """Returns why no client may use a tool, or "".
 
         >>> Policy(deny=("mail::*",)).refusal(Tool("mail", "send")), Policy(allow=("files::*",)).refusal(Tool("mail", "send"))
         ('the operator denies it', 'it is not on the list of allowed tools')
@@ -75,12 +75,12 @@ class Policy:
 
     @property
     def digest(self) -> str:
-        """What an approval is bound to."""
+        """The digest that an approval is bound to."""
         return digest(to_toml(self))
 
 
 def to_toml(policy: Policy) -> str:
-    """The policy for people to read and change; `from_toml` reads it back.
+    """Returns the policy as text for people. `from_toml` reads it back.
 
     >>> from_toml(to_toml(Policy(budgets=(Budget(usd=1.5),)))) == Policy(budgets=(Budget(usd=1.5),))
     True
@@ -97,7 +97,7 @@ def to_toml(policy: Policy) -> str:
 
 
 def from_toml(text: str) -> Policy:
-    """The policy of a text; what it leaves out is the default. Raises WayfareError, naming the first thing that is wrong."""
+    """Returns the policy of a text, with defaults for missing parts. Raises WayfareError with the first error."""
     try:
         found: Mapping[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -120,7 +120,7 @@ def from_toml(text: str) -> Policy:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """What a field may be; `least` is the smallest number."""
+    """The accepted values of a field: types, and choices if it is an enumeration."""
 
     types: tuple[type, ...]
     words: str
@@ -142,7 +142,7 @@ _KINDS: Mapping[str, _Kind] = {
 
 
 def _of(kind: type[Any], table: object, where: str) -> Any:
-    """A rule's dataclass from a table of TOML."""
+    """Returns a rule's dataclass from a TOML table."""
     if not isinstance(table, Mapping):
         raise WayfareError(f"The policy's {where} must be a table.")
     given, known = cast("Mapping[str, Any]", table), [one.name for one in fields(kind)]

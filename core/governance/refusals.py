@@ -1,4 +1,4 @@
-"""Every reason why a call is not made, as an agent is told: what is wrong, what is awaited, and how to go on."""
+"""Every reason why a call is refused, as agents read it: the reason, the wait, and advice."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ APPROVAL_NEEDED, APPROVAL_DENIED, DEFINITION_CHANGED = "approval_needed", "appro
 
 
 def not_authorized(client: str) -> NotAllowedError:
-    """A stranger gave itself the name of a client with a token."""
+    """A request without a token used the name of a client with a token."""
     return NotAllowedError(
         "not_authorized",
         f"The name {client!r} belongs to a client with a token, and the request has none.",
@@ -23,7 +23,7 @@ def not_authorized(client: str) -> NotAllowedError:
 
 
 def token_needed() -> NotAllowedError:
-    """A request without a token, where clients are limited and the operator has not said what it may use."""
+    """A request without a token, while clients are limited and the client "anonymous" has no scope."""
     return NotAllowedError(
         "not_authorized",
         "The request has no token. A client here has a limited scope, so nothing may be used without one.",
@@ -33,7 +33,7 @@ def token_needed() -> NotAllowedError:
 
 
 def name_taken(client: str) -> NotAllowedError:
-    """A stranger gave itself one of Wayfare's own names."""
+    """A request used one of Wayfare's own names."""
     return NotAllowedError("not_authorized", f"The name {client!r} is Wayfare's own.", "Use another name.")
 
 
@@ -52,7 +52,7 @@ def tool_not_allowed(tool: str, reason: str) -> NotAllowedError:
 
 
 def rate_limited(client: str, per_minute: float, wait_s: float, now: datetime) -> NotAllowedError:
-    """The client makes more requests than it may."""
+    """The client makes too many requests."""
     return NotAllowedError(
         "rate_limited",
         f"The client {client!r} may make {per_minute:g} requests a minute.",
@@ -61,7 +61,7 @@ def rate_limited(client: str, per_minute: float, wait_s: float, now: datetime) -
 
 
 def flooding(client: str, per_minute: float, wait_s: float, now: datetime) -> NotAllowedError:
-    """The client makes more HTTP requests than it may, of whatever kind."""
+    """The client makes too many HTTP requests of any kind."""
     return NotAllowedError(
         "rate_limited",
         f"The client {client!r} may make {per_minute:g} HTTP requests a minute; it was answered with status 429.",
@@ -70,12 +70,12 @@ def flooding(client: str, per_minute: float, wait_s: float, now: datetime) -> No
 
 
 def definition_changed(tool: str, *, denied: bool) -> NotAllowedError:
-    """The tool's definition is not the one that is known."""
-    said = "and a person denied it" if denied else "and nobody has approved it yet"
+    """The tool's definition differs from the approved one."""
+    said = "and a person denied the new one" if denied else "and the new one waits for approval"
     return NotAllowedError(
         DEFINITION_CHANGED,
-        f"The definition of {tool} is not the one that was approved, {said}: it is held back.",
-        "The operator sees what changed on the page Govern. Use another tool, or call again when it is approved.",
+        f"The definition of {tool} differs from the approved one, {said}: it is held back.",
+        "The operator sees the changes on the page Govern. Use another tool, or call again after the approval.",
     )
 
 
@@ -90,7 +90,7 @@ def approval_needed(tool: str, reasons: str, number: str, expires_at: datetime) 
 
 
 def approval_denied(tool: str, expires_at: datetime) -> NotAllowedError:
-    """A person said no to exactly this call."""
+    """A person denied exactly this call."""
     return NotAllowedError(
         APPROVAL_DENIED,
         f"A person denied this call of {tool}.",
@@ -99,7 +99,7 @@ def approval_denied(tool: str, expires_at: datetime) -> NotAllowedError:
 
 
 def too_many_waiting(waiting: int) -> NotAllowedError:
-    """A person has enough to decide."""
+    """Too many calls of this client wait for a person."""
     return NotAllowedError(
         "too_many_waiting",
         f"{waiting} calls of this client wait for a person already.",
@@ -108,30 +108,26 @@ def too_many_waiting(waiting: int) -> NotAllowedError:
 
 
 def budget_spent(tool: str, short: Short, cheaper: Sequence[str], now: datetime) -> NotAllowedError:
-    """A budget of the day has no room; `cheaper` are tools of the same search that it has room for."""
-    advice = f"It begins anew at {next_day(now):%Y-%m-%d %H:%M} UTC."
+    """A daily budget is exhausted; `cheaper` are tools of the same search that still fit."""
+    advice = f"The budget is reset at {next_day(now):%Y-%m-%d %H:%M} UTC."
     if short.budget.at_limit == "cheaper" and short.unit == "usd":
         named = f": {', '.join(cheaper)}" if cheaper else ""
-        advice = f"Tools of at most ${short.left:.6g} a call still go{named}. {advice}"
-    return NotAllowedError(
-        "budget_spent", f"The budget of the day has no room for {tool}: {left_words(short)}.", advice
-    )
+        advice = f"Tools of at most ${short.left:.6g} a call still fit{named}. {advice}"
+    return NotAllowedError("budget_spent", f"The daily budget is too small for {tool}: {left_words(short)}.", advice)
 
 
 def server_paused(server: ServerId, failures: int, wait_s: float, now: datetime) -> NotAllowedError:
     """The server's breaker is open."""
-    tried = (
-        f"in {units.seconds(wait_s)}, at {_time(now, wait_s)}" if wait_s else "when the call that tries it has ended"
-    )
+    tried = f"in {units.seconds(wait_s)}, at {_time(now, wait_s)}" if wait_s else "when the current try has ended"
     return NotAllowedError(
         "server_paused",
-        f"The last {failures} calls to {server.server} of catalog {server.catalog} were lost, so it is left alone for a while.",
+        f"The last {failures} calls to {server.server} of catalog {server.catalog} were lost, so it is paused for a while.",
         f"It may be tried again {tried}; use a tool of another server meanwhile.",
     )
 
 
 def left_words(short: Short) -> str:
-    """What is left of a limit.
+    """Returns the rest of a limit as a phrase.
 
     >>> from core.governance.budgets import Budget
     >>> left_words(Short(Budget(usd=2.0), "usd", 0.25)), left_words(Short(Budget(calls=5), "calls", 0))

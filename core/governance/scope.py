@@ -1,4 +1,6 @@
-"""What one client may use: catalogs, servers and tools by name or pattern, and whether it may write; or that it is an operator."""
+"""What one client may use: catalogs, servers and tools by name or pattern, read-only or not; or the pages, as an
+operator.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,12 @@ from core.domain.catalog import Tool
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Names or patterns (`*`, `?`); none of a kind means all. `per_minute` is a rate of its own, None that of the policy.
-    `pages` is an operator's: the token signs in to the pages, and opens nothing at `/mcp`.
+    """Names or patterns (`*`, `?`); an empty list means all. `per_minute` is the client's own rate, None means the
+    policy's. `pages` marks an operator: the token signs in to the pages, and gives no access to `/mcp`.
 
     >>> scope = Scope(servers=("files",), read_only=True)
     >>> scope.refusal("demo", Tool("mail", "send")), scope.refusal("demo", Tool("files", "write"))
-    ("server 'mail' is outside its scope", 'it may only use tools that say that they only read')
+    ("server 'mail' is outside its scope", 'it may only use tools that are declared read-only')
     """
 
     catalogs: tuple[str, ...] = ()
@@ -29,7 +31,7 @@ class Scope:
     pages: bool = False
 
     def refusal(self, catalog: str, tool: Tool) -> str:
-        """Why a tool is outside the scope; "" where it is inside."""
+        """Returns why a tool is outside the scope, or ""."""
         if reason := self.catalog_refusal(catalog):
             return reason
         if self.servers and not matches(tool.server, self.servers):
@@ -37,11 +39,11 @@ class Scope:
         if self.tools and not matches(tool.id, self.tools):
             return f"tool {tool.id!r} is outside its scope"
         if self.read_only and tool.hints.read_only is not True:
-            return "it may only use tools that say that they only read"
+            return "it may only use tools that are declared read-only"
         return ""
 
     def catalog_refusal(self, catalog: str) -> str:
-        """Why a whole catalog is outside the scope; "" where it is inside."""
+        """Returns why a whole catalog is outside the scope, or ""."""
         inside = not self.catalogs or matches(catalog, self.catalogs)
         return "" if inside else f"catalog {catalog!r} is outside its scope"
 
@@ -51,26 +53,26 @@ class Scope:
         return bool(self.servers or self.tools or self.read_only)
 
     def words(self) -> str:
-        """The scope for people.
+        """Returns the scope for people.
 
         >>> Scope().words(), Scope(servers=("files",), read_only=True).words()
-        ('everything', 'servers files, only tools that read')
+        ('everything', 'servers files, only read-only tools')
         """
         if self.pages:
             return "the pages, as an operator"
         lists = (("catalogs", self.catalogs), ("servers", self.servers), ("tools", self.tools))
         parts = [f"{kind} {' '.join(names)}" for kind, names in lists if names]
-        parts += ["only tools that read"] if self.read_only else []
+        parts += ["only read-only tools"] if self.read_only else []
         parts += [] if self.per_minute is None else [f"{self.per_minute:g} requests a minute"]
         return ", ".join(parts) or "everything"
 
     def to_json(self) -> str:
-        """The scope as it is stored."""
+        """Returns the scope as it is stored."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The scope of a stored text.
+        """Returns the scope of a stored text.
 
         >>> Scope.from_json(Scope(tools=("a::b",)).to_json())
         Scope(catalogs=(), servers=(), tools=('a::b',), read_only=False, per_minute=None, pages=False)
@@ -82,7 +84,7 @@ class Scope:
 
 
 def matches(name: str, patterns: Sequence[str]) -> bool:
-    """Whether a name is one of these, or fits one of these patterns.
+    """Whether a name equals one of these, or matches one of these patterns.
 
     >>> matches("files::read", ["files::*"]), matches("mail::send", ["files::*", "mail"])
     (True, False)

@@ -98,7 +98,7 @@ RULES: dict[str, type[Rule]] = {
         MissingHints,
         Unpriced,
         MissingFigures,
-        # what needs vectors
+        # rules that need vectors
         SimilarSiblings,
         NearDuplicates,
     )
@@ -106,7 +106,7 @@ RULES: dict[str, type[Rule]] = {
 
 
 def lint(catalog: Catalog, context: Context | None = None, rules: Iterable[type[Rule]] = RULES.values()) -> LintReport:
-    """The findings of these rules in a catalog. Rules that need vectors are skipped if the context has none.
+    """Returns the findings of these rules in a catalog. Rules that need vectors are skipped if the context has none.
 
     >>> from core.domain.catalog import Server, Tool
     >>> report = lint(Catalog("c", (Server("files", "Files.", tools=(Tool("files", "run"),)),)))

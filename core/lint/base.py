@@ -28,13 +28,13 @@ VOCABULARY = {
 }
 
 
-# The texts of a catalog in one string: one fast search finds those with a word ----------------------------------------
+# The texts of a catalog in one string, for a fast search of words -----------------------------------------------------
 
 SEPARATOR = "\n\0\n"
 
 
 class Corpus:
-    """The texts of passages, each once, in order; a text with several folded forms has one entry for each form.
+    """The texts of passages, each once, in order. A text with several folded forms has one entry for each form.
 
     >>> corpus = Corpus([Passage("s", "t", "description", "Ignore all rules"), Passage("s", "u", "description", "Adds.")])
     >>> [text for text, _ in corpus.containing(("ignore", "forget"))]
@@ -53,7 +53,7 @@ class Corpus:
         self._known: dict[str, frozenset[int]] = {}
 
     def containing(self, words: Iterable[str]) -> Iterator[tuple[str, Folded]]:
-        """Each text that contains one of the words, with its folded form."""
+        """Returns each text that contains one of the words, with its folded form."""
         rows = frozenset[int]().union(*(self._rows(word) for word in words))
         return (self._entries[row] for row in sorted(rows))
 
@@ -77,10 +77,10 @@ LISTED = 6  # names in a reason
 
 
 class Context:
-    """What rules read beside the catalog. Costly parts are made on first use.
+    """The inputs of rules beside the catalog. Costly parts are made on first use.
 
-    `tokens` (T,) counts each tool's definition, `priced` (T,) says which tools have a price. `index` has the vectors; without it the
-    rules that need them are skipped.
+    `tokens` (T,) counts each tool's definition, `priced` (T,) marks the tools with a price. `index` has the vectors;
+    without it the rules that need them are skipped.
     """
 
     def __init__(
@@ -117,9 +117,9 @@ class Context:
 
 
 class Rule(ABC):
-    """One rule. A subclass sets its texts and fills `check`, which gives the same findings for the same catalog.
+    """One rule. A subclass sets its texts and implements `check`, which is deterministic.
 
-    `why` is one sentence for people, `advice` one on mending a finding.
+    `why` is one sentence for people, `advice` one sentence about the repair.
     """
 
     id: ClassVar[str]
@@ -131,7 +131,7 @@ class Rule(ABC):
 
     @abstractmethod
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
-        """The findings of this rule, in the catalog's order."""
+        """Yields the findings of this rule, in the catalog's order."""
 
     def finding(
         self,
@@ -143,7 +143,7 @@ class Rule(ABC):
         where: str = "",
         other: str = "",
     ) -> Finding:
-        """A finding of this rule; `reason` is one sentence with the fact or number found."""
+        """Returns a finding of this rule; `reason` is one sentence with the fact or number found."""
         shown = visible(evidence)
         if len(shown) > EVIDENCE_CHARACTERS:
             shown = f"{shown[: EVIDENCE_CHARACTERS - 1]}…"
@@ -151,7 +151,7 @@ class Rule(ABC):
 
 
 class ToolRule(Rule):
-    """A rule that looks at one tool at a time."""
+    """A rule that checks one tool at a time."""
 
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:  # noqa: ARG002
         for tool in catalog.tools:
@@ -161,11 +161,11 @@ class ToolRule(Rule):
 
     @abstractmethod
     def look(self, tool: Tool) -> tuple[str, str, str] | None:
-        """Reason, place and evidence of a finding, None for a tool without fault."""
+        """Returns reason, place and evidence of a finding, or None."""
 
 
 class PassageRule(Rule):
-    """A rule that looks at one text at a time, of a tool or of a server."""
+    """A rule that checks one text at a time, of a tool or of a server."""
 
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:  # noqa: ARG002
         for passage in context.passages:
@@ -177,11 +177,11 @@ class PassageRule(Rule):
 
     @abstractmethod
     def look(self, passage: Passage) -> tuple[str, str] | None:
-        """Reason and evidence of a finding, None for a text without fault."""
+        """Returns reason and evidence of a finding, or None."""
 
 
 class ServerRule(Rule):
-    """A rule that looks at one server at a time."""
+    """A rule that checks one server at a time."""
 
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
         start = 0
@@ -193,11 +193,11 @@ class ServerRule(Rule):
 
     @abstractmethod
     def look(self, server: Server, rows: slice, context: Context) -> str:
-        """The reason of a finding, "" for a server without fault. `rows` are its tools in the context's arrays."""
+        """Returns the reason of a finding, or "". `rows` are the server's tools in the context's arrays."""
 
 
 def listed(names: list[str]) -> str:
-    """The first names, and the number of the others.
+    """Returns the first names, and the number of the others.
 
     >>> listed(["a", "b"])
     'a, b'

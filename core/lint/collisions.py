@@ -1,4 +1,4 @@
-"""Rules about names and descriptions that are equal or nearly so: models and clients mix them up."""
+"""Rules about equal and similar names and descriptions, which models and clients confuse."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class SharedName(Rule):
     id = "shared_name"
     title = "Same name on several servers"
     severity = Severity.NOTE
-    why = "Clients that do not put the server before the name let one tool shadow the other."
-    advice = "Call it as server::tool, or give the tools names that tell them apart."
+    why = "In clients that do not put the server before the name, one tool shadows the other."
+    advice = "Call it as server::tool, or give the tools different names."
 
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:  # noqa: ARG002 - names say all
         for tools in _groups(catalog.tools).values():
@@ -36,32 +36,32 @@ class SharedName(Rule):
 
 
 class NameTwice(Rule):
-    """Two tools of one server whose names differ in case or separators alone."""
+    """Two tools of one server whose names differ only in case or separators."""
 
     id = "name_twice"
     title = "Same name in one server"
     severity = Severity.ERROR
-    why = "Names that differ in case or separators alone are one name for people, for models and for some clients."
-    advice = "Rename one of them after what it does differently."
+    why = "People, models and some clients do not distinguish names that differ only in case or separators."
+    advice = "Rename one of them so that the name shows the difference."
 
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:  # noqa: ARG002 - names say all
         for server in catalog.servers:
             for tools in _groups(server.tools).values():
                 for tool in tools[1:]:
                     yield self.finding(
-                        f"The names {tools[0].name} and {tool.name} differ in case or separators alone.",
+                        f"The names {tools[0].name} and {tool.name} differ only in case or separators.",
                         server=server.name, tool=tool.name, where="name", evidence=tool.name, other=tools[0].id,
                     )  # fmt: skip
 
 
 class LookalikeName(Rule):
-    """A name that is drawn like another one, or mixes letters of several scripts."""
+    """A name that looks like another one, or mixes letters of several scripts."""
 
     id = "lookalike_name"
     title = "Look-alike name"
     severity = Severity.ERROR
-    why = "A name that looks like another one takes its place in people's eyes: read_fi1e is not read_file."
-    advice = "Do not put this tool before a model; find out which of the two is the real one."
+    why = "People mistake a name for another one that looks like it: read_fi1e is not read_file."
+    advice = "Do not give this tool to a model before you know which of the two is the real one."
 
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:  # noqa: ARG002 - names say all
         yield from self._found((tool.server, tool.name, tool.name, tool.id) for tool in catalog.tools)
@@ -73,9 +73,9 @@ class LookalikeName(Rule):
         for server, tool, name, _ in known:
             imitated = next((real[form] for form in sorted(disguises(name)) if form in real), None)
             if imitated is not None:
-                reason, other = f"The name looks like {imitated[0]} but is another one.", imitated[1]
+                reason, other = f"The name looks like {imitated[0]} but differs from it.", imitated[1]
             elif mixed := _mixed(name):
-                reason, other = f"The name mixes Latin letters with others that look like them ({mixed}).", ""
+                reason, other = f"The name mixes Latin letters with look-alikes of other scripts ({mixed}).", ""
             else:
                 continue
             yield self.finding(reason, server=server, tool=tool, where="name", evidence=name, other=other)
@@ -87,8 +87,8 @@ class SimilarServers(Rule):
     id = "similar_servers"
     title = "Nearly the same server name"
     severity = Severity.WARNING
-    why = "A server that differs from another in one letter may be a slip of the keyboard, or wait for one."
-    advice = "Check which one was meant; rename or remove the other."
+    why = "A server name that differs in one letter may be a typing error, or an imitation that waits for one."
+    advice = "Check which one is right; rename or remove the other."
 
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:  # noqa: ARG002 - names say all
         first: dict[str, str] = {}
@@ -97,7 +97,7 @@ class SimilarServers(Rule):
             forms = sorted(_forms(plain))
             for other in sorted({first[form] for form in forms if form in first}):
                 if not _numbered(plain, key(other)):
-                    what = "case or separators alone" if plain == key(other) else "one letter"
+                    what = "case or separators only" if plain == key(other) else "one letter"
                     yield self.finding(
                         f"The name {server.name} differs from {other} in {what}.",
                         server=server.name, where="name", evidence=server.name, other=other,
@@ -114,14 +114,14 @@ def _groups(tools: Iterable[Tool]) -> Mapping[str, list[Tool]]:
 
 
 def _mixed(name: str) -> str:
-    """The look-alike letters of other scripts in a name that has Latin letters too."""
+    """Returns the look-alike letters of other scripts in a name that also has Latin letters."""
     if not any(c.isascii() and c.isalpha() for c in name):
         return ""
     return ", ".join(f"U+{ord(c):04X}" for c in dict.fromkeys(name) if lookalike(c))
 
 
 def _forms(plain: str) -> set[str]:
-    """A name and its forms without one letter, with a gap or closed up: names one letter apart share a form."""
+    """Returns a name and its forms without one letter, with a gap or closed up. Names one letter apart share a form."""
     if len(plain) < SHORTEST_SIMILAR:
         return {plain}
     cuts = range(len(plain))
@@ -130,22 +130,22 @@ def _forms(plain: str) -> set[str]:
 
 
 def _numbered(one: str, other: str) -> bool:
-    """Whether two names differ in digits alone, like search-1 and search-2."""
+    """Whether two names differ only in a number, like search-1 and search-2."""
     return one != other and one.rstrip("0123456789") == other.rstrip("0123456789")
 
 
-# Descriptions that mean the same: a router can only choose by price and speed -----------------------------------------
+# Descriptions with the same meaning: a router can only choose by price and speed --------------------------------------
 
 VIEW = "description"
-# Looked at pair by pair on two catalogs of real servers (1,385 tools): across servers all 30 pairs from 0.90 on do the
-# same, below come pairs such as creating and merging a pull request.
+# Measured pair by pair on two catalogs of real servers (1,385 tools): across servers all 30 pairs from 0.90 on do the
+# same; below are pairs such as creating and merging a pull request.
 ACROSS_SERVERS = 0.90
-# Within a server 0.90 is crowded by opposites with one word between them; from 0.95 on hardly a word differs.
+# Within a server many pairs at 0.90 are opposites that differ in one word; from 0.95 on hardly a word differs.
 WITHIN_SERVER = 0.95
 
 
 class _Nearest(Rule):
-    """Each tool with its nearest partner, on other servers or on its own, above a threshold; each pair once."""
+    """Pairs each tool with its nearest partner, on other servers or on its own, above a threshold; each pair once."""
 
     needs_vectors = True
     threshold: float
@@ -175,12 +175,12 @@ class _Nearest(Rule):
 
 
 class NearDuplicates(_Nearest):
-    """Tools of different servers that say the same."""
+    """Tools of different servers with the same meaning."""
 
     id = "near_duplicates"
     title = "Near duplicates"
     severity = Severity.NOTE
-    why = "Equal tools on several servers are what an auction needs; where one of them is a copy nobody uses, it costs tokens."
+    why = "An auction needs equal tools on several servers, but an unused copy only costs tokens."
     advice = "Keep both if their prices or speeds differ, so that the router can choose; else remove one."
     threshold = ACROSS_SERVERS
     across = True
@@ -190,11 +190,11 @@ class SimilarSiblings(_Nearest):
     """Tools of one server that an encoder can hardly distinguish."""
 
     id = "similar_siblings"
-    title = "Hardly told apart"
+    title = "Hard to distinguish"
     severity = Severity.WARNING
     why = (
         "Tools of one server do different things; if their descriptions hardly differ, similarity picks one by chance."
     )
-    advice = "Begin each description with what the other one does not do."
+    advice = "Begin each description with the difference from the other one."
     threshold = WITHIN_SERVER
     across = False

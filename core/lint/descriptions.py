@@ -10,7 +10,7 @@ from core.lint.base import VOCABULARY, Context, ServerRule, ToolRule
 from core.relevance.lexical import stem
 from core.relevance.text_views import FULL_CHARACTERS
 
-FEWEST_WORDS = 3  # "List Git branches" says what a tool does; two words are a name over again
+FEWEST_WORDS = 3  # "List Git branches" describes a tool; two words only repeat a name
 LONGEST_CHARACTERS = 2 * FULL_CHARACTERS  # at least half of it is not embedded
 IDEOGRAPHS_A_WORD = 2  # characters of Chinese, Japanese or Korean for one word
 
@@ -26,11 +26,11 @@ class MissingDescription(ToolRule):
     id = "missing_description"
     title = "No description"
     severity = Severity.WARNING
-    why = "Routing and models go by the description; without one a tool is found by its name alone."
-    advice = "Write one sentence that says what the tool does, to what, and what it returns."
+    why = "Routing and models use the description; without one a tool is found only by its name."
+    advice = "Write one sentence: what the tool does, on what, and what it returns."
 
     def look(self, tool: Tool) -> tuple[str, str, str] | None:
-        return None if tool.description.strip() else ("The tool says nothing about itself.", "", "")
+        return None if tool.description.strip() else ("The tool has no description.", "", "")
 
 
 class MissingServerDescription(ServerRule):
@@ -39,11 +39,11 @@ class MissingServerDescription(ServerRule):
     id = "missing_server_description"
     title = "No server description"
     severity = Severity.NOTE
-    why = "Servers are short-listed by what they say; without it their tools' names stand in."
-    advice = "Write one sentence on what the server is for."
+    why = "Servers are short-listed by their description; without one the names of their tools are used."
+    advice = "Write one sentence about the server's purpose."
 
-    def look(self, server: Server, rows: slice, context: Context) -> str:  # noqa: ARG002 - its description says all
-        return "" if server.description.strip() else "The server says nothing about itself."
+    def look(self, server: Server, rows: slice, context: Context) -> str:  # noqa: ARG002 - only its description counts
+        return "" if server.description.strip() else "The server has no description."
 
 
 class VagueDescription(ToolRule):
@@ -52,8 +52,8 @@ class VagueDescription(ToolRule):
     id = "vague_description"
     title = "Vague description"
     severity = Severity.WARNING
-    why = "Words that fit every tool tell none apart, neither for an encoder nor for a model."
-    advice = "Say what the tool does, to what, and what it returns, in words that fit no other tool."
+    why = "Words that fit every tool distinguish none, neither for an encoder nor for a model."
+    advice = "Say what the tool does, on what, and what it returns, in words that fit no other tool."
 
     def look(self, tool: Tool) -> tuple[str, str, str] | None:
         text = tool.description.strip()
@@ -68,7 +68,7 @@ class VagueDescription(ToolRule):
 
 
 class RepeatsName(ToolRule):
-    """A description that says no more than the name."""
+    """A description that only repeats the name."""
 
     id = "repeats_name"
     title = "Repeats its name"
@@ -78,18 +78,18 @@ class RepeatsName(ToolRule):
 
     def look(self, tool: Tool) -> tuple[str, str, str] | None:
         if word_count(tool.description) >= FEWEST_WORDS and _repeats(tool):
-            return "The description says no more than the name.", "description", tool.description.strip()
+            return "The description only repeats the name.", "description", tool.description.strip()
         return None
 
 
 class LongDescription(ToolRule):
-    """A description that is embedded by half at most."""
+    """A description of which at least half is not embedded."""
 
     id = "long_description"
     title = "Long description"
     severity = Severity.NOTE
-    why = f"Vectors are made of the first {FULL_CHARACTERS:,} characters, and a model pays for all of them in every prompt."
-    advice = "Put what the tool does first, and move manuals and examples to a resource or a second tool."
+    why = f"Vectors use only the first {FULL_CHARACTERS:,} characters, but every prompt pays for the whole text."
+    advice = "Begin with the tool's purpose, and move manuals and examples to a resource or a second tool."
 
     def look(self, tool: Tool) -> tuple[str, str, str] | None:
         size = len(tool.description)
@@ -100,7 +100,7 @@ class LongDescription(ToolRule):
 
 
 def word_count(text: str) -> int:
-    """Words of a text; two ideographs count as one.
+    """Returns the number of words in a text; two ideographs count as one.
 
     >>> word_count("List Git branches"), word_count("获取所有菜谱")
     (3, 3)
@@ -113,13 +113,13 @@ def _telling(text: str) -> set[str]:
 
 
 def _repeats(tool: Tool) -> bool:
-    """Whether every word of the description except little ones is in the names of the tool or its server."""
+    """Whether every word of the description, except little ones, occurs in the names of the tool or its server."""
     said = {stem(word) for word in _WORD.findall(words(tool.description).lower()) if word not in _LITTLE}
     named = {stem(word) for word in _WORD.findall(words(f"{tool.name} {tool.server}").lower())}
     return bool(said) and said <= named
 
 
-# Names that say nothing about the tool --------------------------------------------------------------------------------
+# Names without meaning ------------------------------------------------------------------------------------------------
 
 _EMPTY = VOCABULARY["empty"]
 _OBJECTS = VOCABULARY["empty_alone"]
@@ -130,15 +130,15 @@ class EmptyName(ToolRule):
     """A name of words that fit every tool, of one letter, or of random characters."""
 
     id = "empty_name"
-    title = "Name says nothing"
+    title = "Meaningless name"
     severity = Severity.WARNING
-    why = "The name is what models see first, and the only thing left where descriptions are cut."
-    advice = "Name the tool by what it does and to what, such as convert_units or list_invoices."
+    why = "Models see the name first, and only the name where descriptions are cut."
+    advice = "Name the tool by its action and object, such as convert_units or list_invoices."
 
     def look(self, tool: Tool) -> tuple[str, str, str] | None:
         parts = [part for part in re.split(r"[\s\d]+", words(tool.name).lower()) if part]
         if _RANDOM.fullmatch(tool.name):
-            return "The name is a row of random characters.", "name", tool.name
+            return "The name is random characters.", "name", tool.name
         if not any(character.isalpha() for character in tool.name):
             return "The name has no letter.", "name", tool.name
         if all(len(part) == 1 and part.isascii() for part in parts):
@@ -155,29 +155,29 @@ DESTROYS, REMOVES, WRITES, READS = (VOCABULARY[kind] for kind in ("destroys", "r
 
 
 class MissingHints(ServerRule):
-    """Tools that say nothing about side effects, one finding a server."""
+    """Tools without hints about side effects; one finding for each server."""
 
     id = "missing_hints"
     title = "No hints about side effects"
     severity = Severity.NOTE
-    why = "Without readOnlyHint and destructiveHint a client cannot tell what may be called unasked, or called again."
-    advice = "Add annotations with readOnlyHint, and destructiveHint where a tool changes something."
+    why = "Without readOnlyHint and destructiveHint a client cannot tell which calls need a confirmation or may be repeated."
+    advice = "Add annotations: readOnlyHint, and destructiveHint if a tool changes something."
 
-    def look(self, server: Server, rows: slice, context: Context) -> str:  # noqa: ARG002 - its tools say all
+    def look(self, server: Server, rows: slice, context: Context) -> str:  # noqa: ARG002 - only its tools count
         silent = sum(tool.hints.read_only is None and tool.hints.destructive is None for tool in server.tools)
         if not silent:
             return ""
         some = "All of its" if silent == len(server.tools) else f"{silent} of its {len(server.tools)}"
-        return f"{some} tools say nothing about side effects."
+        return f"{some} tools have no hint about side effects."
 
 
 class UnmarkedDestruction(ToolRule):
-    """A name that sounds destructive, and no hint about it."""
+    """A name that sounds destructive, without a hint about it."""
 
     id = "unmarked_destruction"
-    title = "Destroys without saying so"
+    title = "Unmarked destruction"
     severity = Severity.WARNING
-    why = "A client asks before a destructive call only if it knows that it is one."
+    why = "A client asks before a destructive call only if the call is marked."
     advice = "Add destructiveHint: true, or rename the tool if it destroys nothing."
 
     def look(self, tool: Tool) -> tuple[str, str, str] | None:
@@ -193,7 +193,7 @@ class ContradictoryHints(ToolRule):
     id = "contradictory_hints"
     title = "Hints contradict the name"
     severity = Severity.ERROR
-    why = "Clients call read-only tools without asking; one that deletes under that hint deletes unasked."
+    why = "Clients call read-only tools without asking, so a tool that deletes under that hint deletes without consent."
     advice = "Set readOnlyHint: false, or rename the tool; until then confirm every call."
 
     def look(self, tool: Tool) -> tuple[str, str, str] | None:
@@ -212,7 +212,7 @@ class DoubtfulHints(ToolRule):
     id = "doubtful_hints"
     title = "Hints look too harmless"
     severity = Severity.NOTE
-    why = "Whether a call needs a confirmation is decided by the hints; these say less than the name."
+    why = "Clients ask for confirmation according to the hints, and these are more harmless than the name."
     advice = "Read the description; correct the hint or the name."
 
     def look(self, tool: Tool) -> tuple[str, str, str] | None:
@@ -225,7 +225,7 @@ class DoubtfulHints(ToolRule):
 
 
 def leading_verb(tool: Tool) -> str:
-    """The first known verb of the name, "" without one.
+    """Returns the first known verb of the name, or "".
 
     >>> leading_verb(Tool("jira", "jira_delete_issue")), leading_verb(Tool("bin", "list_deleted_files"))
     ('delete', 'list')

@@ -9,10 +9,10 @@ from core.lint.base import PassageRule
 from core.lint.texts import Passage, quoted
 from core.shared.untrusted_text import INVISIBLE, TAG_OFFSET
 
-SCREEN_SPACES = 100  # spaces in a row: wider than the line of a dialog, so what follows is out of sight
+SCREEN_SPACES = 100  # spaces in a row: wider than the line of a dialog, so the rest is out of sight
 SCREEN_LINES = 12  # empty lines in a row: more than the dialogs of usual clients show
 RUN = 3  # invisible characters in a row: no script and no emoji needs as many
-MANY = 5  # in one text: more than a slip of the keyboard or the clipboard
+MANY = 5  # in one text: more than an accident of the keyboard or the clipboard
 
 _TAGS = re.compile("[\U000e0020-\U000e007f]+")
 _FLAG = re.compile("\U0001f3f4[\U000e0061-\U000e007a\U000e0030-\U000e0039]{2,6}\U000e007f")
@@ -33,13 +33,13 @@ _SPACE = re.compile(
 
 
 class HiddenCharacters(PassageRule):
-    """Invisible characters that carry or break text."""
+    """Invisible characters that carry text or break words."""
 
     id = "hidden_characters"
     title = "Hidden characters"
     severity = Severity.ERROR
-    why = "A model reads characters that people cannot see: whole instructions fit into them, and words broken by them pass filters."
-    advice = "Do not put this tool before a model until they are gone; ask its author why they were there."
+    why = "A model reads characters that people cannot see. They can carry whole instructions, and broken words pass filters."
+    advice = "Do not give this tool to a model until they are gone; ask its author why they were there."
 
     def look(self, passage: Passage) -> tuple[str, str] | None:
         if passage.text.isascii() or not (found := hidden(passage.text)):
@@ -49,13 +49,13 @@ class HiddenCharacters(PassageRule):
 
 
 class StrayCharacters(PassageRule):
-    """A few invisible characters, as copied texts have them."""
+    """A few invisible characters, usual in copied texts."""
 
     id = "stray_characters"
     title = "Stray invisible characters"
     severity = Severity.NOTE
     why = "A copied text may carry invisible characters; they cost tokens and break exact matches."
-    advice = "Remove them where the text is kept."
+    advice = "Remove them from the source of the text."
 
     def look(self, passage: Passage) -> tuple[str, str] | None:
         if passage.text.isascii() or hidden(passage.text) or not (found := _unneeded(passage.text)):
@@ -65,13 +65,13 @@ class StrayCharacters(PassageRule):
 
 
 class BuriedText(PassageRule):
-    """Text behind so much empty space that a dialog does not show it."""
+    """Text after so much empty space that a dialog does not show it."""
 
     id = "buried_text"
     title = "Text out of sight"
     severity = Severity.ERROR
-    why = "Space pushes text beyond the edge of the dialog in which people approve a tool; a model reads on."
-    advice = "Read what stands behind the space before this tool is put before a model."
+    why = "Space pushes text out of the dialog in which people approve a tool, but a model reads it."
+    advice = "Read the text after the space before you give this tool to a model."
 
     def look(self, passage: Passage) -> tuple[str, str] | None:
         match = _SPACE.search(passage.text)
@@ -79,7 +79,7 @@ class BuriedText(PassageRule):
 
 
 def hidden(text: str) -> tuple[str, int, int] | None:
-    r"""The hidden part of a text with its start and end, None without one.
+    r"""Returns the hidden part of a text with its start and end, or None.
 
     >>> hidden("pay\u200bload")
     ('has words broken by invisible characters (U+200B)', 2, 5)
@@ -102,7 +102,7 @@ def hidden(text: str) -> tuple[str, int, int] | None:
 
 
 def _unneeded(text: str) -> list[str]:
-    """Invisible characters that neither an emoji nor a script needs."""
+    """Returns the invisible characters that neither an emoji nor a script needs."""
     if not INVISIBLE.search(text):
         return []
     bare = _EMOJI_JOINERS.sub("", _FLAG.sub("", text))
@@ -127,7 +127,7 @@ def _buried(passage: Passage, match: re.Match[str]) -> str:
 
 # Encoded text ---------------------------------------------------------------------------------------------------------
 
-BLOB_CHARACTERS = 120  # of one encoded run: longer than keys, hashes and links that serve as examples
+BLOB_CHARACTERS = 120  # length of an encoded run: longer than keys, hashes and links in examples
 _BLOB = re.compile(
     r"(?<![\w/.:%+-])(?=[A-Za-z0-9+/_-]*[0-9])(?=[A-Za-z0-9+/_-]*[A-Z])(?=[A-Za-z0-9+/_-]*[a-z])[A-Za-z0-9+/_-]{120,}={0,2}"
 )
@@ -139,12 +139,12 @@ class EncodedText(PassageRule):
     id = "encoded_text"
     title = "Encoded text"
     severity = Severity.WARNING
-    why = "A model decodes what a reviewer passes over; a description has no reason to be unreadable."
-    advice = "Read what it says; a description should be plain text, and an example short."
+    why = "A model decodes text that a reviewer skips. A description has no reason to be unreadable."
+    advice = "Decode and read it; a description should be plain text, and an example short."
 
     def look(self, passage: Passage) -> tuple[str, str] | None:
         if passage.encoding:
             return f"The {passage.where} holds a sentence in {passage.encoding}.", passage.text
         if match := _BLOB.search(passage.text):
-            return f"The {passage.where} holds {len(match[0])} characters in a row that nobody can read.", match[0][:60]
+            return f"The {passage.where} holds {len(match[0])} unreadable characters in a row.", match[0][:60]
         return None

@@ -1,4 +1,4 @@
-"""Rules about input schemas, the size of definitions, and undeclared prices and figures."""
+"""Rules about input schemas, the size of definitions, and missing prices and figures."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class BrokenSchema(ToolRule):
     id = "broken_schema"
     title = "Broken input schema"
     severity = Severity.ERROR
-    why = "Clients and model endpoints refuse a whole tool list for one schema that is not valid."
+    why = "Clients and model endpoints refuse a whole tool list because of one invalid schema."
     advice = "Repair the schema: it has to be a JSON Schema of type object."
 
     def look(self, tool: Tool) -> tuple[str, str, str] | None:
@@ -53,8 +53,8 @@ class UnknownRequired(ToolRule):
     id = "unknown_required"
     title = "Required but not declared"
     severity = Severity.ERROR
-    why = "A model cannot give what it is not told about, so every call lacks it."
-    advice = "Declare the parameter, or take it from the list of required ones."
+    why = "A model does not know the parameter, so every call lacks it."
+    advice = "Declare the parameter, or remove it from the list of required ones."
 
     def look(self, tool: Tool) -> tuple[str, str, str] | None:
         required = (tool.input_schema or {}).get("required")
@@ -73,7 +73,7 @@ class UndescribedParameters(ToolRule):
     id = "undescribed_parameters"
     title = "Parameters without a description"
     severity = Severity.NOTE
-    why = "A name alone leaves open which unit, format or choice is meant; wrong arguments are failed calls."
+    why = "A name does not tell the unit, format or choice, and wrong arguments fail the call."
     advice = "Describe each parameter in half a sentence with its unit or format."
 
     def look(self, tool: Tool) -> tuple[str, str, str] | None:
@@ -94,7 +94,7 @@ class UntypedParameters(ToolRule):
 
 
 def properties(schema: Json | None) -> Mapping[str, Any]:
-    """The declared parameters of a schema, {} without any.
+    """Returns the declared parameters of a schema.
 
     >>> dict(properties({"properties": {"city": {"type": "string"}}})), dict(properties(None))
     ({'city': {'type': 'string'}}, {})
@@ -115,7 +115,7 @@ def _lacking(tool: Tool, has: Callable[[Mapping[str, Any]], bool], what: str) ->
 
 
 def _details(schema: Json | None, details: object) -> Iterator[Mapping[str, Any]]:
-    """The schemas of a parameter: its own, the referenced one, and its alternatives."""
+    """Returns the schemas of a parameter: its own, the referenced one, and its alternatives."""
     if not isinstance(details, Mapping):
         yield {"type": "any"} if details is True else {}
         return
@@ -137,11 +137,11 @@ def _described(details: Mapping[str, Any]) -> bool:
 
 
 def _composed(schema: Json | None) -> bool:
-    """Whether parameters may be declared elsewhere than under `properties`."""
+    """Whether parameters may be declared outside `properties`."""
     return any(keyword in (schema or {}) for keyword in ("allOf", "anyOf", "oneOf", "$ref", "patternProperties"))
 
 
-# Tokens of definitions, which every prompt pays -----------------------------------------------------------------------
+# Tokens of definitions, which every prompt contains -------------------------------------------------------------------
 
 TOOL_TOKENS = 1000  # about seven usual tools: the median of two catalogs of real servers is 100 and 145, one in twenty has 500 to 800
 SERVER_TOKENS = 10_000  # of one server: as much as a long document, before the first question
@@ -170,7 +170,7 @@ class LargeServer(ServerRule):
     title = "Large server"
     severity = Severity.NOTE
     why = f"A client that loads this server alone spends more than {SERVER_TOKENS:,} tokens on every request."
-    advice = "Route to it instead of loading it whole, or switch off the tools that you do not need."
+    advice = "Route to it instead of loading all of it, or switch off the tools that you do not need."
 
     def look(self, server: Server, rows: slice, context: Context) -> str:
         total = int(context.tokens[rows].sum())
@@ -180,13 +180,13 @@ class LargeServer(ServerRule):
 
 
 class LargeCatalog(Rule):
-    """A catalog that is too large to be given to a model whole."""
+    """A catalog that is too large to be given to a model as a whole."""
 
     id = "large_catalog"
     title = "Large catalog"
     severity = Severity.NOTE
     why = f"More than {CATALOG_TOKENS:,} tokens of definitions are a quarter of a usual context, and models choose worse among so many."
-    advice = "Do not load it whole: let the router hand over a few candidates for each sub-task."
+    advice = "Do not load all of it: let the router select a few candidates for each sub-task."
 
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
         total = int(context.tokens.sum())
@@ -203,7 +203,7 @@ class Unpriced(ServerRule):
     id = "unpriced"
     title = "No price"
     severity = Severity.NOTE
-    why = "An unpriced tool is not free: nothing is known, and the auction cannot compare it."
+    why = "An unpriced tool is not free: its price is unknown, and the auction cannot compare it."
     advice = "Import prices, or set them on the Catalog page."
 
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
@@ -223,8 +223,8 @@ class MissingFigures(ServerRule):
     id = "missing_figures"
     title = "No times and success rates"
     severity = Severity.NOTE
-    why = "Without declared figures every server starts from the same assumption, and only real calls tell them apart."
-    advice = "Declare conn_s, call_s and success in the catalog, or let calls measure them."
+    why = "Without declared figures every server starts from the same assumption, and only real calls distinguish them."
+    advice = "Declare conn_s, call_s and success in the catalog, or let real calls measure them."
 
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
         if catalog.servers and not any(map(_declares, catalog.servers)):

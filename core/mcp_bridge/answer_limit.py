@@ -1,35 +1,35 @@
-"""How large an answer of a server may be. It is checked while the answer is read, so that none fills the memory.
+"""The size limit of a server's answer. It is checked while the answer is read, so that no answer fills the memory.
 
-Python parses an answer in one piece, and no other thread runs meanwhile. How long that takes depends on the lists and objects in it
-more than on its bytes, so they are limited, too.
+Python parses an answer in one piece, and blocks all other threads meanwhile. The time depends more on the number of
+lists and objects than on the bytes, so that number is limited, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import httpx2
 
 from core.shared.settings import MAX_ANSWER_BYTES, MAX_ANSWER_MB
 
 TOO_LARGE = "The answer has more than"
-"""How each sentence begins that says so."""
+"""The beginning of each error sentence about a limit."""
 BYTES_PER_CONTAINER = 20
 END_BYTES = 4_096
 SKIPPED_LIMITS = 100
-"""A line beyond the limit is read to its end, and left out, up to so many times the limit."""
+"""A line beyond the limit is read to its end and dropped, up to this multiple of the limit."""
 EVENT_ENDS = (b"\n\n", b"\n\r\n", b"\r\r")
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerLimit:
-    """The most bytes of one message of a server; of lists and objects one for each 20 of them."""
+    """The largest message of a server in bytes. One list or object is allowed for each 20 bytes of the limit."""
 
     max_bytes: int = MAX_ANSWER_BYTES
 
     def broken_by(self, size_bytes: int, containers: int) -> str:
-        """What is too large, what the limit is and what to do; "" where nothing is.
+        """Returns which limit is broken, its value and what to do, or "".
 
         >>> AnswerLimit(5_000_000).broken_by(5_000_001, 0)
         'The answer has more than 5 MB, which is the limit: ask for less at once, or raise WAYFARE_MAX_ANSWER_MB.'
@@ -46,13 +46,13 @@ class AnswerLimit:
 
 
 def containers(message: bytes) -> int:
-    """The lists and objects in a JSON text, at most: brackets inside texts count, too."""
+    """Returns an upper bound of the lists and objects in a JSON text: brackets inside texts count, too."""
     return message.count(b"{") + message.count(b"[")
 
 
 @dataclass(frozen=True, slots=True)
 class TooLargeLine:
-    """A line of which only the two ends are kept, and why."""
+    """The two ends of a line that was too large, and the reason."""
 
     head: bytes
     tail: bytes
@@ -63,8 +63,9 @@ class EndlessLineError(Exception):
     """A line goes on far beyond the limit."""
 
 
+@dataclass
 class Lines:
-    r"""The lines of a stream that comes in pieces, in linear time: a piece is searched once, and joined with others once.
+    r"""The lines of a stream that comes in pieces, in linear time: each piece is searched and joined once.
 
     >>> lines = Lines(AnswerLimit(10))
     >>> lines.add(b"one\ntw"), lines.add(b"o\n123456"), lines.add(b"7890")
@@ -73,14 +74,13 @@ class Lines:
     [(b'1234567890', b'12345678901')]
     """
 
-    def __init__(self, limit: AnswerLimit) -> None:
-        self._limit = limit
-        self._pieces: list[bytes] = []
-        self._size = 0
-        self._tail = b""
+    limit: AnswerLimit
+    _pieces: list[bytes] = field(default_factory=list[bytes])
+    _size: int = 0
+    _tail: bytes = b""
 
     def add(self, piece: bytes) -> list[bytes | TooLargeLine]:
-        """The lines that end in this piece. Raises EndlessLineError."""
+        """Returns the lines that end in this piece. Raises EndlessLineError."""
         found: list[bytes | TooLargeLine] = []
         *ends, rest = piece.split(b"\n")
         for end in ends:
@@ -91,27 +91,27 @@ class Lines:
 
     def _keep(self, piece: bytes) -> None:
         self._size += len(piece)
-        if self._size <= self._limit.max_bytes:
+        if self._size <= self.limit.max_bytes:
             self._pieces.append(piece)
-        elif self._size > SKIPPED_LIMITS * self._limit.max_bytes:
-            raise EndlessLineError(self._limit.broken_by(self._size, 0))
+        elif self._size > SKIPPED_LIMITS * self.limit.max_bytes:
+            raise EndlessLineError(self.limit.broken_by(self._size, 0))
         self._tail = piece[-END_BYTES:] if len(piece) >= END_BYTES else (self._tail + piece)[-END_BYTES:]
 
     def _taken(self) -> bytes | TooLargeLine:
         line, tail, size = b"".join(self._pieces), self._tail, self._size
         self._pieces, self._tail, self._size = [], b"", 0
-        reason = self._limit.broken_by(size, containers(line))
+        reason = self.limit.broken_by(size, containers(line))
         return TooLargeLine(line[:END_BYTES], tail, reason) if reason else line
 
 
 class TooLargeError(httpx2.SSEError, httpx2.StreamError):
-    """Raised while an answer is read over HTTP. The SDK turns it into an error of this request: for a stream of events it looks
-    for the first kind, for other bodies for the second."""
+    """Raised while an answer is read over HTTP. The SDK turns it into an error of this request: its event streams catch
+    the first base class, its other bodies the second."""
 
 
 class LimitedBody(httpx2.AsyncByteStream):
-    """The body of a response up to the limit, which is one for each event in a stream of events. Raises TooLargeError beyond it, and
-    at once where there is a `refusal`."""
+    """The body of a response up to the limit; in a stream of events the limit applies to each event. Raises
+    TooLargeError beyond it, and at once if there is a `refusal`."""
 
     def __init__(self, body: httpx2.AsyncByteStream, limit: AnswerLimit, *, events: bool, refusal: str = "") -> None:
         self._body = body
@@ -124,7 +124,7 @@ class LimitedBody(httpx2.AsyncByteStream):
             raise TooLargeError(self._refusal)
         size, found, seam = 0, 0, b""
         async for piece in self._body:
-            fresh, seam = piece, seam + piece  # what ends an event may be cut in two
+            fresh, seam = piece, seam + piece  # the end of an event may be cut in two
             if ends := [seam.rfind(end) + len(end) for end in self._event_ends if end in seam]:
                 size, found, fresh = 0, 0, seam[max(ends) :]
             seam = seam[-2:]
@@ -134,5 +134,5 @@ class LimitedBody(httpx2.AsyncByteStream):
             yield piece
 
     async def aclose(self) -> None:
-        """Close the body."""
+        """Closes the body."""
         await self._body.aclose()

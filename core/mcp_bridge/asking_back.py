@@ -1,8 +1,8 @@
-"""What a server sends while it works on a call, to the client that made the call: log messages, and questions.
+"""Log messages and questions that a server sends during a call, passed to the client that made the call.
 
-Up to 2025-11-25 nothing in either says to which call it belongs. So it is passed on only where one call alone is under way on the
-session, and a session whose clients can be asked takes one call at a time then. A server may say something of a call that has ended:
-for a second no message goes to another client than the one whose call that was. From 2026-07-28 on a call ends with its questions.
+Up to 2025-11-25 neither says which call it belongs to. They are passed on only while one call is in progress on the
+session, and a session whose clients can answer questions takes one call at a time. A message may come late: for a
+second after a call, only the client of that call gets messages. From 2026-07-28 on a call ends with its questions.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from core.mcp_bridge.codec import Redact, without_secrets
 
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 LATE_S = 1.0
-"""So long after a call a message may still be of it."""
+"""A message may belong to a call that ended this long ago."""
 Under = tuple[ClientSide, Redact]
 _CURRENT: ContextVar[Under | None] = ContextVar("_CURRENT", default=None)
 
 
 class AskingBack:
-    """The requests under way on one session. All methods belong to the event loop of its session."""
+    """The requests in progress on one session. All methods belong to the event loop of its session."""
 
     def __init__(self, abilities: frozenset[str], *, clock: Callable[[], float] = time.monotonic) -> None:
         self.abilities = abilities
@@ -42,7 +42,7 @@ class AskingBack:
         self._under_way: list[Under | None] = []
 
     def callbacks(self) -> dict[str, Any]:
-        """What the SDK's client is to call; it declares to the server what it has a callback for."""
+        """Returns the callbacks for the SDK's client, which declares the matching abilities to the server."""
         asked = {"sampling": self._sample, "elicitation": self._elicit, "roots": self._roots}
         names = {"sampling": "sampling_callback", "elicitation": "elicitation_callback", "roots": "list_roots_callback"}
         chosen = {names[ability]: asked[ability] for ability in sorted(self.abilities)}
@@ -50,7 +50,7 @@ class AskingBack:
 
     @contextmanager
     def under_way(self, side: ClientSide | None, redact: Redact) -> Generator[None]:
-        """A request is on its way until the end of the block."""
+        """Marks a request as in progress until the end of the block."""
         mine = None if side is None else (side, redact)
         self._under_way.append(mine)
         token = _CURRENT.set(mine)
@@ -74,10 +74,10 @@ class AskingBack:
         return await self._ask(mcp_types.ListRootsRequest())
 
     async def _ask(self, request: Any) -> Any:
-        """The client's answer, or why there is none, which is what a client says that cannot be asked."""
+        """Returns the client's answer, or the error of a client that cannot answer."""
         whose = self._whose()
         if whose is None:
-            return mcp_types.ErrorData(code=mcp_types.INVALID_REQUEST, message="Nobody can be asked now")
+            return mcp_types.ErrorData(code=mcp_types.INVALID_REQUEST, message="No client can be asked now")
         side, redact = whose
         try:
             with _waited(side.waiting):
@@ -93,13 +93,13 @@ class AskingBack:
                 side.log(without_secrets(params, redact))
 
     def _may_be_late(self, client: str) -> bool:
-        """Whether a message that says nothing of its call may be of one that has just ended, of another client."""
+        """Whether a message without a call may belong to another client's call that has just ended."""
         return _CURRENT.get() is None and any(name != client for name in self._ended)
 
 
 @contextmanager
 def _waited(waiting: Waiting) -> Generator[None]:
-    """An answer is awaited until the end of the block."""
+    """Counts the wait for an answer until the end of the block."""
     began = time.perf_counter()
     waiting.now += 1
     try:
@@ -110,7 +110,8 @@ def _waited(waiting: Waiting) -> Generator[None]:
 
 
 def log_meta(client: Client, side: ClientSide | None) -> Any:
-    """What a request says of the log messages that its client wants; from 2026-07-28 on a server sends none without it."""
+    """Returns the log level that the client wants, as metadata of a request. From 2026-07-28 on a server sends no log
+    messages without it."""
     wanted = side is not None and side.log_level and client.protocol_version in MODERN_PROTOCOL_VERSIONS
     return {LOG_LEVEL_META_KEY: side.log_level} if side is not None and wanted else None
 
@@ -118,7 +119,8 @@ def log_meta(client: Client, side: ClientSide | None) -> Any:
 async def called(
     client: Client, call: ToolCall, side: ClientSide | None, progress: ProgressFnT | None
 ) -> mcp_types.CallToolResult:
-    """One tools/call. Questions go to a client that can be asked meanwhile, or else are kept for it in place of the result."""
+    """Makes one tools/call. Questions go to a client that can answer during the call; for other clients they replace
+    the result."""
     meta, limit_s, arguments = log_meta(client, side), call.timeout_s, dict(call.arguments)
     if side is None or not side.asked_between:
         return await client.call_tool(call.tool, arguments, limit_s, progress, meta=meta)

@@ -1,4 +1,4 @@
-"""Tool calls over MCP: one call in, one `Outcome` out, whatever the server does."""
+"""Tool calls over MCP: one call in, one `Outcome` out, for every behaviour of the server."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from core.mcp_bridge.transports import HTTP_REFUSED
 from core.shared.json_schema import arguments_fit
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Which kind of failure an error response is.
+# Classification of error responses.
 
 
 def not_json(arguments: Mapping[str, Any]) -> str:
-    """Why the arguments cannot be sent as JSON; empty if they can.
+    """Returns why the arguments cannot be sent as JSON, or "".
 
     >>> not_json({"n": float("inf")})
     'The arguments are not JSON: Out of range float values are not JSON compliant'
@@ -54,9 +54,9 @@ def not_json(arguments: Mapping[str, Any]) -> str:
 def classify_error_result(
     call: ToolCall, tool: Tool | None, listed: Mapping[str, mcp_types.Tool] | None
 ) -> OutcomeKind:
-    """The kind of a result that is marked as an error: bad arguments, an unknown tool, or the tool's own error.
+    """Returns the kind of a result that is marked as an error: bad arguments, an unknown tool, or the tool's own error.
 
-    Arguments are checked against the schema that the server listed, or the catalog's where the server lists nothing.
+    Arguments are validated against the schema that the server listed, or the catalog's if the server lists none.
     """
     if listed is not None and call.tool not in listed:
         return OutcomeKind.INVALID_ARGUMENTS
@@ -67,7 +67,8 @@ def classify_error_result(
 
 
 def classify_protocol_error(error: MCPError) -> OutcomeKind:
-    """The kind of a protocol error: -32602 is about the arguments; an HTTP error page means that the tool was not reached."""
+    """Returns the kind of a protocol error: -32602 is about the arguments; an HTTP error page means that the tool was
+    not reached."""
     if error.code == INVALID_PARAMS:
         return OutcomeKind.INVALID_ARGUMENTS
     if error.code == INTERNAL_ERROR and error.message.startswith(HTTP_REFUSED):
@@ -80,7 +81,7 @@ MAX_ERROR_CHARS = 20_000
 
 @dataclass(frozen=True)
 class _Attempt:
-    """How one attempt ended; `latency_s` is the tool call alone and 0 where it was never sent."""
+    """The result of one attempt; `latency_s` is the tool call alone, 0 if it was never sent."""
 
     kind: OutcomeKind
     error: str = ""
@@ -93,19 +94,13 @@ class _Attempt:
     injected: str = ""
 
 
+@dataclass
 class McpCaller:
-    """The `ToolCaller` for MCP servers. A call whose connection is lost is made once more where the tool's hints allow it."""
+    """The `ToolCaller` for MCP servers. It repeats a call once if the connection is lost and the tool's hints allow it."""
 
-    def __init__(
-        self,
-        pool: SessionPool,
-        *,
-        clock: Callable[[], float] = time.perf_counter,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
-        self._pool = pool
-        self._clock = clock
-        self._now = now
+    pool: SessionPool
+    clock: Callable[[], float] = time.perf_counter
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     def call(
         self,
@@ -117,14 +112,14 @@ class McpCaller:
         cancel: threading.Event | None = None,
     ) -> Outcome:
         """See `ToolCaller.call`."""
-        started_at = self._now()
+        started_at = self.now()
         reason = self._unreachable(call, connection)
         if connection is None or reason:
             return self._outcome(call, started_at, _Attempt(OutcomeKind.NOT_CONNECTED, reason), 1)
         if problem := not_json(call.arguments):
             return self._outcome(call, started_at, _Attempt(OutcomeKind.INVALID_ARGUMENTS, problem), 1)
         attempts = 1
-        fault = self._pool.injection and self._pool.injection.fault(call.server)
+        fault = self.pool.injection and self.pool.injection.fault(call.server)
         attempt = self._attempt(call, tool, connection, on_progress, cancel)
         if attempt.lost and tool is not None and tool.hints.retry_safe:
             attempts = 2
@@ -135,11 +130,11 @@ class McpCaller:
         return self._outcome(call, started_at, attempt, attempts)
 
     def _unreachable(self, call: ToolCall, connection: Connection | None) -> str:
-        """What is missing before the server can even be tried; empty if nothing is."""
+        """Returns what a connection attempt lacks, or ""."""
         if connection is None or not (connection.command if connection.transport == "stdio" else connection.url):
             where = f"catalog {call.catalog}" if call.catalog else "the catalog"
             return f"Server {call.server} has no command or URL in {where}; add a connection to call it."
-        if missing := self._pool.vault.missing(call.server_id, connection):
+        if missing := self.pool.vault.missing(call.server_id, connection):
             return f"Server {call.server} needs a value for {', '.join(missing)}. {how_to_enter(call.server_id, missing[0])}"
         return ""
 
@@ -154,17 +149,17 @@ class McpCaller:
         inbox = ThreadInbox()
         side = CLIENT_SIDE.get()
         abilities = NOBODY if side is None else side.abilities
-        work = _CallWork(call, self._clock, inbox, on_progress, side, self._pool.vault.redact)
+        work = _CallWork(call, self.clock, inbox, on_progress, side, self.pool.vault.redact)
         try:
             server = call.server_id
-            result = self._pool.use(
+            result = self.pool.use(
                 server, connection, work, limit_s=call.timeout_s, inbox=inbox, cancel=cancel, abilities=abilities
             )
             attempt = self._of_result(call, tool, work, result)
         except NotConnectedError as error:
             attempt = _Attempt(OutcomeKind.NOT_CONNECTED, str(error), connect_s=error.connect_s)
         except CallTimeoutError as error:
-            if side is not None and side.waiting.now:  # no fault of the server
+            if side is not None and side.waiting.now:  # the server is not at fault
                 attempt = _Attempt(
                     OutcomeKind.CANCELLED, f"{call.tool}: a question to the client was not answered in time"
                 )
@@ -184,7 +179,7 @@ class McpCaller:
         self, call: ToolCall, tool: Tool | None, work: _CallWork, result: mcp_types.CallToolResult
     ) -> _Attempt:
         if not result.is_error:
-            return _Attempt(OutcomeKind.OK, result=result_without_secrets(result, self._pool.vault.in_results))
+            return _Attempt(OutcomeKind.OK, result=result_without_secrets(result, self.pool.vault.in_results))
         kind = classify_error_result(call, tool, work.lease.tools if work.lease is not None else None)
         texts = [block.text for block in result.content if isinstance(block, mcp_types.TextContent)]
         return _Attempt(kind, "\n".join(texts) or "The tool reported an error without a text.", result=result)
@@ -216,62 +211,54 @@ class McpCaller:
         return content, attempt.result.structured_content
 
     def _original(self, attempt: _Attempt) -> mcp_types.CallToolResult | None:
-        """What the server answered; of an error, which may quote what it was sent, all that is known is masked."""
+        """Returns the server's answer. An error may quote what was sent, so all known secrets in it are masked."""
         result = attempt.result
         if result is None or attempt.kind is OutcomeKind.OK:
             return result
-        return without_secrets(result, self._pool.vault.redact)
+        return without_secrets(result, self.pool.vault.redact)
 
     def _shown(self, text: str) -> str:
-        """The text without secrets, cut where it is very long."""
-        text = self._pool.vault.redact(text)
+        """Returns the text without secrets, cut if it is very long."""
+        text = self.pool.vault.redact(text)
         if len(text) <= MAX_ERROR_CHARS:
             return text
         return f"{text[:MAX_ERROR_CHARS]}… [cut: the first {MAX_ERROR_CHARS} of {len(text)} characters]"
 
 
+@dataclass
 class _CallWork:
     """The part of an attempt that runs in the pool's event loop: it makes the call and measures it."""
 
-    def __init__(
-        self,
-        call: ToolCall,
-        clock: Callable[[], float],
-        inbox: ThreadInbox,
-        on_progress: Callable[[Progress], None] | None,
-        side: ClientSide | None,
-        redact: Redact,
-    ) -> None:
-        self.lease: Lease | None = None
-        self._side = side
-        self._redact = redact
-        self._call = call
-        self._clock = clock
-        self._inbox = inbox
-        self._on_progress = on_progress
-        self._started_s: float | None = None
-        self._ended_s: float | None = None
+    call: ToolCall
+    clock: Callable[[], float]
+    inbox: ThreadInbox
+    on_progress: Callable[[Progress], None] | None
+    side: ClientSide | None
+    redact: Redact
+    lease: Lease | None = None
+    _started_s: float | None = None
+    _ended_s: float | None = None
 
     async def __call__(self, lease: Lease) -> mcp_types.CallToolResult:
         self.lease = lease
-        self._started_s = self._clock()
+        self._started_s = self.clock()
         try:
-            progress = None if self._on_progress is None else self._progressed
-            with lease.session.asking.under_way(self._side, self._redact):
-                return await called(lease.client, self._call, self._side, progress)
+            progress = None if self.on_progress is None else self._progressed
+            with lease.session.asking.under_way(self.side, self.redact):
+                return await called(lease.client, self.call, self.side, progress)
         except MCPError:
             raise
         except Exception as error:
             raise InvalidResponseError(said(error)) from error
         finally:
-            self._ended_s = self._clock()
+            self._ended_s = self.clock()
 
     def measured(self, attempt: _Attempt) -> _Attempt:
-        """The attempt with its times; a call that was given up on has lasted until now."""
+        """Returns the attempt with its times. An abandoned call has lasted until now."""
         if self.lease is None or self._started_s is None:
             return attempt
-        ended_s = self._clock() if self._ended_s is None else self._ended_s
-        waited_s = 0.0 if self._side is None else self._side.waiting.total_s
+        ended_s = self.clock() if self._ended_s is None else self._ended_s
+        waited_s = 0.0 if self.side is None else self.side.waiting.total_s
         marked = attempt.result is not None and bool((attempt.result.meta or {}).get(SIMULATED_MARK))
         return replace(
             attempt,
@@ -282,6 +269,6 @@ class _CallWork:
         )
 
     async def _progressed(self, progress: float, total: float | None, message: str | None) -> None:
-        callback = self._on_progress
+        callback = self.on_progress
         if callback is not None:
-            self._inbox.post(lambda: callback(Progress(progress, total, self._redact(message or ""))))
+            self.inbox.post(lambda: callback(Progress(progress, total, self.redact(message or ""))))

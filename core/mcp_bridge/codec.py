@@ -1,4 +1,4 @@
-"""From the protocol's types to ours: tools and content blocks."""
+"""Translation of the protocol's tools and content blocks into our types."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from core.domain.outcome import ContentBlock
 from core.shared.leaks import MASK
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Messages of the protocol without secrets: what people and programs wrote is masked, the protocol's own words are not.
+# Protocol messages without secrets: free texts are masked, the protocol's own words stay.
 
 UNREAD: dict[type[BaseModel], frozenset[str]] = {
     mcp_types.ImageContent: frozenset({"data"}),
@@ -27,14 +27,14 @@ UNREAD: dict[type[BaseModel], frozenset[str]] = {
     mcp_types.BlobResourceContents: frozenset({"blob"}),
     mcp_types.InputRequiredResult: frozenset({"request_state"}),
 }
-"""Fields that nobody reads as a text: binary content, and what the server is given back."""
+"""Fields that stay as they are: binary content, and values that return to the server."""
 Redact = Callable[[str], str]
 Message = TypeVar("Message", bound=BaseModel)
 
 
 def without_secrets(message: Message, redact: Redact, *, numbers: bool = True) -> Message:
-    """The message with every text in it masked, at any depth, and every number where `numbers` are masked; a field that takes certain
-    words only, binary content, and what goes back to the server as it came are left as they are.
+    """Returns the message with every text in it masked, at any depth, and with masked numbers if `numbers` is set.
+    Enumerated fields, binary content and values that return to the server stay as they are.
 
     >>> from mcp_types import TextContent
     >>> without_secrets(TextContent(type="text", text="a text: hunter2"), lambda text: text.replace("hunter2", "•••").replace("text", "•••"))
@@ -46,22 +46,23 @@ def without_secrets(message: Message, redact: Redact, *, numbers: bool = True) -
 
 
 def result_without_secrets(result: Message, values: Sequence[str]) -> Message:
-    """A result that succeeded, with these values masked in its texts, longest first. Numbers stay, so that it still fits its schema.
+    """Returns a successful result with these values masked in its texts, longest first. Numbers stay, so that it still
+    fits its schema.
 
     >>> from mcp_types import CallToolResult, TextContent
     >>> result_without_secrets(CallToolResult(content=[TextContent(text="key=hunter22")], structured_content={"n": 7}), ["hunter22"])
     CallToolResult(meta=None, content=[TextContent(type='text', text='key=•••', annotations=None, meta=None)], structured_content={'n': 7}, is_error=False, result_type='complete')
     """
-    with suppress(ValueError):  # a text that cannot be written as JSON is looked through below
+    with suppress(ValueError):  # a text that cannot be written as JSON is searched below
         written = result.model_dump_json()
         if not any(json.dumps(value, ensure_ascii=False)[1:-1] in written for value in values):
-            return result  # as nearly always, found out 13 times as fast
+            return result  # the usual case, 13 times as fast
 
     return without_secrets(result, lambda text: text_without_secrets(text, values), numbers=False)
 
 
 def text_without_secrets(text: str, values: Sequence[str]) -> str:
-    """A text with these values masked, longest first."""
+    """Returns a text with these values masked, longest first."""
     for value in values:
         text = text.replace(value, MASK)
     return text
@@ -86,7 +87,7 @@ def _masked(value: Any, redact: Redact, numbers: bool) -> Any:
 
 @cache
 def _fields_of_words(message: type[BaseModel]) -> frozenset[str]:
-    """The fields whose values the protocol fixes: a role, a type, a level; numbers, which must remain numbers; and `UNREAD`."""
+    """Returns the fields whose values the protocol fixes (a role, a type, a level), number fields, and `UNREAD`."""
     free = (name for name, field in message.model_fields.items() if _free(field.annotation))
     return frozenset(message.model_fields) - frozenset(free) | UNREAD.get(message, frozenset())
 
@@ -97,7 +98,7 @@ def _free(annotation: Any) -> bool:
 
 
 def _kinds(annotation: Any) -> set[Any]:
-    """The types that a field takes; `Literal` where it takes certain words."""
+    """Returns the types that a field accepts; `Literal` for an enumeration."""
     origin, parts = get_origin(annotation), get_args(annotation)
     if origin is Literal:
         return {Literal}
@@ -107,7 +108,7 @@ def _kinds(annotation: Any) -> set[Any]:
 
 
 def decode_tool(server_name: str, tool: mcp_types.Tool) -> Tool:
-    """A listed tool as a domain tool; MCP says nothing of prices, times and success."""
+    """Returns a listed tool as a domain tool. MCP has no fields for prices, times and success."""
     notes = tool.annotations
     return Tool(
         server=server_name,
@@ -130,7 +131,7 @@ def _hints(notes: mcp_types.ToolAnnotations) -> ToolHints:
 
 
 def decode_block(block: mcp_types.ContentBlock) -> ContentBlock:
-    """One content block of any type; data that is not valid base64 becomes a note in its place."""
+    """Returns one content block of any type. A note replaces data that is not valid base64."""
     match block:
         case mcp_types.TextContent():
             return ContentBlock("text", text=block.text)

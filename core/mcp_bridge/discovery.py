@@ -1,4 +1,4 @@
-"""Discovery: listing the tools of servers, several at a time, without one failing server stopping the others."""
+"""Discovery: lists the tools of several servers at a time. A server that fails does not stop the others."""
 
 from __future__ import annotations
 
@@ -41,9 +41,11 @@ class _Listing:
 def discover(
     pool: SessionPool, catalog: str, servers: Iterable[Server], *, limit_s: float = 30.0
 ) -> tuple[Discovery, ...]:
-    """List the tools of every server of a catalog, at most 8 servers at a time, in the given order; each may take `limit_s`.
+    """Lists the tools of every server of a catalog, at most 8 servers at a time, in the given order. Each may take
+    `limit_s`.
 
-    A server that fails does not stop the others. What the catalog declares about a tool (price, latency, success, tier) stays.
+    A server that fails does not stop the others. The catalog's declarations of a tool (price, latency, success, tier)
+    stay.
     """
     with ThreadPoolExecutor(PARALLEL, thread_name_prefix="discover") as threads:
         return tuple(threads.map(partial(_discover_one, pool, catalog, limit_s), servers))
@@ -53,11 +55,11 @@ def _discover_one(pool: SessionPool, catalog: str, limit_s: float, server: Serve
     try:
         key = ServerId(catalog, server.name)
         listing = pool.use(key, _reachable(pool, key, server.connection), _list_tools, limit_s=limit_s)
-        secrets = pool.vault.in_results  # what is found is stored
+        secrets = pool.vault.in_results  # the listing will be stored
         tools = [result_without_secrets(tool, secrets) for tool in listing.tools]
         found = described(server, tools, listing.info, text_without_secrets(listing.instructions, secrets))
         return Discovery(server.name, replace(found, virtual=server.virtual or listing.virtual), "", listing.connect_s)
-    except Exception as error:  # noqa: BLE001  whatever a server makes the SDK throw is reported for this server alone
+    except Exception as error:  # noqa: BLE001  any error of the SDK is reported for this server alone
         reason = pool.vault.redact(str(error))[:MAX_DESCRIPTION_CHARS]
         sentence = reason if reason.startswith("Server ") else f"Server {server.name} does not list its tools: {reason}"
         return Discovery(server.name, None, sentence, getattr(error, "connect_s", None))
@@ -80,9 +82,9 @@ async def _list_tools(lease: Lease) -> _Listing:
 def described(
     server: Server, tools: Iterable[mcp_types.Tool], info: mcp_types.Implementation | None, instructions: str
 ) -> Server:
-    """The server with the tools that it listed; its own description and title fill in where the catalog has none.
+    """Returns the server with the tools that it listed. Its own description and title fill in if the catalog has none.
 
-    Raises WayfareError where two tools share a name, or a name is empty, too long, or has control characters.
+    Raises WayfareError if two tools share a name, or a name is empty, too long, or has control characters.
     """
     declared = {tool.name: tool for tool in server.tools}
     found: dict[str, Tool] = {}
@@ -118,11 +120,11 @@ def _with_declared(tool: Tool, declared: Tool | None) -> Tool:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# What a server has beside its tools: lists of resources, templates and prompts, and single requests of them.
+# Lists of resources, templates and prompts, and single requests for them.
 
 
 async def sent(session: ClientSession, method: str, params: Any) -> Any:
-    """The answer to one request, which may be the server's questions in its place. Raises MCPError."""
+    """Returns the answer to one request; the server's questions may come in its place. Raises MCPError."""
     asked_before = {name: getattr(params, name, None) for name in ("input_responses", "request_state")}
     match params:
         case mcp_types.ReadResourceRequestParams():
@@ -138,7 +140,8 @@ async def sent(session: ClientSession, method: str, params: Any) -> Any:
 
 
 async def answered(client: Client, side: ClientSide | None, method: str, params: Any) -> Any:
-    """The answer to one request. Questions go to a client that can be asked meanwhile, or are the answer. Raises MCPError."""
+    """Returns the answer to one request. Questions go to a client that can answer during the request, or are returned.
+    Raises MCPError."""
     if side is None or not side.asked_between:
         if isinstance(params, mcp_types.GetPromptRequestParams):
             return await client.get_prompt(params.name, params.arguments)
@@ -148,7 +151,8 @@ async def answered(client: Client, side: ClientSide | None, method: str, params:
 
 
 def list_of(pool: SessionPool, server: ServerId, connection: Connection, method: str, *, limit_s: float) -> list[Any]:
-    """Every page of a list, without secrets; empty where the server has no such list. Raises MCPError, WayfareError."""
+    """Returns every page of a list, without secrets; empty if the server has no such list. Raises MCPError,
+    WayfareError."""
 
     async def work(lease: Lease) -> list[Any]:
         if not _declares(lease.client, method):
@@ -170,7 +174,8 @@ def list_of(pool: SessionPool, server: ServerId, connection: Connection, method:
 def answer_of(
     pool: SessionPool, server: ServerId, connection: Connection, method: str, params: Any, *, limit_s: float
 ) -> Any:
-    """The server's answer to a request. Raises MCPError, WayfareError where it cannot be reached in time; neither has secrets."""
+    """Returns the server's answer to a request, without secrets. Raises MCPError, and WayfareError if the server cannot
+    be reached in time."""
     side = CLIENT_SIDE.get()
 
     async def work(lease: Lease) -> Any:
@@ -201,7 +206,7 @@ def _declares(client: Client, method: str) -> bool:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Reading a resource of a server, under an address that one of its results linked to.
+# Reading a resource of a server by a URI that one of its results linked to.
 
 Contents = mcp_types.TextResourceContents | mcp_types.BlobResourceContents
 
@@ -209,7 +214,8 @@ Contents = mcp_types.TextResourceContents | mcp_types.BlobResourceContents
 def read_resource(
     pool: SessionPool, server: ServerId, connection: Connection, uri: str, *, limit_s: float
 ) -> tuple[Contents, ...]:
-    """What the server gives under the address, without secrets. Raises WayfareError where it gives nothing, or cannot be reached in time."""
+    """Returns the contents of a URI, without secrets. Raises WayfareError if there are none, or the server cannot be
+    reached in time."""
 
     async def work(lease: Lease) -> tuple[Contents, ...]:
         return tuple((await lease.client.read_resource(uri)).contents)
@@ -222,41 +228,41 @@ def read_resource(
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# A session with one server outside the pool: what the server says meanwhile goes to the client whose request it works on.
+# A session with one server outside the pool. Messages of the server go to the client of the current request.
 
 
 class OwnSession:
-    """Declares that it can be asked for `abilities`, which are those of the clients whose requests it makes. An async context."""
+    """A session that declares the `abilities` of the clients whose requests it makes. An async context."""
 
     def __init__(self, target: Transport, client_info: mcp_types.Implementation, abilities: frozenset[str]) -> None:
         self._asking = AskingBack(abilities)
         self._client = Client(target, client_info=client_info, cache=None, **self._asking.callbacks())
 
     async def __aenter__(self) -> Self:
-        """Connect. Raises whatever the transport does."""
+        """Connects. Raises the errors of the transport."""
         await self._client.__aenter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Leave."""
+        """Disconnects."""
         await self._client.__aexit__(kind, error, trace)
 
     async def tools(self) -> list[mcp_types.Tool]:
-        """What the server lists. Raises MCPError."""
+        """Returns the tools that the server lists. Raises MCPError."""
         return (await self._client.list_tools()).tools
 
     async def call(
         self, tool: str, arguments: Mapping[str, Any], limit_s: float, progress: ProgressFnT | None
     ) -> mcp_types.CallToolResult:
-        """One tools/call. Raises MCPError."""
+        """Makes one tools/call. Raises MCPError."""
         side = CLIENT_SIDE.get()
         with self._asking.under_way(side, str):
             return await called(self._client, ToolCall("", tool, arguments, timeout_s=limit_s), side, progress)
 
     async def answer(self, method: str, params: Any) -> Any:
-        """The answer to a request that is no call of a tool. Raises MCPError."""
+        """Returns the answer to a request other than tools/call. Raises MCPError."""
         side = CLIENT_SIDE.get()
         with self._asking.under_way(side, str):
             return await answered(self._client, side, method, params)

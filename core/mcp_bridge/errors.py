@@ -1,4 +1,4 @@
-"""How using a session can fail. These stay inside the bridge: a tool call turns each of them into an outcome."""
+"""Errors of a session. They stay inside the bridge: a tool call turns each of them into an outcome."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ MOST_FAULTS, PLACE_CHARS = 3, 100
 
 
 def said(error: Exception) -> str:
-    """What an exception says. Of an answer that does not fit the protocol: where, without what stands there, which may be long, and
-    without the addresses that the validation library adds.
+    """Returns the text of an exception. For an answer that breaks the protocol it names the places, without the invalid
+    values, which may be long, and without the validation library's links.
 
     >>> from mcp_types import CallToolResult
     >>> try:
@@ -31,9 +31,9 @@ def said(error: Exception) -> str:
 
 
 class NotConnectedError(WayfareError):
-    """No session: the server cannot be reached or started, or something needed for it is missing.
+    """No session: the server cannot be reached or started, or a value for it is missing.
 
-    `connect_s` is how long was tried, in s; None where nothing was tried.
+    `connect_s` is the time of the attempt in s; None without an attempt.
     """
 
     def __init__(self, message: str, connect_s: float | None = None) -> None:

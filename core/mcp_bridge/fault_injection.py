@@ -1,13 +1,14 @@
 """Connections with an injected network: each message to a server is delayed, gets lost, or breaks the connection.
 
-The faults are below the protocol, where the network is: connecting, listing tools, calls and probes all meet them, while time
-limits, cancelling, retries and reconnecting are the pool's as ever.
+The faults act below the protocol, where the network is: connecting, listing tools, calls and probes all meet them. Time
+limits, cancelling, retries and reconnecting remain the pool's.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
 from typing import Any, Self
@@ -26,7 +27,8 @@ from core.network.traces import Fault, FaultKind, Injection
 
 
 def injected(open_target: OpenTarget, injection: Injection, server: str) -> OpenTarget:
-    """Open what `open_target` opens, through the injected network. A server in this process has no network to inject."""
+    """Returns a function that opens the target of `open_target` through the injected network. A server in this process
+    has no network."""
 
     def opened(launch: Launch, stderr_log: StderrLog, on_end: Callable[[], None]) -> Transport | MCPServer:
         target = open_target(launch, stderr_log, on_end)
@@ -47,7 +49,7 @@ async def _troubled(
 
 
 async def _reached(fault: Fault | None, give_up_s: float) -> None:
-    """Wait as long as connecting takes in the injected network. Raises NotConnectedError where it fails."""
+    """Waits for the injected connection time. Raises NotConnectedError if connecting fails."""
     if fault is None:
         return
     if fault.kind is FaultKind.DROPPED:
@@ -58,37 +60,35 @@ async def _reached(fault: Fault | None, give_up_s: float) -> None:
     await anyio.sleep(fault.delay_s)
 
 
+@dataclass
 class TroubledStream:
-    """A write stream whose messages meet faults. Messages are delayed side by side: one delay does not add to another."""
+    """A write stream whose messages meet faults. Messages are delayed in parallel: delays do not add up."""
 
-    def __init__(
-        self, stream: WriteStream[SessionMessage], fault: Callable[[], Fault | None], on_end: Callable[[], None]
-    ) -> None:
-        self._stream = stream
-        self._fault = fault
-        self._on_end = on_end
+    stream: WriteStream[SessionMessage]
+    fault: Callable[[], Fault | None]
+    on_end: Callable[[], None]
 
     async def send(self, item: SessionMessage, /) -> None:
-        """Send a message, later or never. Raises BrokenResourceError where the connection breaks: it is torn down."""
-        fault = self._fault()
+        """Sends a message, later or never. Raises BrokenResourceError if the connection breaks; it is closed then."""
+        fault = self.fault()
         if fault is not None:
             if fault.kind is FaultKind.SILENT:
                 return
             if fault.kind is FaultKind.DROPPED:
-                self._on_end()
+                self.on_end()
                 raise anyio.BrokenResourceError
             await anyio.sleep(fault.delay_s)
-        await self._stream.send(item)
+        await self.stream.send(item)
 
     async def aclose(self) -> None:
-        """Close the wrapped stream."""
-        await self._stream.aclose()
+        """Closes the wrapped stream."""
+        await self.stream.aclose()
 
     async def __aenter__(self) -> Self:
-        await self._stream.__aenter__()
+        await self.stream.__aenter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
-        return await self._stream.__aexit__(kind, error, trace)
+        return await self.stream.__aexit__(kind, error, trace)

@@ -1,8 +1,9 @@
-"""The pool of client sessions, opened at the first call: a start does not wait for the protocol's packages."""
+"""The pool of client sessions, opened at the first call, so that a start does not wait for the protocol's packages."""
 
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -17,43 +18,43 @@ _loading = threading.Lock()
 
 
 def load_protocol() -> None:
-    """Import what sessions need, one thread at a time: two that import the protocol's packages at once find each other's half
-    done and fail. Who imports modules of this room that need them does this before."""
+    """Imports the protocol's packages, one thread at a time: two threads that import them at once find half-loaded
+    modules and fail. Call it before importing modules of this room that need them."""
     with _loading:
         import_module("core.mcp_bridge.caller")  # and with it the pool
 
 
+@dataclass
 class LazyPool:
     """One `SessionPool` for the whole process, made on first use. Thread-safe."""
 
-    def __init__(self, vault: SecretVault, *, max_answer_bytes: int) -> None:
-        self._vault = vault
-        self._max_answer_bytes = max_answer_bytes
-        self._pool: SessionPool | None = None
-        self._lock = threading.Lock()
+    vault: SecretVault
+    max_answer_bytes: int
+    _pool: SessionPool | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def get(self) -> SessionPool:
-        """The pool."""
+        """Returns the pool."""
         load_protocol()
         from core.mcp_bridge.pool import PoolConfig, SessionPool
 
         with self._lock:
             if self._pool is None:
-                self._pool = SessionPool(self._vault, PoolConfig(max_answer_bytes=self._max_answer_bytes))
+                self._pool = SessionPool(self.vault, PoolConfig(max_answer_bytes=self.max_answer_bytes))
             return self._pool
 
     def caller(self) -> ToolCaller:
-        """Calls over the pool's sessions."""
+        """Returns a caller over the pool's sessions."""
         load_protocol()
         from core.mcp_bridge.caller import McpCaller
 
         return McpCaller(self.get())
 
     def states(self) -> tuple[ConnectionState, ...]:
-        """The state of every server that was connected to; asking opens no pool."""
+        """Returns the state of every connected server, without opening a pool."""
         return () if self._pool is None else self._pool.states()
 
     def close(self) -> None:
-        """End every session, where there are any."""
+        """Ends every session."""
         if self._pool is not None:
             self._pool.close()

@@ -40,7 +40,7 @@ from core.network.traces import Injection
 from core.shared.settings import MAX_ANSWER_BYTES
 
 # ----------------------------------------------------------------------------------------------------------------------
-# What a protocol error means for the session that it came through.
+# The effect of a protocol error on its session.
 
 SESSION_GONE = {
     "session not found",
@@ -51,13 +51,13 @@ SESSION_GONE = {
 
 
 class SessionRefusedError(ConnectionLostError):
-    """The server refused the call because it does not know the session; nothing ran."""
+    """The server refused the call because it does not know the session. The tool did not run."""
 
 
 async def translated(
     error: MCPError, pooled: PooledConnection, session: Session, limit_s: float, log_start: int
 ) -> Exception:
-    """The error to raise for a protocol error; a session that is no good any more is taken out of use first."""
+    """Returns the error to raise for a protocol error. Retires the session first if it is unusable."""
     if _session_gone(error, pooled, session):
         pooled.drop(session, error.message)
         return SessionRefusedError(error.message)
@@ -65,16 +65,16 @@ async def translated(
         session.suspect = True
         return CallTimeoutError(f"no answer within {limit_s:g} s" if "timed out" in error.message else error.message)
     if error.message == HTTP_REFUSED:
-        session.suspect = True  # a token may have expired: the next call finds out
+        session.suspect = True  # a token may have expired: the next call probes the session
         return MCPError(error.code, f"{error.message}: {session.stderr_log.last(log_start)}", error.data)
     _, too_large, rest = error.message.partition(TOO_LARGE)
-    if too_large:  # over HTTP in the SDK's words; it is the end of this request alone
+    if too_large:  # the SDK adds words of its own over HTTP; only this request ends
         return MCPError(INTERNAL_ERROR, f"{too_large}{rest}")
     return error if error.code != CONNECTION_CLOSED else await _lost(error, pooled, session, log_start)
 
 
 async def _lost(error: MCPError, pooled: PooledConnection, session: Session, log_start: int) -> Exception:
-    """The error to raise where the connection has ended."""
+    """Returns the error to raise after the connection has ended."""
     pooled.drop(session, error.message)
     if session.closed_by_us:
         return CancelledCallError("the connection was closed by the operator")
@@ -84,7 +84,7 @@ async def _lost(error: MCPError, pooled: PooledConnection, session: Session, log
 
 
 def _session_gone(error: MCPError, pooled: PooledConnection, session: Session) -> bool:
-    """Whether an HTTP server of the older, stateful protocol does not know the session, or no longer knows it."""
+    """Whether an HTTP server of the older, stateful protocol does not know the session."""
     stateful = pooled.transport == "http" and session.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
     return stateful and error.message.strip().lower() in SESSION_GONE
 
@@ -98,9 +98,9 @@ Key = tuple[Any, ...]
 class PoolConfig:
     """Limits of the pool. Times in s; `connect_limit_s` covers start, handshake and the first list of tools.
 
-    A server whose call timed out is probed before the next call (its tools are listed); where that takes longer than
-    `probe_s`, a new session is opened. A session that was not used for `idle_s` is closed. `max_answer_bytes` bounds each message of a
-    server.
+    A server whose call timed out is probed before the next call (its tools are listed). If the probe takes longer than
+    `probe_s`, a new session is opened. A session unused for `idle_s` is closed. `max_answer_bytes` limits each message
+    of a server.
     """
 
     connect_limit_s: float = 15.0
@@ -111,11 +111,12 @@ class PoolConfig:
 
 
 class SessionPool:
-    """A session for each server and connection, opened at first use; one background event loop serves all threads.
+    """A session for each server and connection, opened at first use. One background event loop serves all threads.
 
-    A session whose launch was resolved from values that have changed since is replaced at the next use. A server that crashes, hangs, stops or writes rubbish ends its own calls alone, and its next call opens a new session.
-    `close` ends every session and child process; it also runs when the interpreter ends. With an `injection`, everything
-    sent to a server meets the faults of that network.
+    If a value of the launch changes, the session is replaced at the next use. A server that crashes, hangs, stops or
+    writes garbage ends only its own calls, and its next call opens a new session. `close` ends every session and child
+    process; it also runs when the interpreter ends. With an `injection`, every message to a server meets the faults of
+    that network.
     """
 
     def __init__(
@@ -160,24 +161,24 @@ class SessionPool:
         cancel: threading.Event | None = None,
         abilities: frozenset[str] = NOBODY,
     ) -> T:
-        """Run `work` with a session of the server and wait for it, at most `limit_s` once the session is there. Clients with
-        different `abilities`, which the server is told of and may ask for, have different sessions.
+        """Runs `work` with a session of the server and waits for it, at most `limit_s` from the opened session on.
+        Clients with different `abilities` have different sessions, because the session declares them to the server.
 
-        Raises NotConnectedError, ConnectionLostError, CallTimeoutError, CancelledCallError, InvalidResponseError, and whatever else the work raises, such as
-        MCPError for an error that the server returned.
+        Raises NotConnectedError, ConnectionLostError, CallTimeoutError, CancelledCallError, InvalidResponseError, and
+        the errors of the work, such as MCPError for an error that the server returned.
         """
-        with self._closing:  # what is submitted before the pool closes is also ended by it
+        with self._closing:  # the closing pool ends all work that was submitted before
             if self._closed:
                 raise NotConnectedError("The pool of sessions is closed.")
             future = self._loop.submit(self._use(server, connection, work, limit_s, abilities))
         return (ThreadInbox() if inbox is None else inbox).wait_for(future, cancel)
 
     def states(self) -> tuple[ConnectionState, ...]:
-        """A snapshot of each connection that was used, in order of first use."""
+        """Returns a snapshot of each connection that was used, in order of first use."""
         return tuple(pooled.state() for pooled in tuple(self._connections.values()))
 
     def close(self) -> None:
-        """Close all sessions and end their processes, in about 10 s at most; the pool cannot be used afterwards."""
+        """Closes all sessions and ends their processes, in at most about 10 s. The pool cannot be used afterwards."""
         atexit.unregister(self.close)
         with self._closing:
             if self._closed:
@@ -205,7 +206,7 @@ class SessionPool:
         try:
             return await self._once(pooled, work, limit_s)
         except SessionRefusedError:
-            # the server does not know the session, so nothing ran: a new session, the same call
+            # the server does not know the session, so the call did not run: it is repeated in a new session
             return await self._once(pooled, work, limit_s)
 
     async def _once(self, pooled: PooledConnection, work: Work[T], limit_s: float) -> T:
@@ -242,9 +243,9 @@ class SessionPool:
         return replace(config, open_target=injected(config.open_target, self.injection, server))
 
     def _make_room(self) -> None:
-        """Close the session that was idle longest where one more would be too many.
+        """Closes the longest idle session if one more would be too many.
 
-        Raises NotConnectedError where all are busy, CancelledCallError once the pool is closed.
+        Raises NotConnectedError if all are busy, CancelledCallError once the pool is closed.
         """
         if self._closed:
             raise CancelledCallError("the pool of sessions was closed")

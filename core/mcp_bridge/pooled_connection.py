@@ -17,7 +17,7 @@ from core.mcp_bridge.transports import OpenTarget
 from core.shared.errors import WayfareError
 
 # ----------------------------------------------------------------------------------------------------------------------
-# When a server that could not be reached may be tried again.
+# The waits between attempts to reach a server.
 
 
 @dataclass
@@ -42,25 +42,26 @@ class Backoff:
     _not_before_s: float = float("-inf")
 
     def failed(self, now_s: float) -> None:
-        """One more attempt failed."""
+        """Records a failed attempt."""
         self.failures += 1
         exponent = min(self.failures - 2, 30)
         delay_s = 0.0 if exponent < 0 else min(self.cap_s, self.base_s * 2**exponent)
         self._not_before_s = now_s + delay_s
 
     def succeeded(self) -> None:
-        """An attempt succeeded: the next failure starts from the beginning."""
+        """Records a success: the next failure starts from the beginning."""
         self.failures = 0
         self._not_before_s = float("-inf")
 
     def wait_s(self, now_s: float) -> float:
-        """How long until the next attempt is allowed, s."""
+        """Returns the time until the next attempt is allowed, s."""
         return max(0.0, self._not_before_s - now_s)
 
 
 @dataclass(frozen=True)
 class PooledConnectionConfig:
-    """What connections of a pool share. Times in s. `abilities` are what a server may ask the clients of its sessions."""
+    """The settings of all connections of a pool. Times in s. `abilities` are the questions that clients of the sessions
+    can answer."""
 
     resolve: Callable[[ServerId, Connection], Launch]
     redact: Callable[[str], str]
@@ -86,7 +87,7 @@ class PooledConnection:
         self._config = config
         self._stderr_log = StderrLog(config.redact)
         self._backoff = Backoff()
-        self._launch: Launch | None = None  # what was last resolved
+        self._launch: Launch | None = None  # the last resolved launch
         self._opening: asyncio.Task[tuple[Session, float | None]] | None = None
         self._waiters = 0
         self._idle_timer: asyncio.TimerHandle | None = None
@@ -98,12 +99,12 @@ class PooledConnection:
 
     @property
     def transport(self) -> Transport:
-        """How the server is reached."""
+        """The transport of the connection."""
         return self._connection.transport
 
     @property
     def busy(self) -> bool:
-        """Whether it is in use or being opened, so that it may not be closed to make room for another."""
+        """Whether it is in use or being opened. A busy connection is not closed to make room."""
         return self._opening is not None or self._waiters > 0 or any(session.in_flight for session in self.sessions)
 
     @property
@@ -112,7 +113,8 @@ class PooledConnection:
         return self._opening is not None or self.session is not None
 
     async def lease(self) -> Lease:
-        """A usable session, opened with the values as they are now by one attempt for all. Raises NotConnectedError."""
+        """Returns a usable session with the current values. All callers share one attempt to open it. Raises
+        NotConnectedError."""
         self._renew_launch()
         session, connect_s = self.session, None
         if session is None or not session.alive or session.suspect:
@@ -124,13 +126,13 @@ class PooledConnection:
                 session, connect_s = await asyncio.shield(self._opening)
             finally:
                 self._waiters -= 1
-        if session.launch != self._launch:  # a value was changed while it was being opened
+        if session.launch != self._launch:  # a value changed while it was being opened
             self._replace(session)
             return await self.lease()
         return session.lease(connect_s)
 
     def enter(self, session: Session) -> None:
-        """A call begins on the session."""
+        """Records that a call begins on the session."""
         self._calls += 1
         session.in_flight += 1
         if self._idle_timer is not None:
@@ -138,7 +140,7 @@ class PooledConnection:
             self._idle_timer = None
 
     def leave(self, session: Session) -> None:
-        """A call ended on the session: the last one to leave starts the idle timer or ends a retired session."""
+        """Records that a call ended on the session. The last one starts the idle timer or ends a retired session."""
         session.in_flight -= 1
         self.last_used_s = self._config.clock()
         if session.in_flight:
@@ -149,21 +151,21 @@ class PooledConnection:
             session.retire()
 
     def drop(self, session: Session, error: str) -> None:
-        """The session cannot be used any more: the next call opens another one."""
+        """Takes the unusable session out: the next call opens another one."""
         if session is self.session:
             self.session = None
             self._fail(error)
         session.retire()
 
     def release(self) -> None:
-        """Close the session if nobody uses it or is about to."""
+        """Closes the session if it is not busy."""
         if self.session is not None and not self.busy:
             self.session.close()
             self.session = None
             self._changed()
 
     def close(self) -> None:
-        """Close everything, calls in flight included."""
+        """Closes everything, including calls in progress."""
         for session in tuple(self.sessions):
             session.close()
         self.session = None
@@ -172,7 +174,7 @@ class PooledConnection:
         self._changed()
 
     def state(self) -> ConnectionState:
-        """A snapshot, from any thread."""
+        """Returns a snapshot; callable from any thread."""
         session = self.session if self.session is not None and self.session.alive else None
         return ConnectionState(
             server=self.server.server,
@@ -227,10 +229,11 @@ class PooledConnection:
         return session, self._connect_s
 
     def _renew_launch(self) -> None:
-        """Where a value has changed, retire the session that was opened with the old one, and try the new one at once."""
+        """If a value has changed, retires the session with the old value and allows an attempt with the new one at
+        once."""
         try:
             launch = self._config.resolve(self.server, self._connection)
-        except MissingReferenceError:  # opening says so
+        except MissingReferenceError:  # opening reports it
             launch = None
         if launch != self._launch:
             self._launch = launch
@@ -239,7 +242,7 @@ class PooledConnection:
                 self._replace(self.session)
 
     def _replace(self, session: Session) -> None:
-        """Calls that are in flight end on it, the next one opens another."""
+        """Retires the session: calls in progress end on it, the next one opens another."""
         if session is self.session:
             self.session = None
             self._changed()
@@ -268,7 +271,7 @@ class PooledConnection:
             )
 
     def _ended(self, session: Session) -> None:
-        """The session's task is over; where it is still the current session, the server ended it."""
+        """Handles the end of a session's task. If it is still the current session, the server ended it."""
         self.sessions.discard(session)
         if session is self.session:
             self.session = None
@@ -277,7 +280,7 @@ class PooledConnection:
     def _opening_done(self, task: asyncio.Task[tuple[Session, float | None]]) -> None:
         self._opening = None
         if not task.cancelled():
-            task.exception()  # retrieved: the caller that waited may have given up
+            task.exception()  # retrieved, because the waiting caller may have given up
         self._changed()
 
     def _fail(self, error: str) -> None:

@@ -22,13 +22,13 @@ _REFERENCE = re.compile(
     r"\$\{(?:(?P<kind>env|input|secret):(?P<name>[^{}]+?)|(?P<bare>[A-Z_][A-Z0-9_]*|python))(?::-(?P<default>[^{}]*))?\}"
 )
 _WORD = re.compile(r"[A-Za-z]{1,15}|[0-9]{1,15}")
-"""A password such as `postgres` is a word of many results, and a number of digits stands in others."""
-_ENVIRONMENT = {None, "env"}  # the kinds of reference that look into the environment first
+"""Words and numbers are not masked in results: a password such as `postgres` occurs in many of them."""
+_ENVIRONMENT = {None, "env"}  # the kinds of reference that read the environment first
 
 
 @dataclass(frozen=True, repr=False)
 class Launch:
-    """A connection with every reference replaced by its value. Never stored, never shown."""
+    """A connection with every reference replaced by its value. It is never stored and never shown."""
 
     transport: Transport
     command: str
@@ -147,7 +147,7 @@ class SecretVault:
                 self._note = str(error)
 
     def missing(self, server: ServerId, connection: Connection | None) -> tuple[str, ...]:
-        """The references that cannot be resolved, as written, in order, each once; none without a connection."""
+        """Returns the unresolved references as written, in order, each once; empty without a connection."""
         found = (match[0] for match in _references(connection) if self._value(server, match) is None)
         return tuple(dict.fromkeys(found))
 
@@ -159,9 +159,9 @@ class SecretVault:
         return tuple(dict.fromkeys(used))
 
     def resolve(self, server: ServerId, connection: Connection) -> Launch:
-        """The connection with every reference replaced.
+        """Returns the connection with every reference replaced.
 
-        Raises MissingReferenceError, naming every reference that has no value.
+        Raises MissingReferenceError with every reference that has no value.
         """
         if missing := self.missing(server, connection):
             raise MissingReferenceError(f"no value for {', '.join(missing)}")
@@ -180,15 +180,16 @@ class SecretVault:
         )
 
     def redact(self, text: str) -> str:
-        """The text with every known secret and every environment value that was used (4 characters or more) masked."""
+        """Returns the text with every known secret and every used environment value masked (from 4 characters on)."""
         for value in sorted(self._seen, key=len, reverse=True):
             text = text.replace(value, MASK)
         return text
 
     @property
     def in_results(self) -> tuple[str, ...]:
-        """The known values that are masked in results that succeed, too, longest first: those of 8 characters or more that are named
-        as a secret or look like one, and are no plain word or number. Results are made of the others: of a path, a region, a level.
+        """Returns the values that are masked in successful results, too, longest first: those of 8 characters or more
+        that are named as a secret or look like one, without plain words and numbers. Other values (a path, a region,
+        a level) are ordinary parts of results.
 
         >>> vault = SecretVault()
         >>> for name, value in {"API_KEY": "hunter2hunter2", "ROOT": "/home/me/files", "PASSWORD": "postgres"}.items():
@@ -213,7 +214,7 @@ class SecretVault:
         return value
 
     def _remember(self, name: str, value: str) -> None:
-        """Old values stay known: an error that quotes one may come late."""
+        """Keeps old values masked: a late error may quote one."""
         if len(value) >= SHORTEST_REDACTED and value not in self._seen:
             with self._lock:
                 self._seen |= {value}
@@ -230,7 +231,8 @@ def vault_of(settings: Settings) -> SecretVault:
 
 
 def _is_secret(name: str, value: str) -> bool:
-    """By its name, without that of its server before it, or by its looks; `user:password` of an address has a name of ours."""
+    """Whether a value is secret by its name, without the server's name before it, or by its looks. `user:password` of a
+    URL has a name of ours."""
     if len(value) < SHORTEST_IN_RESULTS or _WORD.fullmatch(value):
         return False
     own = name.rpartition("/")[2]

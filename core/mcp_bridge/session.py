@@ -1,4 +1,4 @@
-"""One client session: a task that keeps it open, and the state that callers look at."""
+"""One client session: the task that keeps it open, and its state for callers."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from core.mcp_bridge.transports import HTTP_REFUSED, OpenTarget
 from core.shared.json_schema import misfit
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Small helpers around the SDK's client: a hard limit, every page of a list, and the reason of a failure in words.
+# Helpers around the SDK's client: a hard time limit, all pages of a list, errors as sentences.
 
 MAX_PAGES = 100
 T = TypeVar("T")
 
 
 async def all_tools(client: Client) -> list[mcp_types.Tool]:
-    """Every page of the server's tool list.
+    """Returns every page of the server's tool list.
 
-    Raises NotConnectedError where the pages do not end, MCPError where the server refuses.
+    Raises NotConnectedError if the pages do not end, MCPError if the server refuses.
     """
     tools: list[mcp_types.Tool] = []
     cursor: str | None = None
@@ -47,7 +47,7 @@ async def all_tools(client: Client) -> list[mcp_types.Tool]:
 
 
 async def tools_by_name(client: Client) -> dict[str, mcp_types.Tool] | None:
-    """The tools by name; listing them lets the client check results. None where the server does not list any."""
+    """Returns the tools by name, or None if the server lists none. Listing them lets the client validate results."""
     try:
         return {tool.name: tool for tool in await all_tools(client)}
     except MCPError as error:
@@ -57,13 +57,14 @@ async def tools_by_name(client: Client) -> dict[str, mcp_types.Tool] | None:
 
 
 def check_results(client: Client, tools: dict[str, mcp_types.Tool]) -> None:
-    """Have results held against the output schemas of these tools by a compiled validator. The SDK's own check is in Python and on the
-    event loop: all servers wait 3 s for a result of 9 MB. A result that does not fit raises InvalidResponseError."""
+    """Validates results against the output schemas of these tools with a compiled validator. The SDK's own check is in
+    Python on the event loop: all servers would wait 3 s for a result of 9 MB. A result that does not fit raises
+    InvalidResponseError."""
 
     async def check(name: str, result: mcp_types.CallToolResult) -> None:
         if name not in tools or not _misfit(tools[name], result):
             return
-        tools.update(await tools_by_name(client) or {})  # the server may have changed it
+        tools.update(await tools_by_name(client) or {})  # the server may have changed the schema
         if problem := _misfit(tools[name], result):
             raise InvalidResponseError(f"The result does not fit the output schema of the tool: {problem}.")
 
@@ -84,9 +85,9 @@ def says_simulated(client: Client) -> bool:
 
 
 async def bounded(work: Awaitable[T], limit_s: float) -> T:
-    """Await the work for at most `limit_s`.
+    """Awaits the work for at most `limit_s`.
 
-    Raises LimitError at the limit even where the work cannot be interrupted at once: a write to a stopped process.
+    Raises CallTimeoutError at the limit, even if the work cannot be interrupted at once (a write to a stopped process).
     """
     task = asyncio.ensure_future(work)
     task.add_done_callback(_retrieve)
@@ -102,13 +103,13 @@ async def bounded(work: Awaitable[T], limit_s: float) -> T:
 
 
 def _retrieve(task: asyncio.Future[Any]) -> None:
-    """Retrieve the exception of a task that nobody may await any more, so that asyncio does not complain."""
+    """Retrieves the exception of an abandoned task, so that asyncio logs no warning."""
     if not task.cancelled():
         task.exception()
 
 
 def first_leaf(error: BaseException) -> Exception:
-    """The first real exception inside nested groups."""
+    """Returns the first real exception inside nested groups."""
     inner: tuple[BaseException, ...] = getattr(error, "exceptions", ())
     if inner:
         return first_leaf(inner[0])
@@ -116,7 +117,7 @@ def first_leaf(error: BaseException) -> Exception:
 
 
 def sentence(error: Exception, launch: Launch) -> str:
-    """Why a session could not be opened, for the operator."""
+    """Returns why a session could not be opened, for the operator."""
     if isinstance(error, FileNotFoundError):
         return f"the command {launch.command} was not found"
     if isinstance(error, OSError) and launch.transport == "stdio":
@@ -135,8 +136,8 @@ STDERR_WAIT_S = 0.2
 class Lease:
     """A session for one use. `connect_s` is the connect time in s if this use had to wait for a connection, else None.
 
-    `tools` is what the server listed when the session was opened; None where it lists nothing. `simulated` means that
-    the server says of itself that it is virtual.
+    `tools` is the server's list at the opening of the session, or None if it lists nothing. `simulated` means that the
+    server declares itself virtual.
     """
 
     session: Session
@@ -151,10 +152,10 @@ Work = Callable[[Lease], Awaitable[T]]
 
 
 class Session:
-    """Owns the task in which `async with Client(...)` lives. All methods belong to the pool's event loop.
+    """Owns the task of `async with Client(...)`. All methods belong to the pool's event loop.
 
-    The task is never cancelled from outside: the SDK's shutdown of a child process (close its input, wait, terminate,
-    kill) is shielded against its own cancel scopes only, so leaving always goes through an event or the scope.
+    The task is never cancelled from outside: the SDK shields the shutdown of a child process (close its input, wait,
+    terminate, kill) only against its own cancel scopes. Leaving goes through an event or the scope.
     """
 
     def __init__(
@@ -185,23 +186,23 @@ class Session:
         return self.client is not None and not self._leave.is_set()
 
     async def in_turn(self, work: Work[T], lease: Lease) -> T:
-        """Run `work`, after the one before it where a question of the server could be about either."""
+        """Runs `work`. It waits for the work before it if a question of the server could belong to either."""
         if not self.asking.abilities or self.protocol_version in MODERN_PROTOCOL_VERSIONS:
             return await work(lease)
         async with self.asking.turn:
             return await work(lease)
 
     def lease(self, connect_s: float | None) -> Lease:
-        """The session for one use; raises NotConnectedError where it has ended."""
+        """Returns the session for one use. Raises NotConnectedError if it has ended."""
         if self.client is None or not self.alive:
             raise NotConnectedError("it was disconnected before the call could be sent", connect_s)
         return Lease(self, self.client, self.tools, self.protocol_version, connect_s, says_simulated(self.client))
 
     async def opened(self, limit_s: float) -> None:
-        """Wait until calls may be sent.
+        """Waits until calls may be sent.
 
-        Raises NotConnectedError where the session could not be opened within `limit_s`, saying why, and
-        CancelledCallError where it was closed meanwhile.
+        Raises NotConnectedError with the reason if the session was not opened within `limit_s`, and CancelledCallError
+        if it was closed meanwhile.
         """
         try:
             await asyncio.wait_for(self._opened.wait(), limit_s)
@@ -216,7 +217,7 @@ class Session:
         raise NotConnectedError(self._with_stderr(sentence(self.error, self.launch)))
 
     async def responds(self, limit_s: float) -> bool:
-        """Whether the server still responds to a small request; checked after a call that ran into its time limit."""
+        """Whether the server still answers a small request. It is checked after a call that timed out."""
         if self.client is None:
             return False
         try:
@@ -228,25 +229,25 @@ class Session:
         return self.alive
 
     def close(self) -> None:
-        """Leave now; calls in flight lose their connection."""
+        """Ends the session now. Calls in progress lose their connection."""
         self.closed_by_us = True
         self._depart()
         if self.client is None:
             self._scope.cancel()
 
     def retire(self) -> None:
-        """Take no new calls, and leave as soon as none is in flight."""
+        """Takes no new calls, and ends once no call is in progress."""
         self.suspect = True
         if self.in_flight == 0:
             self._depart()
 
     def kill(self) -> None:
-        """End whatever is left of the child's process group; the SDK leaves descendants of a child that ended."""
+        """Kills the rest of the child's process group; the SDK leaves descendants of a child that ended."""
         if self.pid is not None:
             kill_group(self.pid)
 
     async def ended(self) -> None:
-        """Give the session a short time to end, so that its error and the server's last output are known."""
+        """Gives the session a short time to end, so that its error and the server's last output are known."""
         await asyncio.wait({self.task}, timeout=STDERR_WAIT_S)
 
     def _depart(self) -> None:
@@ -277,7 +278,7 @@ class Session:
                     check_results(client, self.tools or {})
                     self._announce(client)
                     await self._leave.wait()
-        except Exception as error:  # noqa: BLE001  whatever a server or the SDK throws ends this session only
+        except Exception as error:  # noqa: BLE001  any error of the server or the SDK ends only this session
             self.error = first_leaf(error)
         finally:
             self._leave.set()

@@ -1,7 +1,7 @@
 """A server as a child process that speaks one JSON message a line.
 
-In place of the SDK's transport, which joins a long line anew with each piece of it, without a limit, and parses it on the event loop:
-the time that an answer took grew with the square of its size, and all other servers waited.
+It replaces the SDK's transport, which rejoins a long line at each piece, without a limit, and parses it on the event
+loop: the time of an answer grew with the square of its size, and all other servers waited.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from core.mcp_bridge.secrets import Launch
 ON_SPAWN: ContextVar[Callable[[int], None] | None] = ContextVar("on_spawn", default=None)
 """Called with the process id of each child that the current task starts."""
 FLUSH_S, EXIT_S, TERMINATE_S, KILL_S, POLL_S = 0.5, 2.0, 2.0, 2.0, 0.01
-"""How long a server has to read what was sent, to end once its input is closed, to end once it is told to, and to be gone."""
+"""Time for a server to read the last message, to end after its input is closed, to end after a signal, and to disappear."""
 PARSED_AT_ONCE_BYTES = 65_536
 """A longer line is parsed in a thread."""
 _LAST_ID = re.compile(rb'[{,]\s*"id"\s*:\s*(\d+|"[^"\\]*")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*\Z')
@@ -47,9 +47,9 @@ LINE_CHARS = 500
 
 
 class StderrLog:
-    """The newest lines of a server's standard error and of other output outside the protocol; bounded and redacted.
+    """The newest lines of a server's standard error and of other output outside the protocol, bounded and redacted.
 
-    `count` is how many lines came in total: a caller notes it to tell old lines from new ones.
+    `count` is the total number of lines. A caller notes it to tell old lines from new ones.
     """
 
     def __init__(self, redact: Callable[[str], str], lines: int = 50) -> None:
@@ -58,18 +58,18 @@ class StderrLog:
         self.count = 0
 
     def add(self, line: str) -> None:
-        """Keep a line; empty ones are dropped, long ones cut."""
+        """Keeps a line. Drops empty lines, cuts long ones."""
         text = self._redact(line.strip("\r\n"))
         if text.strip():
             self._lines.append(text if len(text) <= LINE_CHARS else f"{text[:LINE_CHARS]}…")
             self.count += 1
 
     def lines(self) -> tuple[str, ...]:
-        """The lines, oldest first."""
+        """Returns the lines, oldest first."""
         return tuple(self._lines.copy())
 
     def last(self, since: int = 0) -> str:
-        """The newest line, empty if none came after the first `since` lines."""
+        """Returns the newest line, or "" if none came after the first `since` lines."""
         return self._lines[-1] if self.count > since and self._lines else ""
 
 
@@ -80,10 +80,11 @@ Streams = tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[Sess
 async def stdio_transport(
     launch: Launch, errlog: TextIO, stderr_log: StderrLog, limit: AnswerLimit
 ) -> AsyncGenerator[Streams]:
-    """Start the server and give the streams from it and to it; at the end it is stopped with all that it has started. Its standard
-    error goes to `errlog`, which is closed here. Raises OSError where it cannot be started."""
+    """Starts the server and yields the streams from it and to it. At the end the server is stopped with all its
+    descendants. Its standard error goes to `errlog`, which is closed here. Raises OSError if the server cannot be
+    started."""
     process = await _started(launch, errlog)
-    # nothing is awaited from here to the task group: a child is never left behind
+    # there is no await from here to the task group, so that a child is never left behind
     errlog.close()  # the child has its own copy: when the child ends, so does the reader
     stdin, stdout = cast(ByteSendStream, process.stdin), cast(ByteReceiveStream, process.stdout)
     if (on_spawn := ON_SPAWN.get()) is not None:
@@ -120,7 +121,7 @@ async def _started(launch: Launch, errlog: TextIO) -> Process | FallbackProcess:
 async def _read(
     stdout: ByteReceiveStream, incoming: MemoryObjectSendStream[Incoming], stderr_log: StderrLog, limit: AnswerLimit
 ) -> None:
-    """Pass on what the server says, until it ends or the session does."""
+    """Passes on the server's messages until the server or the session ends."""
     lines = Lines(limit)
     try:
         async with incoming:
@@ -133,7 +134,7 @@ async def _read(
         pass
     finally:
         with anyio.CancelScope(shield=True), suppress(*_ENDED):
-            while True:  # a server that is stuck while it writes would not read that it is to end
+            while True:  # a server that is blocked in a write would not notice its closed input
                 await stdout.receive()
 
 
@@ -148,7 +149,7 @@ async def _write(
             async for sent in outgoing:
                 await stdin.send(sent.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
     except _ENDED:
-        await incoming.aclose()  # the server may live on: who waits for an answer learns that none will come
+        await incoming.aclose()  # the server may live on; waiting calls learn that no answer will come
     finally:
         written.set()
 
@@ -168,7 +169,7 @@ async def _pass_on(
 
 
 def _parsed(line: bytes) -> Incoming | None:
-    """A message, or an error with the line's beginning; None for an empty line."""
+    """Returns a message, or an error with the line's beginning, or None for an empty line."""
     try:
         return SessionMessage(jsonrpc_message_adapter.validate_python(from_json(line), by_name=False))
     except ValueError:
@@ -176,8 +177,8 @@ def _parsed(line: bytes) -> Incoming | None:
 
 
 def _refusal(line: TooLargeLine) -> SessionMessage | None:
-    """The error that the call gets in place of its answer; None for what answers no call. Raises EndlessLineError where the line
-    does not say which call it answers: the session ends, and all its calls learn of it."""
+    """Returns the error for the call whose answer was too large, or None if the line answers no call. Raises
+    EndlessLineError if the line does not name its call: the session and all its calls end."""
     try:
         begun = from_json(line.head, allow_partial=True)
     except ValueError:
@@ -195,7 +196,7 @@ def _refusal(line: TooLargeLine) -> SessionMessage | None:
 
 
 async def _stop(process: Process | FallbackProcess, stdin: ByteSendStream, stdout: ByteReceiveStream) -> None:
-    """End the server as the protocol says: close its input, wait, tell it and its descendants to end, kill what is left."""
+    """Ends the server as the protocol says: closes its input, waits, signals it and its descendants, kills the rest."""
     await _close(stdin)
     if not await _ended(process, EXIT_S):
         if sys.platform == "win32":
@@ -206,13 +207,13 @@ async def _stop(process: Process | FallbackProcess, stdin: ByteSendStream, stdou
     close_process_job(process)  # of Windows
     await _close(stdout)
     transport: Any = getattr(getattr(process, "_process", None), "_transport", None)
-    if transport is not None:  # asyncio keeps it open as long as a descendant has one of the pipes
+    if transport is not None:  # asyncio keeps it open while a descendant has one of the pipes
         with suppress(PermissionError):
             transport.close()
 
 
 async def _ended(process: Process | FallbackProcess, limit_s: float) -> bool:
-    """Whether the process ends in time. It is looked at: waiting for it would also wait for descendants that have its pipes."""
+    """Whether the process ends in time. It polls, because a wait would include descendants that hold its pipes."""
     with anyio.move_on_after(limit_s):
         while process.returncode is None:
             await anyio.sleep(POLL_S)

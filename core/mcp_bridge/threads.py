@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class LoopThread:
-    """Runs coroutines for other threads. Started with the first one, ended with `stop`, not restarted."""
+    """Runs coroutines for other threads. The first one starts it, `stop` ends it; it does not restart."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -33,11 +33,11 @@ class LoopThread:
         return self._loop is not None
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Run a coroutine in the loop; the future belongs to the calling thread, and cancelling it cancels the task."""
+        """Runs a coroutine in the loop. The future belongs to the calling thread; cancelling it cancels the task."""
         return asyncio.run_coroutine_threadsafe(work, self._running())
 
     def stop(self, limit_s: float) -> None:
-        """Cancel what still runs, end the loop and wait for the thread, at most `limit_s`."""
+        """Cancels running tasks, ends the loop and waits for the thread, at most `limit_s`."""
         if self._loop is None or self._thread is None:
             return
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -67,35 +67,35 @@ class LoopThread:
 
 
 def kill_group(pid: int) -> None:
-    """Kill the process group that a child leads, if any of it is left. On Windows the SDK's job object does it."""
+    """Kills the process group that a child leads, if any of it is left. On Windows the SDK's job object does it."""
     if sys.platform != "win32":
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(pid, signal.SIGKILL)
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# How a calling thread waits for the event loop: callbacks run in it meanwhile, and it can cancel.
+# The calling thread waits for the event loop, runs callbacks meanwhile, and can cancel.
 
 POLL_S = 0.05
 MAX_QUEUED = 1000
 
 
 class ThreadInbox:
-    """Callbacks from the event loop to the calling thread. Bounded: a flood of progress is thinned out."""
+    """Callbacks from the event loop to the calling thread. Bounded: excess progress is dropped."""
 
     def __init__(self) -> None:
         self._queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
 
     def post(self, message: Callable[[], None]) -> None:
-        """Have the calling thread run this while it waits."""
+        """Queues a callback for the waiting thread."""
         if self._queue.qsize() < MAX_QUEUED:
             self._queue.put(message)
 
     def wait_for(self, future: Future[T], cancel: threading.Event | None) -> T:
-        """Run what is posted until the future is done, then give its result or raise its error.
+        """Runs queued callbacks until the future is done, then returns its result or raises its error.
 
-        Raises CancelledCallError where `cancel` is set first or the pool ends; the task behind the future is cancelled
-        then, and also where a posted message raises.
+        Raises CancelledCallError if `cancel` is set first or the pool ends. The task behind the future is cancelled
+        then, and also if a callback raises.
         """
         future.add_done_callback(lambda _: self._queue.put(None))
         try:

@@ -1,4 +1,4 @@
-"""From a resolved connection to the streams that the SDK's client speaks over."""
+"""From a resolved connection to the streams of the SDK's client."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import threading
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TextIO, cast
@@ -30,7 +31,7 @@ from core.shared.settings import MAX_ANSWER_BYTES
 class StderrReader:
     """A pipe that a child process writes to and a thread reads into a `StderrLog`.
 
-    A thread, because it works alike on every platform; it ends when the last process with the pipe open has ended.
+    A thread works alike on every platform. It ends when the last process with the open pipe has ended.
     """
 
     def __init__(self, stderr_log: StderrLog) -> None:
@@ -42,7 +43,7 @@ class StderrReader:
         threading.Thread(target=self._run, name="mcp-stderr", daemon=True).start()
 
     async def drained(self) -> None:
-        """Wait until everything is read, for at most 0.2 s: a left-over descendant may keep the pipe open."""
+        """Waits until everything is read, for at most 0.2 s: a left-over descendant may keep the pipe open."""
         for _ in range(20):
             if self._done.is_set():
                 return
@@ -50,15 +51,15 @@ class StderrReader:
 
     def _run(self) -> None:
         with self._reader as reader:
-            # bounded reads: a server may write for ever without a line break
+            # bounded reads, because a server may write forever without a line break
             while line := reader.readline(16 * LINE_CHARS):
                 self._stderr_log.add(line)
         self._done.set()
 
 
-HTTP_REFUSED = "Server returned an error response"  # what the SDK says for an HTTP error without a protocol message
+HTTP_REFUSED = "Server returned an error response"  # the SDK's text for an HTTP error without a protocol message
 PLAIN = "identity"
-COMPRESSED = "The server compresses what it is asked not to compress: a small answer could fill the memory."
+COMPRESSED = "The server compresses its answer although it was asked not to: a small answer could fill the memory."
 HTTP_TIMEOUT = httpx2.Timeout(10.0, read=None)  # s; reading is bounded call by call
 Message = SessionMessage | Exception
 
@@ -70,9 +71,9 @@ OpenTarget = Callable[[Launch, StderrLog, Callable[[], None]], Transport | MCPSe
 def open_target(
     launch: Launch, stderr_log: StderrLog, on_end: Callable[[], None], max_answer_bytes: int = MAX_ANSWER_BYTES
 ) -> Transport:
-    """The transport for a resolved connection; nothing is started before it is entered.
+    """Returns the transport for a resolved connection. The transport starts when it is entered.
 
-    Raises NotConnectedError where the working directory does not exist.
+    Raises NotConnectedError if the working directory does not exist.
     """
     limit = AnswerLimit(max_answer_bytes)
     if launch.transport == "stdio":
@@ -85,7 +86,7 @@ def open_target(
 
 
 def quiet_sdk_log() -> None:
-    """Keep the SDK's tracebacks about broken servers out of the terminal: outcomes and connection states report them."""
+    """Keeps the SDK's tracebacks about broken servers out of the terminal: outcomes and connection states report them."""
     logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
 
 
@@ -116,7 +117,7 @@ async def _sse(
     def factory(
         headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
     ) -> httpx2.AsyncClient:
-        del headers, timeout, auth  # the launch says it all
+        del headers, timeout, auth  # the launch has them all
         return _http_client(launch, stderr_log, limit)
 
     async with sse_client(launch.url, httpx_client_factory=factory) as (reader, writer):
@@ -139,51 +140,51 @@ def _http_client(launch: Launch, stderr_log: StderrLog, limit: AnswerLimit) -> h
     return httpx2.AsyncClient(headers=headers, timeout=HTTP_TIMEOUT, event_hooks=hooks)
 
 
+@dataclass
 class WatchedStream:
     """A read stream that calls `on_end` when the server ends it, and logs output that is not a protocol message."""
 
-    def __init__(self, stream: ReadStream[Message], stderr_log: StderrLog, on_end: Callable[[], None]) -> None:
-        self._stream = stream
-        self._stderr_log = stderr_log
-        self._on_end = on_end
+    stream: ReadStream[Message]
+    stderr_log: StderrLog
+    on_end: Callable[[], None]
 
     @property
     def last_context(self) -> Any:
-        """The sender's context, where the wrapped stream carries one."""
-        return getattr(self._stream, "last_context", None)
+        """The sender's context, if the wrapped stream has one."""
+        return getattr(self.stream, "last_context", None)
 
     async def receive(self) -> Message:
-        """The next message."""
-        return await self._stream.receive()
+        """Returns the next message."""
+        return await self.stream.receive()
 
     async def aclose(self) -> None:
-        """Close the wrapped stream."""
-        await self._stream.aclose()
+        """Closes the wrapped stream."""
+        await self.stream.aclose()
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> Message:
         try:
-            item = await self._stream.__anext__()
+            item = await self.stream.__anext__()
         except StopAsyncIteration:
-            self._on_end()
+            self.on_end()
             raise
         if isinstance(item, Exception):
-            self._stderr_log.add(f"not a protocol message: {_unparsed(item)}")
+            self.stderr_log.add(f"not a protocol message: {_unparsed(item)}")
         return item
 
     async def __aenter__(self) -> Self:
-        await self._stream.__aenter__()
+        await self.stream.__aenter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
-        return await self._stream.__aexit__(kind, error, trace)
+        return await self.stream.__aexit__(kind, error, trace)
 
 
 def _unparsed(error: Exception) -> str:
-    """The line that could not be parsed, where the error carries it."""
+    """Returns the line that could not be parsed, if the error has it."""
     details: Any = getattr(error, "errors", list[Any])()
     return str(details[0].get("input", error)) if details else str(error)

@@ -70,7 +70,7 @@ class QuestionLiterals:
 
     @classmethod
     def of(cls, question: str) -> QuestionLiterals:
-        """Read a question."""
+        """Reads a question."""
         text = question[:READ_CHARACTERS]
         tokens = [token.strip(_EDGES) for token in text.split() if len(token) <= TOKEN_CHARACTERS]
         values: dict[str, tuple[Any, ...]] = {
@@ -86,16 +86,16 @@ class QuestionLiterals:
         return bool(found) if kind == "date or time" else any(map(_admitting(schema), found))
 
     def of_kind(self, kind: str) -> tuple[Any, ...]:
-        """The values of a kind, then those of kinds that may replace it."""
+        """Returns the values of a kind, then those of kinds that may replace it."""
         return tuple(dict.fromkeys(value for each in (kind, *_ALSO.get(kind, ())) for value in self.values[each]))
 
     def chosen(self, choices: Sequence[object]) -> tuple[object, ...]:
-        """The choices that the question names."""
+        """Returns the choices that the question names."""
         return tuple(choice for choice in choices if _padded(words(str(choice))) in self.words)
 
 
 def missing_arguments(schema: Mapping[str, Any] | None, literals: QuestionLiterals) -> tuple[str, ...]:
-    """Required arguments without a value in the question, each with its kind: `to (an e-mail address)`."""
+    """Returns required arguments without a value in the question, each with its kind: `to (an e-mail address)`."""
     declared, required = (schema or {}).get("properties"), (schema or {}).get("required")
     if not isinstance(declared, Mapping) or not isinstance(required, Sequence) or isinstance(required, str):
         return ()
@@ -107,7 +107,7 @@ def missing_arguments(schema: Mapping[str, Any] | None, literals: QuestionLitera
 
 
 def missing_note(names: Sequence[str], *, from_earlier: bool) -> str:
-    """The remark on a tool whose arguments are missing.
+    """Returns the remark on a tool whose arguments are missing.
 
     >>> missing_note(["to (an e-mail address)"], from_earlier=True)
     'needs to (an e-mail address), which the question does not say; an earlier part may give it'
@@ -117,7 +117,7 @@ def missing_note(names: Sequence[str], *, from_earlier: bool) -> str:
 
 
 def _missing(name: str, schema: object, literals: QuestionLiterals) -> str:
-    """The missing kind, empty if the question has it or anything fits."""
+    """Returns the missing kind, or "" if the question has it or anything fits."""
     if not isinstance(schema, Mapping):
         return ""
     asked = cast(Mapping[str, Any], schema)
@@ -132,7 +132,7 @@ def _missing(name: str, schema: object, literals: QuestionLiterals) -> str:
 
 
 def kind_note(kind: str) -> str:
-    """A kind with its article.
+    """Returns a kind with its article.
 
     >>> kind_note("e-mail address"), kind_note("number")
     ('an e-mail address', 'a number')
@@ -141,7 +141,7 @@ def kind_note(kind: str) -> str:
 
 
 def literal_kind(name: str, schema: Mapping[str, Any]) -> str:
-    """The kind of literal that an argument takes, empty for free text and structures."""
+    """Returns the kind of literal that an argument takes, or "" for free text and structures."""
     if schema.get("type") in ("integer", "number"):
         return "number"
     if schema.get("type") != "string":
@@ -154,7 +154,7 @@ def _missing_choice(choices: Sequence[object], literals: QuestionLiterals) -> st
 
 
 def choice_note(choices: Sequence[object]) -> str:
-    """The choices of an argument in words.
+    """Returns the choices of an argument as a phrase.
 
     >>> choice_note(["png", "svg"])
     'one of "png", "svg"'
@@ -164,13 +164,13 @@ def choice_note(choices: Sequence[object]) -> str:
 
 
 def _padded(text: str) -> str:
-    """Words in lower case with single spaces around, so that a contained text has its words contained."""
+    """Returns words in lower case with single spaces around, so that a contained text has its words contained."""
     found = " ".join(re.findall(r"[^\W_]+", text.lower()))
     return f" {found} "
 
 
 def _admitting(schema: Mapping[str, Any]) -> Callable[[object], bool]:
-    """An unusable schema admits everything."""
+    """Whether the schema admits the value. An unusable schema admits everything."""
     try:
         return admitted_by({key: value for key, value in schema.items() if key != "format"})
     except ValueError:
@@ -200,7 +200,7 @@ SHOWN = 4
 
 
 def filled(schema: Mapping[str, Any] | None, subtask: str) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The required arguments, and the missing ones with their kinds. {} if any is missing.
+    """Returns the required arguments, and the missing ones with their kinds. The arguments are {} if any is missing.
 
     >>> schema = {"properties": {"value": {"type": "number"}, "unit": {"enum": ["mile", "km"]}}, "required": ["value", "unit"]}
     >>> filled(schema, "what is 300 mile")
@@ -240,7 +240,7 @@ def filled(schema: Mapping[str, Any] | None, subtask: str) -> tuple[dict[str, An
 def _shared_out(
     kind: str, wanted: Sequence[tuple[str, Mapping[str, Any]]], literals: QuestionLiterals
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """The literals of a kind for the arguments that take it, in order, if there are as many."""
+    """Assigns the literals of a kind to the arguments that take it, in order, if the numbers are equal."""
     values = [value.strip(QUOTES) if isinstance(value, str) else value for value in literals.of_kind(kind)]
     fitting = [value for value in dict.fromkeys(values) if any(_admits(asked, value) for _, asked in wanted)]
     if len(fitting) == len(wanted) and all(
@@ -252,7 +252,7 @@ def _shared_out(
 
 
 def _required(schema: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
-    """The required arguments with their schemas, in order."""
+    """Returns the required arguments with their schemas, in order."""
     declared, names = (schema or {}).get("properties"), (schema or {}).get("required")
     known = cast("Mapping[str, object]", declared if isinstance(declared, Mapping) else {})
     if not isinstance(names, list):

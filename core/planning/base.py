@@ -1,4 +1,6 @@
-"""The Planner port: what routers ask of a language model or of rules, its usage, and the turns of the agent loop."""
+"""The Planner port: the questions of routers to a language model or to rules, its usage, and the turns of the agent
+loop.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,8 @@ from core.domain.catalog import Tool
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Totals of one model since the start. `calls` got an answer, `failed` got no usable reply. `cost_usd` is None once one call has no
-    known price. `invented` counts names that were not offered.
-    """
+    """Totals of one model since the start. `calls` were answered, `failed` had no usable reply. `cost_usd` is None
+    after one call without a known price. `invented` counts names that were not offered."""
 
     model: str = ""
     calls: int = 0
@@ -31,7 +32,7 @@ class Usage:
 
 
 class Meter:
-    """Adds up. Safe for several threads.
+    """Sums up usage. Thread-safe.
 
     >>> meter = Meter("small")
     >>> meter.answered(100, 20, 0.5)
@@ -46,11 +47,11 @@ class Meter:
 
     @property
     def usage(self) -> Usage:
-        """The totals as they stand."""
+        """The current totals."""
         return self._usage
 
     def answered(self, input_tokens: int, output_tokens: int, cost_usd: float | None) -> None:
-        """Count one answered call. A price of None is unknown."""
+        """Counts one answered call. A price of None is unknown."""
         self._add(
             lambda u: replace(
                 u,
@@ -62,15 +63,15 @@ class Meter:
         )
 
     def failed(self) -> None:
-        """Count one question without a usable reply."""
+        """Counts one question without a usable reply."""
         self._add(lambda u: replace(u, failed=u.failed + 1))
 
     def cache_hit(self) -> None:
-        """One reply from the cache."""
+        """Counts one reply from the cache."""
         self._add(lambda u: replace(u, cache_hits=u.cache_hits + 1))
 
     def invented(self, count: int) -> None:
-        """Names that were not offered."""
+        """Counts names that were not offered."""
         self._add(lambda u: replace(u, invented=u.invented + count))
 
     def _add(self, more: Callable[[Usage], Usage]) -> None:
@@ -85,7 +86,7 @@ _ONE_RUN: ContextVar[Meter | None] = ContextVar("wayfare_usage_of_one_run", defa
 
 @contextmanager
 def also_counted(meter: Meter) -> Generator[None]:
-    """Count the usage of any model in this thread or task in `meter` too, to tell one run from others at the same time.
+    """Counts the usage of any model in this thread or task in `meter`, too, to separate concurrent runs.
 
     >>> total, run = Meter("small"), Meter("small")
     >>> with also_counted(run):
@@ -104,12 +105,12 @@ def also_counted(meter: Meter) -> Generator[None]:
 # A turn of the agent loop, EHRR Algorithm 1: the context C_e that a planner reads, and its decision d_e ---------------
 
 MAY_WRITE = "may_write"
-"""The error of a call that was held back because its tool may write."""
+"""The error of a call that was not made because its tool may write."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A call of this sub-task with its result, verbatim. `error` is its kind, "" for a success."""
+    """A call of this sub-task with its unchanged result. `error` is its kind, "" for a success."""
 
     tool: str
     said: str
@@ -118,9 +119,9 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """C_e: the question, the sub-task and its candidates, best first (`reason` says why there are none), the attempts so far, and the
-    results of earlier sub-tasks by their texts. `summaries` are phase 1 of Tool Attention, empty for other routers.
-    """
+    """C_e: the question, the sub-task and its candidates, best first (`reason` says why there are none), the attempts
+    so far, and the results of earlier sub-tasks by their texts. `summaries` are phase 1 of Tool Attention, empty for
+    other routers."""
 
     question: str
     subtask: str
@@ -195,50 +196,49 @@ class Selection:
 
 
 class Planner(Protocol):
-    """Understands questions. Every method is safe for several threads and raises PlannerError where it cannot answer."""
+    """Interprets questions. Every method is thread-safe and raises PlannerError if it cannot answer."""
 
     name: str
     """`rules`, or the model's name."""
 
     @property
     def usage(self) -> Usage:
-        """Calls, tokens and money so far, zeros without a model."""
+        """Calls, tokens and money so far; zeros without a model."""
         ...
 
     def predict_tool(self, question: str) -> str:
-        """The question as a short description of the one tool that would answer it (SONAR's tool prediction)."""
+        """Returns a short description of the one tool that would answer the question (SONAR's tool prediction)."""
         ...
 
     def complexity(self, question: str, servers: Sequence[str]) -> Complexity:
-        """Simple or complex, from the question and the texts of the servers that retrieval found (PA-RAG)."""
+        """Returns simple or complex, from the question and the texts of the servers that retrieval found (PA-RAG)."""
         ...
 
     def decompose(self, question: str, limit: int = 8) -> tuple[SubQuery, ...]:
-        """The question as at most `limit` sub-queries, one if it cannot be split. A model rewords each to stand by itself; rules keep its
-        words.
-        """
+        """Returns the question as at most `limit` sub-queries, one if it cannot be split. A model rewords each to be
+        self-contained; rules keep its words."""
         ...
 
     def rewrite(self, question: str) -> str:
-        """The question without parts that do not help retrieval, such as greetings and thanks (ToolShed)."""
+        """Returns the question without parts that do not help retrieval, such as greetings and thanks (ToolShed)."""
         ...
 
     def expand(self, question: str, count: int = 3) -> tuple[str, ...]:
-        """At most `count` other ways to ask the same (ToolShed)."""
+        """Returns at most `count` other wordings of the question (ToolShed)."""
         ...
 
     def request(self, question: str) -> ToolRequest:
-        """The question as a structured request (MCP-Zero)."""
+        """Returns the question as a structured request (MCP-Zero)."""
         ...
 
     def summarise(self, server: str) -> str:
-        """The purpose of a server from its extracted text (PA-RAG's functional summary). Rules return the text."""
+        """Returns the purpose of a server from its extracted text (PA-RAG's functional summary). Rules return the text."""
         ...
 
     def select(self, question: str, cards: Sequence[Card], count: int) -> Selection:
-        """At most `count` of the cards, best first, none if nothing offered fits."""
+        """Returns at most `count` of the cards, best first; none if no card fits."""
         ...
 
     def act(self, turn: Turn) -> Action:
-        """The next action of the agent loop, EHRR Algorithm 1, line 3."""
+        """Returns the next action of the agent loop, EHRR Algorithm 1, line 3."""
         ...

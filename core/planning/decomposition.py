@@ -60,7 +60,7 @@ class Request:
 
 
 def requests(question: str) -> tuple[Request, ...]:
-    """The requests of a question in order, empty if no known form is found.
+    """Returns the requests of a question in order, empty if no known form is found.
 
     >>> [request.text for request in requests("The fair is near. Find the report, boil it down and mail it to Bo, ok?")]
     ['Find the report', 'boil it down', 'mail it to Bo, ok?']
@@ -87,7 +87,7 @@ def _cut(question: str, tokens: Sequence[Token], opened: Sequence[int], start: i
 
 
 def _openings(tokens: Sequence[Token]) -> list[int]:
-    """The tokens at which requests open. The text before the first is a preface."""
+    """Returns the tokens at which requests open. The text before the first is a preface."""
     opened: list[int] = []
     at, joint = _first(tokens, 0), ""
     while at < len(tokens):
@@ -101,7 +101,7 @@ def _openings(tokens: Sequence[Token]) -> list[int]:
 
 
 def _first(tokens: Sequence[Token], at: int) -> int:
-    """The first token from `at` that is neither a joint nor an adverb."""
+    """Returns the first token from `at` that is neither a joint nor an adverb."""
     while at < len(tokens) and (tokens[at].word in _JOINTS or tokens[at].word in ADVERBS):
         at += 1
     return at
@@ -132,7 +132,7 @@ def _opens(tokens: Sequence[Token], at: int, joint: str) -> bool:
 
 
 def _commands(token: Token, following: Token, joint: str) -> bool:
-    """An unlisted word before an object: "crawl the site", "boil it down", "stamp 'DRAFT'"."""
+    """Whether the token is an unlisted word before an object: "crawl the site", "boil it down", "stamp 'DRAFT'"."""
     written = token.raw.isalpha() and (token.raw.islower() or not joint) and not token.literal
     verb = len(token.word) > 2 and token.word not in STOP_WORDS and not _NO_VERB.search(token.word)
     return written and verb and (following.literal or following.word in _OBJECTS)
@@ -146,7 +146,7 @@ _PLACING = PREPOSITIONS | {"use", "using"}
 
 @lru_cache(maxsize=256)
 def decompose(question: str, limit: int = 8) -> tuple[SubQuery, ...]:
-    """At most `limit` parts in order, the question itself if it has one request.
+    """Returns at most `limit` parts in order; the question itself if it has one request.
 
     >>> [(part.text, part.needs) for part in decompose("On git-forge: make a branch and open a PR for it")]
     [('On git-forge: make a branch', ()), ('On git-forge: open a PR for it', (0,))]
@@ -186,7 +186,7 @@ def _needed(request: Request, earlier: Sequence[set[str]]) -> tuple[int, ...]:
 
 
 def _place(preface: str) -> str:
-    """A short preface that names a place: "On news-wire", "quick-answers". Empty for others."""
+    """Returns a short preface that names a place ("On news-wire", "quick-answers"), or ""."""
     words = [word for word in re.split(r"[\s,]+", preface) if word]
     placed = len(words) in {1, 2} or (0 < len(words) <= PLACE_WORDS and words[0].lower() in _PLACING)
     named = any(word.lower() not in STOP_WORDS for word in words)
@@ -205,7 +205,7 @@ MOST_REQUESTS, MOST_SERVERS, MOST_LENGTH = 6, 4, 2.0
 
 
 def complexity(question: str, servers: Sequence[str]) -> Complexity:
-    """Simple or complex, with the evidence. `servers` are the texts of the servers that retrieval found.
+    """Returns simple or complex, with the evidence. `servers` are the texts of the servers that retrieval found.
 
     >>> complexity("what is the weather in Oslo", ["weather", "mail"]).evidence
     ('1 request', 'it fits 1 of 2 servers best', '6 words')
@@ -230,7 +230,7 @@ def complexity(question: str, servers: Sequence[str]) -> Complexity:
 
 
 def _fitted(parts: Sequence[str], servers: Sequence[str]) -> set[int]:
-    """The servers, by position, that share the most words with some part; the first of equals."""
+    """Returns the servers, by position, that share the most words with some part; the first of equals."""
     offered = [set(content(server)) for server in servers]
     fitted: set[int] = set()
     for part in parts:

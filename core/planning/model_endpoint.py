@@ -1,7 +1,8 @@
-"""A question to a language model through litellm: loaded on first use, silent, bounded, with errors in one sentence.
+"""A question to a language model through litellm, which is loaded on first use. Answers are bounded, errors are one
+sentence.
 
-litellm is kept from fetching its price table and lists of headers, reading a `.env` file of the folder, printing where to give
-feedback, and retrying by itself.
+litellm is configured not to fetch its price table and lists of headers, read a `.env` file of the folder, print hints,
+or retry by itself.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _loaded: list[Any] = []
 
 
 def litellm_module() -> Any:
-    """The package, loaded once (about 2 s)."""
+    """Returns the package, loaded once (about 2 s)."""
     with _loading:
         if not _loaded:
             _loaded.append(_load())
@@ -58,11 +59,11 @@ def _load() -> Any:
 
 
 class TooLargeError(httpx.StreamError):
-    """An answer beyond the limit of bytes."""
+    """An answer exceeds the limit of bytes."""
 
 
 def bounded(response: httpx.Response) -> None:
-    """End an answer after so many bytes, and after the time that its request allows for reading in all."""
+    """Ends an answer after this many bytes, and after the total time that its request allows for reading."""
     allowed_s = response.request.extensions.get("timeout", {}).get("read")
     ends = None if allowed_s is None else time.monotonic() + allowed_s
     if isinstance(response.stream, httpx.SyncByteStream):
@@ -113,7 +114,7 @@ def passes(problem: Exception) -> bool:
 
 
 def failure(problem: Exception, model: str, base_url: str, *, secret: str, attempts: int) -> str:
-    """The sentence. litellm gives every problem the nearest HTTP status.
+    """Returns the sentence. litellm gives every problem the nearest HTTP status.
 
     >>> failure(TimeoutError("no answer"), "small", "http://ann:pw@127.0.0.1:9/v1", secret="k-1", attempts=3).partition("; ")[0]
     "The model 'small' at 127.0.0.1:9/v1 cannot be reached or failed after 3 attempts (no answer)"
@@ -131,7 +132,7 @@ def _status(problem: Exception) -> int:
 
 
 def _cause(problem: Exception, secret: str) -> str:
-    """The endpoint's own words, without litellm's prefixes and without the key."""
+    """Returns the endpoint's own words, without litellm's prefixes and without the key."""
     text = str(problem).partition("Received response")[0].strip()
     text = re.sub(r"^(?:litellm\.)?(?:\w+(?:Error|Timeout|Exception)\s*(?:-|:)\s*)+", "", text)
     return one_line(text.replace(secret, "***") if secret else text, DETAIL_CHARACTERS).rstrip(".")
@@ -146,7 +147,7 @@ def _too_large(problem: BaseException | None) -> bool:
 
 
 def _address(url: str) -> str:
-    """Host, port and path of a URL: without user, password and query."""
+    """Returns host, port and path of a URL, without user, password and query."""
     try:
         parts = urlsplit(url)
         return f"{parts.hostname or '?'}{f':{parts.port}' if parts.port else ''}{parts.path}"
@@ -191,13 +192,13 @@ class Endpoint(Protocol):
     model: str
 
     def ask(self, message: Message) -> Reply:
-        """One answer. Raises PlannerError without one."""
+        """Returns one answer. Raises PlannerError without one."""
         ...
 
 
 @dataclass
 class LiteLlmEndpoint:
-    """A model by its name, at `base_url`, or at the provider that the name says."""
+    """A model by its name, at `base_url`, or at the provider in its name."""
 
     model: str
     base_url: str = ""
@@ -208,7 +209,7 @@ class LiteLlmEndpoint:
     """Whether the endpoint has refused schemas."""
 
     def ask(self, message: Message) -> Reply:
-        """One answer, after at most three attempts."""
+        """Returns one answer, after at most three attempts."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 return self._once(message)
@@ -260,7 +261,8 @@ class LiteLlmEndpoint:
         )
 
     def _price(self, litellm: Any, read: int, written: int) -> float | None:
-        """By litellm's table. None for an unknown model, and if the endpoint does not count tokens."""
+        """Returns the price from litellm's table, or None for an unknown model, or if the endpoint does not count
+        tokens."""
         if not read:
             return None
         provider = "openai" if self.base_url else None

@@ -1,4 +1,5 @@
-r"""Replies of a language model, parsed: the first JSON object that fits is taken, texts are cut. A reply without one is an error.
+r"""Replies of a language model, parsed: the first JSON object that fits is used, texts are cut. A reply without one is
+an error.
 
 >>> Description.read('Sure! ```json\n{"description": "weather forecast"}\n``` Anything else?').description
 'weather forecast'
@@ -11,7 +12,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, Self
 
@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from core.planning.base import SubQuery
 from core.shared.errors import PlannerError
+from core.shared.untrusted_text import one_line
 
 STARTS_TRIED = 20
 REPLY_CHARACTERS = 50_000
@@ -31,7 +32,7 @@ class ModelReply(BaseModel):
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """The first JSON object in a text that is such a reply. Raises PlannerError without one."""
+        """Returns the first JSON object in a text that fits. Raises PlannerError without one."""
         for document in _objects(text[:REPLY_CHARACTERS]):
             try:
                 return cls.model_validate(document)
@@ -110,18 +111,8 @@ class ActionReply(ModelReply):
     words: str
 
 
-def one_line(text: str, limit: int) -> str:
-    """A text without control characters and line breaks, cut to a number of characters.
-
-    >>> one_line("a\\x1b[31m\\n b", 20)
-    'a [31m b'
-    """
-    printable = "".join(letter if letter.isprintable() else " " for letter in text[: 4 * limit])
-    return re.sub(r"\s+", " ", printable).strip()[:limit]
-
-
 def share(number: float) -> float:
-    """A number clipped to [0, 1], one half if it is not finite.
+    """Returns a number clipped to [0, 1], one half if it is not finite.
 
     >>> share(7.0), share(float("nan"))
     (1.0, 0.5)
@@ -130,7 +121,8 @@ def share(number: float) -> float:
 
 
 def ordered(parts: Sequence[Part], limit: int, characters: int) -> tuple[SubQuery, ...]:
-    """Parts in order: blank ones are left out, surplus ones joined to the last, and only earlier ones needed.
+    """Returns the parts in order. Blank parts are left out, surplus ones joined to the last, and needs of later parts
+    dropped.
 
     >>> loop = [Part(text="a", needs=[1]), Part(text="b", needs=[0, 7, 1])]
     >>> ordered(loop, 8, 100)
@@ -150,7 +142,7 @@ def ordered(parts: Sequence[Part], limit: int, characters: int) -> tuple[SubQuer
 
 
 def _objects(text: str) -> Iterator[Any]:
-    """JSON objects in a text, from left to right."""
+    """Yields the JSON objects in a text, from left to right."""
     decoder = json.JSONDecoder()
     start, tried = text.find("{"), 0
     while start >= 0 and tried < STARTS_TRIED:

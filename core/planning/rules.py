@@ -1,5 +1,5 @@
-"""The planner that needs no model, deterministic rules over words, and the planners of this process. Other languages than English
-stay whole.
+"""The planner that needs no model: deterministic rules over English words; other languages stay whole. Also the
+planners of this process.
 """
 
 from __future__ import annotations
@@ -14,10 +14,8 @@ from core.planning.base import (
     MAY_WRITE,
     Action,
     Card,
-    Complexity,
     Planner,
     Selection,
-    SubQuery,
     ToolRequest,
     Turn,
     Usage,
@@ -28,11 +26,11 @@ from core.shared.errors import PlannerError
 # The agent loop: candidates in order, until one call ends well or none is left ----------------------------------------
 
 A_PERSONS = {MAY_WRITE, APPROVAL_NEEDED, APPROVAL_DENIED}
-"""Errors of calls that a person has to decide; another candidate would evade the decision."""
+"""Errors of calls that a person has to decide. Another candidate would evade the decision."""
 
 
 def act(turn: Turn) -> Action:
-    """The next action. STOP if a call ended well, if nothing is left to try, and if a person has to say more.
+    """Returns the next action. STOP after a success, without candidates, and if a person has to act.
 
     >>> act(Turn("q", "dance", offered=(), reason="Nothing fits.")).words
     'Nothing fits.'
@@ -48,8 +46,8 @@ def act(turn: Turn) -> Action:
     if missing:
         return Action(
             "stop",
-            f"{tool.id} needs {', '.join(missing)}, and the sub-task does not say it: write it there (texts in quotes), "
-            "or have a model decide (--planner llm).",
+            f"{tool.id} needs {', '.join(missing)}, which the sub-task does not contain: add it (texts in quotes), "
+            "or let a model decide (--planner llm).",
         )
     return Action("execute", tool=tool.id, arguments=arguments)
 
@@ -66,7 +64,7 @@ _COURTESY = re.compile(
 
 
 def rewrite(question: str) -> str:
-    """The question without greetings, politeness, thanks and control characters. Literals stay.
+    """Returns the question without greetings, politeness, thanks and control characters. Literals stay.
 
     >>> rewrite("Hi there! Could you please find me a good dentist in Utrecht? Thanks")
     'find me a good dentist in Utrecht?'
@@ -82,7 +80,8 @@ def rewrite(question: str) -> str:
 
 
 def predict_tool(question: str) -> str:
-    """What the tool would do: the kind of server if the words point to one, and the question with its literals as kinds.
+    """Returns the tool's task: the kind of server if the words indicate one, and the question with its literals as
+    kinds.
 
     >>> predict_tool("Please translate notes.md into Dutch")
     'translation: translate md file into Dutch'
@@ -92,7 +91,7 @@ def predict_tool(question: str) -> str:
 
 
 def expand(question: str, count: int = 3) -> tuple[str, ...]:
-    """At most `count` other ways to ask the same: rewritten, with literals as kinds, with the kind of server.
+    """Returns at most `count` other wordings: rewritten, with literals as kinds, with the kind of server.
 
     >>> expand("Please translate notes.md into Dutch")
     ('translate notes.md into Dutch', 'translate md file into Dutch', 'translation: translate md file into Dutch')
@@ -102,7 +101,7 @@ def expand(question: str, count: int = 3) -> tuple[str, ...]:
 
 
 def request(question: str) -> ToolRequest:
-    """Which kind of server and which kind of tool would do (MCP-Zero's "server: / tool:").
+    """Returns the kind of server and the kind of tool (MCP-Zero's "server: / tool:").
 
     >>> request("Do I need an umbrella in Oslo?")
     ToolRequest(server='weather: Do I need an umbrella in Oslo?', tool='Do I need an umbrella in Oslo?')
@@ -114,7 +113,7 @@ def _plain(question: str) -> str:
     return plain(rewrite(question)) or question.strip()
 
 
-# Refusing: whether anything that was found fits, from how well it was found (ETOM, level 5) ---------------------------
+# Refusing: whether any found tool fits, from its retrieval scores (ETOM, level 5) ---------------------------------------
 #     fit = 9 * cos_best + 4 * coverage          refused where fit < 2.7
 # `cos_best` is the best cosine of the question with a tool's name and description (MiniLM), `coverage` the share of the question's
 # words in the texts of the three best tools. Both are absolute; the margin over the rest tells less. The weights are near a logistic
@@ -126,8 +125,8 @@ TEXTS_READ = 3
 
 
 def objection(question: str, best: float, texts: Sequence[str]) -> str:
-    """Why nothing that was found fits, in one sentence, empty if something may. `best` is the best cosine in [0, 1], `texts` are those
-    of the best tools, best first.
+    """Returns why no tool fits, in one sentence, or "". `best` is the best cosine in [0, 1], `texts` are those of the
+    best tools, best first.
 
     >>> objection("Send an e-mail to Bo", 0.55, ["send an e-mail message"])
     ''
@@ -143,12 +142,12 @@ def objection(question: str, best: float, texts: Sequence[str]) -> str:
 
 
 def fit(best: float, met: float) -> float:
-    """How well the best tools fit, from the best cosine and the coverage, both in [0, 1]."""
+    """Returns how well the best tools fit, from the best cosine and the coverage, both in [0, 1]."""
     return COSINE * best + COVERAGE * met
 
 
 def coverage(question: str, texts: Sequence[str]) -> float:
-    """The share of the question's words, in [0, 1], that the first few texts have.
+    """Returns the share of the question's words, in [0, 1], that the first few texts have.
 
     >>> coverage("list the files", ["shows files", "list of users"])
     1.0
@@ -158,13 +157,13 @@ def coverage(question: str, texts: Sequence[str]) -> float:
     return len(asked & offered) / len(asked) if asked else 0.0
 
 
-# Selecting: the best by score, as long as they come near the best one -------------------------------------------------
+# Selecting: the cards whose score is near the best one ----------------------------------------------------------------
 
 NEAR = 0.8  # of the best score
 
 
 def select(question: str, cards: Sequence[Card], count: int) -> Selection:
-    """At most `count` cards, best first, ties in their order. None if nothing offered fits.
+    """Returns at most `count` cards, best first, ties in their order. Returns none if no card fits.
 
     >>> cards = [Card("a::x", "send an e-mail", 0.5), Card("b::y", "send a letter", 0.45), Card("c::z", "list files", 0.2)]
     >>> select("send an e-mail to Bo", cards, 3).ids
@@ -180,58 +179,34 @@ def select(question: str, cards: Sequence[Card], count: int) -> Selection:
 
 
 class RulesPlanner:
-    """Understands questions by their wording."""
+    """Interprets questions by their wording. See `Planner` for the methods."""
 
     name = "rules"
     usage = Usage()
-
-    def predict_tool(self, question: str) -> str:
-        """See `Planner.predict_tool`."""
-        return predict_tool(question)
-
-    def complexity(self, question: str, servers: Sequence[str]) -> Complexity:
-        """See `Planner.complexity`."""
-        return decomposition.complexity(question, servers)
-
-    def decompose(self, question: str, limit: int = 8) -> tuple[SubQuery, ...]:
-        """See `Planner.decompose`."""
-        return decomposition.decompose(question, limit)
-
-    def rewrite(self, question: str) -> str:
-        """See `Planner.rewrite`."""
-        return rewrite(question)
-
-    def expand(self, question: str, count: int = 3) -> tuple[str, ...]:
-        """See `Planner.expand`."""
-        return expand(question, count)
-
-    def request(self, question: str) -> ToolRequest:
-        """See `Planner.request`."""
-        return request(question)
+    predict_tool = staticmethod(predict_tool)
+    complexity = staticmethod(decomposition.complexity)
+    decompose = staticmethod(decomposition.decompose)
+    rewrite = staticmethod(rewrite)
+    expand = staticmethod(expand)
+    request = staticmethod(request)
+    select = staticmethod(select)
+    act = staticmethod(act)
 
     def summarise(self, server: str) -> str:
-        """See `Planner.summarise`."""
+        """Returns the server's own text."""
         return server
-
-    def select(self, question: str, cards: Sequence[Card], count: int) -> Selection:
-        """See `Planner.select`."""
-        return select(question, cards, count)
-
-    def act(self, turn: Turn) -> Action:
-        """See `Planner.act`."""
-        return act(turn)
 
 
 # The planners of this process: rules always, a model if the environment names one -------------------------------------
 
 MODEL, BASE_URL, KEY = "WAYFARE_LLM_MODEL", "WAYFARE_LLM_BASE_URL", "WAYFARE_LLM_API_KEY"
 NO_MODEL = (
-    f"No model is set; set {MODEL}, with {BASE_URL} and {KEY} where the endpoint needs them, or choose planner=rules."
+    f"No model is set; set {MODEL}, with {BASE_URL} and {KEY} if the endpoint needs them, or choose planner=rules."
 )
 
 
 def planners(environment: Mapping[str, str]) -> dict[str, Planner]:
-    """The planners by the values of the parameter `planner`.
+    """Returns the planners by the values of the parameter `planner`.
 
     >>> list(planners({})), list(planners({"WAYFARE_LLM_MODEL": "local-7b", "WAYFARE_LLM_BASE_URL": "http://127.0.0.1:1/v1"}))
     (['rules'], ['rules', 'model'])
@@ -248,7 +223,7 @@ def planners(environment: Mapping[str, str]) -> dict[str, Planner]:
 
 
 def chosen_planner(known: Mapping[str, Planner], name: str) -> Planner:
-    """The planner of that name. Raises PlannerError for an unknown name."""
+    """Returns the planner of that name. Raises PlannerError for an unknown name."""
     if name not in known:
         raise PlannerError(NO_MODEL)
     return known[name]

@@ -32,12 +32,13 @@ _FILE = re.compile(rf"(?<![\w/.-])[\w/-]{{1,120}}\.({_FILES.replace(' ', '|')})\
 
 
 def masked(text: str) -> str:
-    """The text with one `MASK` for each character of a literal. Offsets stay, and rules about wording do not read literals."""
+    """Returns the text with one `MASK` for each character of a literal. Offsets stay, so that rules about wording skip
+    literals."""
     return _LITERAL.sub(lambda found: MASK * len(found[0]), text)
 
 
 def plain(text: str) -> str:
-    """The text with each literal as its kind; quoted text is removed."""
+    """Returns the text with each literal as its kind; quoted text is removed."""
     kinds = _LITERAL.sub(lambda found: _LITERALS[(found.lastindex or 1) - 1][0], text)
     return re.sub(r"[ \t]{2,}", " ", _FILE.sub(r"\1 file", kinds)).strip()
 
@@ -68,7 +69,7 @@ class Token:
 
 
 def tokens_of(wording: str, start: int = 0) -> list[Token]:
-    """The tokens of a masked text that begins at `start` of a longer one.
+    """Returns the tokens of a masked text that begins at `start` of a longer one.
 
     >>> [token.word for token in tokens_of(masked("Mail 'the plan' to Bo, at 9.30!"))][:4]
     ['mail', 'ⵣⵣⵣⵣⵣⵣⵣⵣⵣⵣ', 'to', 'bo']
@@ -78,7 +79,7 @@ def tokens_of(wording: str, start: int = 0) -> list[Token]:
 
 
 def sentences(wording: str) -> Iterator[tuple[int, int]]:
-    """The start and end of each sentence in a masked text.
+    """Yields the start and end of each sentence in a masked text.
 
     >>> text = "See Dr. Lind at 9. Then e.g. call Bo"
     >>> [text[start:end] for start, end in sentences(text)]
@@ -148,7 +149,7 @@ _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 @lru_cache(maxsize=2048)
 def content(text: str) -> tuple[str, ...]:
-    """The stems of the words that carry meaning, in order, each once. Literals count as their kinds.
+    """Returns the stems of the words that carry meaning, in order, each once. Literals count as their kinds.
 
     >>> content("Please list the files in https://a.example and mailTheReports")
     ('list', 'file', 'web', 'page', 'mail', 'report')

@@ -6,9 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import faiss
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,6 +16,9 @@ from core.relevance.encoder import CachedEncoder, EmbeddingReport, Progress, Vec
 from core.relevance.lexical import LexicalIndex
 from core.relevance.text_views import MEANING, MEANING_VIEWS, SERVER_VIEWS, TOOL_VIEWS, full, profile, summary
 from core.shared.errors import ParameterError
+
+if TYPE_CHECKING:
+    from faiss import SearchParameters
 
 Mask = NDArray[np.bool_]
 
@@ -33,6 +35,8 @@ class FlatIndex:
     """
 
     def __init__(self, rows: NDArray[np.floating]) -> None:
+        import faiss  # 25 MB of memory, for searches alone
+
         self._faiss = faiss.IndexFlatIP(rows.shape[1])
         self._faiss.add(np.ascontiguousarray(rows, dtype=np.float32))
         size = self._faiss.ntotal * self._faiss.d
@@ -47,6 +51,8 @@ class FlatIndex:
         Missing rows are -1 if fewer than k are allowed. Runs on the calling thread alone: a search takes less than a millisecond, and
         waiting for a busy second core takes twenty.
         """
+        import faiss
+
         threads = faiss.omp_get_max_threads()
         faiss.omp_set_num_threads(1)
         try:
@@ -56,9 +62,11 @@ class FlatIndex:
         return found
 
 
-def _only(allowed: Mask | None) -> faiss.SearchParameters | None:
+def _only(allowed: Mask | None) -> SearchParameters | None:
     if allowed is None:
         return None
+    import faiss
+
     selector = faiss.IDSelectorBatch(np.flatnonzero(allowed))
     return faiss.SearchParameters(sel=selector)  # pyright: ignore[reportCallIssue]
 

@@ -16,17 +16,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Encoding, Tokenizer
 
 from core.relevance.encoder import EncoderError, Vectors, cleaned, unit_rows
 from core.relevance.encoder_model import ModelFolder, load, merged, model_folder
 
-# onnxruntime sends usage events over the network unless this is set before it is imported
-os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-import onnxruntime as ort
-
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
+    from tokenizers import Encoding
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
@@ -68,6 +64,10 @@ class Runtime:
     """Texts to unit vectors with onnxruntime; safe for several threads."""
 
     def __init__(self, weights: bytes, manifest: Manifest, *, threads: int = 2) -> None:
+        os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # else onnxruntime sends usage events over the network
+        import onnxruntime as ort
+        from tokenizers import Tokenizer
+
         options = ort.SessionOptions()
         options.intra_op_num_threads = threads
         options.log_severity_level = 3

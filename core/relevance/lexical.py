@@ -14,15 +14,16 @@ so lowers the coverage of every text.
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
-import bm25s
 import numpy as np
 import Stemmer  # pyright: ignore[reportMissingTypeStubs]
 from numpy.typing import NDArray
@@ -70,31 +71,39 @@ def _split(run: str) -> Iterator[str]:
 
 
 class LexicalIndex:
-    """BM25 scores of N texts, immutable. All scores are 0 without texts or terms."""
+    """BM25 scores of N texts, immutable. All scores are 0 without texts or terms.
+
+    Each term has a column of the texts that contain it, with their scores: `starts` (V + 1,), `rows` and `parts` (entries,).
+    """
 
     def __init__(self, texts: Sequence[str], *, words_of: Callable[[str], list[str]] = terms, b: float = B) -> None:
         self._size = len(texts)
         self._words_of = words_of
-        self._vocabulary: dict[str, int] = {}
-        documents = [
-            [self._vocabulary.setdefault(word, len(self._vocabulary)) for word in words_of(text)] for text in texts
-        ]
-        self._bm25: bm25s.BM25 | None = None
-        if self._vocabulary:
-            self._bm25 = bm25s.BM25(k1=K1, b=b, method="atire", idf_method="lucene")
-            self._bm25.index((documents, self._vocabulary), create_empty_token=False, show_progress=False)
-            frequency = np.diff(self._bm25.scores["indptr"]).astype(np.float64)
-            self._idf = np.log1p((self._size - frequency + 0.5) / (frequency + 0.5))
+        documents = [Counter(words_of(text)) for text in texts]
+        self._vocabulary = {word: place for place, word in enumerate(dict.fromkeys(w for d in documents for w in d))}
+        lengths = np.array([document.total() for document in documents], dtype=np.int64)
+        found = np.array([len(document) for document in documents], dtype=np.int64)
+        columns = np.array([self._vocabulary[word] for d in documents for word in d], dtype=np.int64)
+        counts = np.array([count for document in documents for count in document.values()], dtype=np.float32)
+        order = np.argsort(columns, kind="stable")
+        frequency = np.bincount(columns, minlength=len(self._vocabulary))
+        self._starts = np.concatenate([[0], np.cumsum(frequency)])
+        self._rows = np.repeat(np.arange(self._size), found)[order]
+        weight = K1 * (1 - b + b * lengths / (lengths.mean() if columns.size else 1.0))
+        saturated = (counts * np.float32(K1 + 1)) / (counts + np.repeat(weight, found))
+        known = [math.log(1 + (self._size - df + 0.5) / (df + 0.5)) for df in frequency.tolist()]
+        self._parts = (np.array(known, dtype=np.float32)[columns] * saturated).astype(np.float32)[order]
+        self._idf = np.log1p((self._size - frequency + 0.5) / (frequency + 0.5))
 
     def scores(self, query: str) -> NDArray[np.float32]:
         """(N,) raw BM25 scores, at least 0."""
-        return self._scores(list(dict.fromkeys(self._words_of(query))))
+        return self.scores_of(self._words_of(query))
 
     def coverage(self, query: str) -> NDArray[np.float32]:
         """(N,) in [0, 1]: the raw score divided by the largest possible one for this query."""
         wanted = list(dict.fromkeys(self._words_of(query)))
-        found = self._scores(wanted)
-        if not wanted or self._bm25 is None:
+        found = self.scores_of(wanted)
+        if not wanted or not self._vocabulary:
             return found
         known = [self._vocabulary[term] for term in wanted if term in self._vocabulary]
         unseen = (len(wanted) - len(known)) * np.log1p((self._size + 0.5) / 0.5)
@@ -104,25 +113,16 @@ class LexicalIndex:
     def weighted(self, weights: Mapping[str, float]) -> NDArray[np.float32]:
         """(N,) sum over words of weight times the word's BM25 score. Unknown words add nothing."""
         found = np.zeros(self._size, dtype=np.float32)
-        if self._bm25 is None:
-            return found
-        columns = self._bm25.scores
         for word, weight in weights.items():
             column = self._vocabulary.get(word)
             if column is not None:
-                start, end = columns["indptr"][column], columns["indptr"][column + 1]
-                found[columns["indices"][start:end]] += np.float32(weight) * columns["data"][start:end]
+                start, end = self._starts[column], self._starts[column + 1]
+                found[self._rows[start:end]] += np.float32(weight) * self._parts[start:end]
         return found
 
     def scores_of(self, words: Sequence[str]) -> NDArray[np.float32]:
         """(N,) raw BM25 scores of a query given as words. Each counts once."""
-        return self._scores(list(dict.fromkeys(words)))
-
-    def _scores(self, wanted: Sequence[str]) -> NDArray[np.float32]:
-        known = [self._vocabulary[term] for term in wanted if term in self._vocabulary]
-        if self._bm25 is None or not known:
-            return np.zeros(self._size, dtype=np.float32)
-        return self._bm25.get_scores_from_ids(known)
+        return self.weighted(dict.fromkeys(words, 1.0))
 
 
 # Words with their stems: a word that is met exactly counts twice ------------------------------------------------------

@@ -18,16 +18,18 @@ import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Tokenizer
 
 from core.relevance.encoder import Encoder, EncoderError, EncoderSource, Vectors
 from core.relevance.encoder_model import ModelFolder, changes, load, model_folder, tuned_folder
 from core.relevance.encoder_runtime import INPUTS, OUTPUT, TOKENS, CacheError, Manifest, Runtime, SentenceEncoder
 from core.shared.progress import Report, Step, reported, silent
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
@@ -84,6 +86,7 @@ def prepare(folder: ModelFolder, export: Path, prepared: Path = PREPARED) -> Pat
     """
     import onnx
     from onnx import numpy_helper
+    from tokenizers import Tokenizer
 
     manifest = Manifest.read(export)
     weights = (export / manifest.weights).read_bytes()
@@ -160,6 +163,8 @@ def _tensor_like(wanted: NDArray[Any], tensors: Tensors) -> tuple[str, bool] | N
 
 
 def _tokenizer_of(folder: ModelFolder) -> str:
+    from tokenizers import Tokenizer
+
     return _plain(Tokenizer.from_file(str(folder.path / "tokenizer.json")))
 
 

@@ -76,10 +76,13 @@ def read_vectors(folder: Path, model: str) -> dict[str, Vectors]:
     """Each text's vector by its hash, (D,) read-only rows of one matrix. Raises VectorFileError if the file is unusable."""
     file = vector_file(folder, model)
     try:
-        table = pa_parquet.read_table(file, page_checksum_verification=True)
+        with pa_parquet().ParquetFile(
+            file, page_checksum_verification=True
+        ) as opened:  # `read_table` and `to_numpy` would import pandas
+            table = opened.read()
         of = table.schema.metadata[MODEL].decode()
         column = table["vector"].combine_chunks()
-        matrix: Vectors = column.flatten().to_numpy().reshape(len(table), -1).astype("<f4", copy=False)
+        matrix: Vectors = np.from_dlpack(column.flatten()).reshape(len(table), -1).astype("<f4", copy=False)
         hashes = [key.hex() for key in table["hash"].to_pylist()]
     except FileNotFoundError:
         raise VectorFileError(f"No vectors of the model {model} come with Wayfare.") from None
@@ -103,7 +106,7 @@ def write_vectors(folder: Path, model: str, vectors: Mapping[str, Vectors]) -> P
         "vector": pa.FixedSizeListArray.from_arrays(pa.array(matrix.reshape(-1)), matrix.shape[1]),
     }).replace_schema_metadata({MODEL: model.encode()})  # fmt: skip
     folder.mkdir(exist_ok=True)
-    pa_parquet.write_table(
+    pa_parquet().write_table(
         table,
         vector_file(folder, model),
         compression="zstd",

@@ -26,6 +26,7 @@ from typing import Self
 import platformdirs
 
 from core.shared.errors import WayfareError
+from core.shared.progress import Report, silent
 
 FIRST_CATALOG = "sample"
 IN_MEMORY = ":memory:"
@@ -146,3 +147,36 @@ class Settings:
     def _data_folder(self) -> Path:
         file = _user_db() if str(self.db) == IN_MEMORY else Path(self.db).expanduser().absolute()
         return file.parent
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# How the console of this process was started. The command line sets it, the pages read it.
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """The options of `wayfare up`. `url` is the address for other processes of this machine, `hosts` are further host names
+    of the endpoint. With `sign_in` the pages are only for operators who have signed in.
+
+    Without `settings` the environment is read.
+    """
+
+    settings: Settings | None = None
+    report: Report = silent
+    url: str = ""
+    hosts: frozenset[str] = frozenset()
+    sign_in: bool = False
+
+
+_launch = Launch()
+
+
+def set_launch(launch: Launch) -> None:
+    """Sets the options with which the console of this process starts."""
+    global _launch  # noqa: PLW0603 - one console in a process
+    _launch = launch
+
+
+def launched() -> Launch:
+    """Returns the options with which the console of this process was started."""
+    return _launch

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from threading import Condition, RLock
@@ -14,22 +15,25 @@ from uuid import uuid4
 
 import duckdb
 import pyarrow  # pyright: ignore[reportMissingTypeStubs]
-from pyarrow import compute, csv, parquet  # pyright: ignore[reportMissingTypeStubs]
 
 from core.shared.errors import StoreBusyError, StoreError
 from core.store.migrations import Migration, all_migrations, migrate
 
 # ----------------------------------------------------------------------------------------------------------------------
 # The only import of pyarrow, which has no type hints: here its modules and classes become `Any`, so that nothing is unknown.
+# The modules of files are imported when a file is read or written.
 
 Table: TypeAlias = Any
 Array: TypeAlias = Any
 Schema: TypeAlias = Any
 
 pa: Any = pyarrow
-pa_compute: Any = compute
-pa_csv: Any = csv
-pa_parquet: Any = parquet
+
+
+def pa_parquet() -> Any:
+    """pyarrow's module of Parquet files."""
+    return import_module("pyarrow.parquet")
+
 
 MEMORY = ":memory:"
 MEMORY_LIMIT = (
@@ -237,17 +241,18 @@ def encode(table: Table, format_: Format) -> bytes:
     """
     buffer = BytesIO()
     if format_ == "parquet":
-        pa_parquet.write_table(table, buffer)
+        pa_parquet().write_table(table, buffer)
     elif format_ == "csv":
-        pa_csv.write_csv(_disarmed(table), buffer)
+        import_module("pyarrow.csv").write_csv(_disarmed(table), buffer)
     else:
         raise StoreError(f"There is no export format {format_!r}; choose csv or parquet.")
     return buffer.getvalue()
 
 
 def _disarmed(table: Table) -> Table:
+    compute: Any = import_module("pyarrow.compute")
     columns = [
-        pa_compute.replace_substring_regex(column, pattern=FORMULA, replacement=r"'\1")
+        compute.replace_substring_regex(column, pattern=FORMULA, replacement=r"'\1")
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
         else column
         for column in table.columns

@@ -19,6 +19,7 @@ from itertools import zip_longest
 from numbers import Integral, Real
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
 from duckdb import DuckDBPyConnection
 
 from core.domain.events import DecisionEvent, OutcomeEvent, Override, ParameterEvent, StatisticsEvent
@@ -332,5 +333,6 @@ def _insert(connection: DuckDBPyConnection, kind: type[Record], rows: list[tuple
 def _values(column: Array) -> list[Any]:
     """A column as Python values; times go through NumPy, seven times faster than Arrow's own way."""
     if pa.types.is_timestamp(column.type):
-        return [time.replace(tzinfo=UTC) for time in column.to_numpy(zero_copy_only=False).tolist()]
+        numbers = np.from_dlpack(column.view(pa.int64()))  # Arrow's `to_numpy` would import pandas
+        return [time.replace(tzinfo=UTC) for time in numbers.view("M8[us]").tolist()]
     return column.to_pylist()

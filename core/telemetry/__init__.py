@@ -1,5 +1,7 @@
-"""Telemetry: what Wayfare decides, calls and answers as OpenTelemetry spans and metrics, where OTEL_* variables ask for it.
+"""Telemetry: Wayfare's decisions, calls and answers as OpenTelemetry spans and metrics, switched on by OTEL_*
+variables.
 
-`base.py` is what the services call and does nothing, `starting.py` reads the variables, `otel.py` alone imports the SDK, and
-`leaving.py` says what may leave: names, numbers and kinds of errors, never a sub-task, an argument, a result, or a text of an error.
+`base.py` has the interface that services call, which does nothing by default, and reads the variables. Only `otel.py`
+imports the SDK. Names, numbers and kinds of errors leave the machine; sub-tasks, arguments, results and texts of errors
+do not.
 """

@@ -1,4 +1,4 @@
-"""What services say to telemetry. This one is off: it keeps nothing and imports nothing."""
+"""The interface of telemetry. `Telemetry` itself is off: it keeps nothing and imports nothing."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ class Telemetry:
     """Thread-safe."""
 
     def decided(self, decision: Decision, origin: str) -> None:
-        """A decision was made just now."""
+        """Records a decision that was made just now."""
 
     @contextmanager
     def calling(self, call: ToolCall, origin: str) -> Generator[Ended]:  # noqa: ARG002
-        """Around a call; what is sent to the server inside has its trace. The body says how it ended."""
+        """Surrounds a call; requests inside carry its trace. The body passes the outcome to the function that it gets."""
         yield _nothing
 
     def answered(self, tool: str, duration_s: float, error: str) -> None:
-        """The endpoint answered a call of one of its own tools; `error` is a short name, "" where it did what was asked."""
+        """Records an answer of one of the endpoint's own tools; `error` is a short name, "" on success."""
 
     def close(self) -> None:
-        """Send what is left."""
+        """Sends what is queued."""
 
 
 def _nothing(_: Outcome) -> None:
@@ -38,14 +38,14 @@ OFF = Telemetry()
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Whether telemetry is on: the variables of OpenTelemetry decide.
+# OpenTelemetry's environment variables switch telemetry on.
 
 ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 SIGNALS = ("TRACES", "METRICS")
 
 
 def wanted_signals(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The signals that are exported: those with an address, unless they or the SDK are switched off.
+    """Returns the signals to export: those with an address, unless they or the SDK are switched off.
 
     >>> wanted_signals({}), wanted_signals({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318"})
     ((), ('TRACES', 'METRICS'))
@@ -66,13 +66,14 @@ def wanted_signals(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def telemetry_of(environment: Mapping[str, str]) -> Telemetry:
-    """What the variables ask for. Raises WayfareError where it is not installed, or in a form that is not spoken."""
+    """Returns the telemetry that the variables ask for. Raises WayfareError if its packages are not installed or the
+    protocol is not supported."""
     signals = wanted_signals(environment)
     if not signals:
         return OFF
     for name in ("OTEL_EXPORTER_OTLP_PROTOCOL", *(f"OTEL_EXPORTER_OTLP_{signal}_PROTOCOL" for signal in signals)):
         if environment.get(name, "") not in {"", "http/protobuf"}:
-            raise WayfareError(f"{name}={environment[name]}: telemetry is sent as http/protobuf alone.")
+            raise WayfareError(f"{name}={environment[name]}: telemetry is sent only as http/protobuf.")
     try:
         from core.telemetry.otel import OpenTelemetry
     except ImportError as error:

@@ -1,7 +1,7 @@
 """Telemetry through the OpenTelemetry SDK to an OTLP receiver, by the semantic conventions for MCP and generative AI.
 
-The protocol's packages make the spans of each message, and carry `traceparent` in `_meta` both ways; here are the spans and
-metrics of what Wayfare does between them. https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/
+The protocol's packages make the spans of each message, and carry `traceparent` in `_meta` both ways. This module makes
+the spans and metrics of decisions and calls. https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from opentelemetry import metrics, trace
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
@@ -29,8 +30,8 @@ from core.shared.untrusted_text import one_line
 from core.telemetry.base import Ended, Telemetry
 
 # ----------------------------------------------------------------------------------------------------------------------
-# What may leave this machine: spans with known attributes alone. The protocol's packages make spans of their own, too, and
-# record errors with their texts, which may quote arguments and results.
+# Only known attributes of spans leave this machine: the protocol's packages record errors with texts that may quote
+# arguments and results.
 
 OURS = "wayfare."
 """Ids, kinds and names of the catalog, as `otel.py` gives them."""
@@ -46,23 +47,23 @@ KNOWN = (
 TEXT_CHARS = 200
 
 
+@dataclass
 class KnownAttributesExporter(SpanExporter):
-    """Gives spans on without events, without the words of their errors, and with known attributes."""
+    """Exports spans with known attributes only, without events and error texts."""
 
-    def __init__(self, exporter: SpanExporter) -> None:
-        self._exporter = exporter
+    exporter: SpanExporter
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         """See SpanExporter."""
-        return self._exporter.export([_bare(span) for span in spans])
+        return self.exporter.export([_bare(span) for span in spans])
 
     def shutdown(self) -> None:
         """See SpanExporter."""
-        self._exporter.shutdown()
+        self.exporter.shutdown()
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
         """See SpanExporter."""
-        return self._exporter.force_flush(timeout_millis)
+        return self.exporter.force_flush(timeout_millis)
 
 
 def _bare(span: ReadableSpan) -> ReadableSpan:
@@ -86,7 +87,7 @@ def _bare(span: ReadableSpan) -> ReadableSpan:
 
 
 def _text(text: str) -> str:
-    """A name of a stranger: one line, of bounded length, with what looks like a secret masked."""
+    """Returns a foreign name in one line of bounded length, with secrets masked."""
     return one_line(masked(text), TEXT_CHARS)
 
 
@@ -98,7 +99,7 @@ Attributes = dict[str, str | int | float | bool]
 
 
 class OpenTelemetry(Telemetry):
-    """Sends the wanted signals (TRACES, METRICS) where OTEL_EXPORTER_OTLP_* says. One for a process."""
+    """Sends the wanted signals (TRACES, METRICS) to OTEL_EXPORTER_OTLP_*. There is one for a process."""
 
     def __init__(self, signals: Sequence[str]) -> None:
         resource = Resource.create({SERVICE_NAME: "wayfare"}).merge(OTELResourceDetector().detect())
@@ -182,7 +183,7 @@ class OpenTelemetry(Telemetry):
         self._server_s.record(duration_s, {**labels, **({"error.type": error} if error else {})})
 
     def close(self) -> None:
-        """Send what is left, for at most a few seconds: the SDK would try a receiver that is gone for half a minute."""
+        """Sends what is queued, for at most a few seconds: the SDK would retry an absent receiver for half a minute."""
         providers = [provider for provider in (self._traces, self._metrics) if provider is not None]
         closing = [threading.Thread(target=provider.shutdown, daemon=True) for provider in providers]
         for thread in closing:
@@ -193,7 +194,7 @@ class OpenTelemetry(Telemetry):
 
 
 def _numbers(decision: Decision) -> Attributes:
-    """The decision under `wayfare.*`: no words of the sub-task."""
+    """Returns the decision's numbers under `wayfare.*`, without words of the sub-task."""
     tokens, winner = decision.tokens, decision.winner
     found: Attributes = {
         "wayfare.decision.id": decision.id,

@@ -14,7 +14,7 @@ from core.virtual.server import Behaviour, serve_http, serve_stdio
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until the client leaves. Returns 2, after one sentence on standard error, for bad input."""
+    """Serves until the client leaves. Returns 2, after one sentence on standard error, for bad input."""
     options = _parser().parse_args(arguments)
     behaviour = Behaviour(options.profile, options.seed, options.speed)
     try:
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def chosen(servers: Sequence[Server], name: str | None) -> Server:
-    """The server of a name, or the only one. Raises UnknownNameError."""
+    """Returns the server of a name, or the only one. Raises UnknownNameError."""
     if name is None and len(servers) == 1:
         return servers[0]
     found = next((server for server in servers if server.name == name), None)
@@ -46,7 +46,7 @@ def chosen(servers: Sequence[Server], name: str | None) -> Server:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m core.virtual", description=__doc__)
     parser.add_argument("file", metavar="FILE", help="a catalog")
-    parser.add_argument("server", metavar="SERVER", nargs="?", help="the server's name, where the catalog has several")
+    parser.add_argument("server", metavar="SERVER", nargs="?", help="the server's name, if the catalog has several")
     parser.add_argument("--http", type=int, metavar="PORT", help="listen on 127.0.0.1 instead of speaking stdio")
     profiles = "; ".join(f"{name}: {profile.help}" for name, profile in PROFILES.items())
     parser.add_argument("--profile", choices=PROFILES, default=DEFAULT_PROFILE, help=profiles)

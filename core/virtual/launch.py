@@ -31,7 +31,7 @@ TOOL_FIELDS = ("title", "price_usd", "latency_s", "success", "tier", "tier_reaso
 
 
 def plain_server(server: Server) -> dict[str, Any]:
-    """One entry of `servers`; unknown values are left out.
+    """Returns one entry of `servers`; unknown values are left out.
 
     >>> plain_server(Server("a", tools=(Tool("a", "t", hints=ToolHints(read_only=True)),)))
     {'name': 'a', 'description': '', 'tools': [{'name': 't', 'description': '', 'annotations': {'readOnlyHint': True}}]}
@@ -45,7 +45,7 @@ def plain_server(server: Server) -> dict[str, Any]:
 
 
 def hint_names(hints: ToolHints) -> dict[str, bool]:
-    """The given hints under their MCP names."""
+    """Returns the given hints under their MCP names."""
     said = {name: getattr(hints, field) for field, name in HINTS.items()}
     return {name: value for name, value in said.items() if value is not None}
 
@@ -131,6 +131,7 @@ class PlannedCall:
     ending: Ending
 
 
+@dataclass
 class FailureModel:
     """Plans the calls of one process in order. The same generator and calls give the same plan.
 
@@ -139,34 +140,33 @@ class FailureModel:
     ['error', 'result', 'error', 'result', 'result']
     """
 
-    def __init__(self, server: Server, profile: Profile, *, rng: random.Random, speed: float = 1.0) -> None:
-        self._server = server
-        self._profile = profile
-        self._rng = rng
-        self._speed = speed
-        self._outage_left = 0
+    server: Server
+    profile: Profile
+    rng: random.Random
+    speed: float = 1.0
+    _outage_left: int = 0
 
     def next(self, tool: Tool) -> PlannedCall:
-        """Plan the next call, one of this tool."""
-        profile, chance = self._profile, self._rng.random
-        noise, crash, error, outage = self._rng.gauss(0.0, SPREAD), chance(), chance(), chance()
+        """Plans the next call, one of this tool."""
+        profile, chance = self.profile, self.rng.random
+        noise, crash, error, outage = self.rng.gauss(0.0, SPREAD), chance(), chance(), chance()
         length = 1 + int(math.log(1 - chance()) / math.log1p(-1 / max(profile.outage_calls, 1 + 1e-9)))
-        wait_s = self._speed * profile.time_factor * self._call_s(tool) * math.exp(noise - SPREAD**2 / 2)
+        wait_s = self.speed * profile.time_factor * self._call_s(tool) * math.exp(noise - SPREAD**2 / 2)
         if self._outage_left == 0 and outage < profile.outage_start:
             self._outage_left = length
         if self._outage_left > 0:
             self._outage_left -= 1
             return PlannedCall(wait_s, Ending(profile.outage))
-        if crash < _or(profile.crash, _or(self._server.post_accept_failure, 0.0)):
+        if crash < _or(profile.crash, _or(self.server.post_accept_failure, 0.0)):
             return PlannedCall(wait_s, Ending.DROP)
         failing = error < _or(profile.error, 1.0 - self._success(tool))
         return PlannedCall(wait_s, Ending.ERROR if failing else Ending.RESULT)
 
     def _call_s(self, tool: Tool) -> float:
-        return _or(tool.latency_s, _or(self._server.call_s, UNDECLARED_S))
+        return _or(tool.latency_s, _or(self.server.call_s, UNDECLARED_S))
 
     def _success(self, tool: Tool) -> float:
-        return _or(tool.success, _or(self._server.success, 1.0))
+        return _or(tool.success, _or(self.server.success, 1.0))
 
 
 def _or(value: float | None, default: float) -> float:
@@ -184,7 +184,7 @@ def virtual_connection(
     seed: int | None = None,
     speed: float = 1.0,
 ) -> Connection:
-    """The connection to a virtual server. Its catalog is written into `folder` under the hash of its content.
+    """Returns the connection to a virtual server. Its catalog is written into `folder` under the hash of its content.
 
     Raises WayfareError if it cannot be written.
     """
@@ -193,7 +193,7 @@ def virtual_connection(
     if not file.exists():
         _write(file, text)
     options = ["--profile", profile, "--speed", f"{speed:g}"] + ([] if seed is None else ["--seed", str(seed)])
-    # -P: a folder `core` in the working directory is not ours
+    # -P: ignores a folder `core` in the working directory
     return Connection("stdio", command="${python}", args=("-P", "-m", "core.virtual", str(file), *options))
 
 
@@ -202,7 +202,7 @@ def _digest(text: str) -> str:
 
 
 def _write(file: Path, text: str) -> None:
-    """Write all or nothing; several processes may write at once."""
+    """Writes all or nothing; several processes may write at once."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         handle, scratch = tempfile.mkstemp(dir=file.parent, prefix=".new-", suffix=".json")
@@ -212,5 +212,5 @@ def _write(file: Path, text: str) -> None:
     except OSError as error:
         raise WayfareError(
             f"The virtual server's catalog cannot be written to {file.parent} ({error.strerror}); "
-            "set WAYFARE_CACHE to a folder that can be written."
+            "set WAYFARE_CACHE to a writable folder."
         ) from None

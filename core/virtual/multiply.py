@@ -111,7 +111,8 @@ _RETURNS = re.compile(r"(?<=[.;,] )(R|r)eturns (?=(?:the|a|an|its|their|each|eve
 
 
 def wordings(text: str, rng: random.Random, *, kept: Collection[str] = ()) -> Iterator[str]:
-    """Paraphrases of a text, at least MOST_WORDINGS, all different from each other and from the text. Words in `kept` stay.
+    """Returns paraphrases of a text, at least MOST_WORDINGS, all different from each other and from the text. Words in
+    `kept` stay.
 
     A blank text has none.
 
@@ -125,14 +126,14 @@ def wordings(text: str, rng: random.Random, *, kept: Collection[str] = ()) -> It
 
 
 def _openings(mood: Mood, rng: random.Random) -> list[str]:
-    """Beginnings of a text, the natural ones first."""
+    """Returns beginnings of a text, the natural ones first."""
     natural = {"imperative": IMPERATIVE, "third": THIRD, "": ()}[mood]
     plain = [rng.sample(PLAIN[start : start + len(HEADS)], len(HEADS)) for start in range(0, len(PLAIN), len(HEADS))]
     return [*rng.sample(natural, len(natural)), *(opening for group in plain for opening in group)]
 
 
 def _mood(text: str) -> Mood:
-    """Whether the text begins with a verb, and in which form; "" if unclear.
+    """Returns the form of the verb that begins the text, or "" if unclear.
 
     >>> [_mood(text) for text in ("Search the web.", "Searches the web.", "Search engine.", "Levels of a river.")]
     ['imperative', 'third', '', '']
@@ -146,7 +147,7 @@ def _mood(text: str) -> Mood:
 
 
 def _known_verb(word: str) -> str:
-    """The verb of a third person, "" for an unknown one.
+    """Returns the verb of a third person, or "" for an unknown one.
 
     >>> _known_verb("searches"), _known_verb("applies"), _known_verb("has"), _known_verb("levels")
     ('search', 'apply', 'have', '')
@@ -161,7 +162,7 @@ def _opened(text: str, opening: str) -> str:
 
 
 def _reworded(text: str, mood: Mood, rng: random.Random, kept: Collection[str]) -> str:
-    """The text with most known words replaced and articles adjusted. Quotations and words in `kept` stay."""
+    """Returns the text with most known words replaced and articles adjusted. Quotations and words in `kept` stay."""
     untouched = {word.lower() for word in kept}
 
     def other(found: re.Match[str]) -> str:
@@ -178,7 +179,7 @@ def _reworded(text: str, mood: Mood, rng: random.Random, kept: Collection[str]) 
 
 
 def _with_other_verb(text: str, mood: Mood, rng: random.Random) -> str:
-    """The text with a synonym of its first verb. A verb before a particle or a second verb stays."""
+    """Returns the text with a synonym of its first verb. A verb before a particle or a second verb stays."""
     first, space, rest = text.strip().partition(" ")
     verb = _known_verb(first.lower()) if mood == "third" else first.lower()
     if (
@@ -193,7 +194,7 @@ def _with_other_verb(text: str, mood: Mood, rng: random.Random) -> str:
 
 
 def _like(model: str, text: str) -> str:
-    """The text, capitalised if the model is."""
+    """Returns the text, capitalised if the model is."""
     return text[0].upper() + text[1:] if model[0].isupper() else text
 
 
@@ -220,11 +221,12 @@ class Recipe:
         if not 1 <= self.copies <= MOST_COPIES:
             raise CatalogError(f"{self.copies} copies cannot be made; give a number from 1 to {MOST_COPIES}.")
         if not 1 <= self.spread <= HIGHEST_SPREAD:
-            raise CatalogError(f"A spread of {self.spread:g} is none; give a factor from 1 to {HIGHEST_SPREAD:g}.")
+            raise CatalogError(f"A spread of {self.spread:g} is not a factor; give one from 1 to {HIGHEST_SPREAD:g}.")
 
 
 def multiplied(catalog: Catalog, server: str, recipe: Recipe, *, name: str) -> Catalog:
-    """A new catalog in which the server is followed (or replaced) by its copies. Raises UnknownNameError, CatalogError.
+    """Returns a new catalog in which the server is followed (or replaced) by its copies. Raises UnknownNameError,
+    CatalogError.
 
     >>> world = Catalog("world", (Server("web", tools=(Tool("web", "find", "Find a page."),)), Server("mail")))
     >>> [s.name for s in multiplied(world, "web", Recipe(2), name="more").servers]
@@ -238,7 +240,7 @@ def multiplied(catalog: Catalog, server: str, recipe: Recipe, *, name: str) -> C
 
 
 def multiplied_name(catalog: str, server: str, number: int) -> str:
-    """The default name of the new catalog.
+    """Returns the default name of the new catalog.
 
     >>> multiplied_name("sample", "web-search", 5)
     'sample-web-search-x5'
@@ -247,7 +249,7 @@ def multiplied_name(catalog: str, server: str, number: int) -> str:
 
 
 def server_of(catalog: Catalog, name: str) -> Server:
-    """A server by name. Raises UnknownNameError."""
+    """Returns a server by name. Raises UnknownNameError."""
     row = catalog.server_row.get(name)
     if row is None:
         raise UnknownNameError(f"There is no server {name!r} in catalog {catalog.name!r}; check the name.")
@@ -255,7 +257,7 @@ def server_of(catalog: Catalog, name: str) -> Server:
 
 
 def copies(original: Server, recipe: Recipe, *, taken: Iterable[str] = ()) -> tuple[Server, ...]:
-    """Virtual copies of a server, the same for the same recipe. Names in `taken` are skipped.
+    """Returns virtual copies of a server, the same for the same recipe. Names in `taken` are skipped.
 
     All descriptions differ, also from the original's. Blank ones stay blank.
     """
@@ -284,7 +286,7 @@ def _wordings(text: str, recipe: Recipe, name: str, tool: Tool | None = None) ->
 
 
 def _names(schema: Any) -> set[str]:
-    """Names of parameters and their choices at every depth; a description may mention them."""
+    """Returns names of parameters and their choices at every depth; a description may mention them."""
     if isinstance(schema, Mapping):
         part = cast("Mapping[str, Any]", schema)
         choices = part.get("enum")
@@ -323,12 +325,12 @@ class _Factors:
 
 
 def _scaled(value: float | None, factor: float) -> float | None:
-    """Rounded to four significant digits: a declared number is not a measurement."""
+    """Returns the number rounded to four significant digits: a declared number is not a measurement."""
     return None if value is None else float(f"{value * factor:.4g}")
 
 
 def _odds(chance: float | None, factor: float) -> float | None:
-    """The probability with its odds multiplied by a factor: it stays in [0, 1]; 0 and 1 do not change.
+    """Returns the probability with its odds multiplied by a factor: it stays in [0, 1]; 0 and 1 do not change.
 
     >>> _odds(0.5, 3.0), _odds(1.0, 0.5), _odds(None, 2.0)
     (0.75, 1.0, None)

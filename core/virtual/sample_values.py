@@ -8,6 +8,7 @@ import random
 import re
 import string
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from importlib import import_module
@@ -37,12 +38,12 @@ def _faker() -> Faker:
     return Faker("en_US")
 
 
+@dataclass
 class Plausible:
     """Draws values from one random generator. Texts mention the `topic` of the call."""
 
-    def __init__(self, rng: random.Random, topic: str = "") -> None:
-        self.rng = rng
-        self.topic = topic
+    rng: random.Random
+    topic: str = ""
 
     @property
     def fake(self) -> Faker:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from core.domain.catalog import Tool, words
@@ -18,19 +19,19 @@ NOTHING: Schema = {"enum": []}  # the schema `false` admits no value
 _STEPS = 40  # stops references that lead to themselves
 
 
+@dataclass
 class Flattener:
     """Simplifies the parts of one root schema. References are followed within it; others count as empty. `rng` chooses branches."""
 
-    def __init__(self, root: Schema, rng: random.Random) -> None:
-        self._root = root
-        self._rng = rng
+    root: Schema
+    rng: random.Random
 
     def flat(self, schema: object, *, deep: bool = False) -> Schema:
         """One object without `$ref`, `allOf`, `anyOf`, `oneOf`, `if`. A `deep` one prefers null."""
         flat = _object(schema)
         for _ in range(_STEPS):
             if "$ref" in flat:
-                flat = merged(_object(referenced(self._root, str(flat["$ref"]))), _without(flat, "$ref"))
+                flat = merged(_object(referenced(self.root, str(flat["$ref"]))), _without(flat, "$ref"))
             elif "allOf" in flat:
                 parts, flat = flat["allOf"], _without(flat, "allOf")
                 for part in parts:
@@ -47,11 +48,11 @@ class Flattener:
     def _branch(self, branches: list[Schema], *, deep: bool) -> Schema:
         nulls = [one for one in branches if one.get("type") == "null"]
         others = [one for one in branches if one.get("type") != "null"]
-        return self._rng.choice((nulls or others) if deep else (others or nulls) or [{}])
+        return self.rng.choice((nulls or others) if deep else (others or nulls) or [{}])
 
     def _condition(self, flat: Schema) -> Schema:
         rest = _without(flat, "if", "then", "else")
-        condition_met = self._rng.random() < 0.5
+        condition_met = self.rng.random() < 0.5
         if condition_met:
             rest = merged(rest, _object(flat["if"]))
         return merged(rest, _object(flat.get("then" if condition_met else "else", {})))

@@ -47,7 +47,7 @@ class SimulatedResult:
 
 
 def simulated_result(tool: Tool, arguments: Mapping[str, Any], *, seed: int) -> SimulatedResult:
-    """The result of a call, the same for the same seed, tool and arguments.
+    """Returns the result of a call, the same for the same seed, tool and arguments.
 
     >>> search = Tool("shop", "find_books", "Finds books.", input_schema={"required": ["topic"]})
     >>> simulated_result(search, {"topic": "tides"}, seed=1).value["topic"]
@@ -70,7 +70,7 @@ def simulated_result(tool: Tool, arguments: Mapping[str, Any], *, seed: int) -> 
 
 
 def failure(tool: Tool, reason: str) -> SimulatedResult:
-    """A tool error."""
+    """Returns a tool error."""
     return SimulatedResult(f"Simulated error of {tool.id}: {reason}", failed=True)
 
 
@@ -90,7 +90,7 @@ STARTED = {"type": "http.response.start", "status": 200, "headers": [(b"content-
 
 
 def dropping(app: App) -> App:
-    """The app with an event `DROP` in each request's scope. Setting it ends the connection without a response."""
+    """Returns the app with an event `DROP` in each request's scope. Setting it ends the connection without a response."""
 
     async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -169,7 +169,7 @@ class VirtualServer:
             await anyio.sleep_forever()
         made = simulated_result(tool, params.arguments or {}, seed=self._seed)
         if planned.ending is Ending.ERROR and not made.failed:
-            made = failure(tool, "the tool failed, as its declared success rate lets it do now and then.")
+            made = failure(tool, "the tool failed; its declared success rate allows that now and then.")
         return _result(made, promised=self._definitions(context)[tool.name].output_schema is not None)
 
     def _definitions(self, context: Context) -> dict[str, mcp_types.Tool]:
@@ -180,9 +180,8 @@ class VirtualServer:
 
 
 def listed(tool: Tool, protocol_version: str) -> mcp_types.Tool:
-    """The tool's definition as the catalog has it, without parts that this version of the protocol forbids: an output schema of
-    another type than object (older versions), an invalid input schema (all versions).
-    """
+    """Returns the tool's definition from the catalog, without parts that this version of the protocol forbids: an
+    output schema of another type than object (older versions), an invalid input schema (all versions)."""
     hints = hint_names(tool.hints)
     whole = mcp_types.Tool(
         name=tool.name,
@@ -237,7 +236,7 @@ class Behaviour:
 
 
 def virtual_server(server: Server, behaviour: Behaviour, drop: Drop) -> VirtualServer:
-    """The server with its behaviour. Raises WayfareError for an unknown profile."""
+    """Returns the server with its behaviour. Raises WayfareError for an unknown profile."""
     if behaviour.profile not in PROFILES:
         raise WayfareError(f"There is no profile {behaviour.profile!r}; choose one of: {', '.join(PROFILES)}.")
     rng = random.Random(behaviour.seed)  # noqa: S311 - a simulation, not a secret
@@ -246,7 +245,7 @@ def virtual_server(server: Server, behaviour: Behaviour, drop: Drop) -> VirtualS
 
 
 def serve_stdio(server: Server, behaviour: Behaviour, *, sleep: Callable[[float], None] = time.sleep) -> None:
-    """Speak MCP on standard input and output until the input ends. A simulated crash ends the process."""
+    """Speaks MCP on standard input and output until the input ends. A simulated crash ends the process."""
     served = virtual_server(server, behaviour, _crash).mcp
     signal.signal(signal.SIGINT, _leave)  # a thread blocks on the input and would keep the process alive
     sleep(PROFILES[behaviour.profile].start_s * behaviour.speed)
@@ -259,7 +258,7 @@ def serve_stdio(server: Server, behaviour: Behaviour, *, sleep: Callable[[float]
 
 
 def serve_http(server: Server, behaviour: Behaviour, port: int, *, sleep: Callable[[float], None] = time.sleep) -> None:
-    """Speak streamable HTTP on http://127.0.0.1:PORT/mcp (port 0: a free one) and print the URL on standard error.
+    """Speaks streamable HTTP on http://127.0.0.1:PORT/mcp (port 0: a free one) and prints the URL on standard error.
 
     A simulated crash drops the connection of its call. Raises WayfareError if the port is taken.
     """

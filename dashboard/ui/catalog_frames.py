@@ -1,7 +1,7 @@
 """A catalog and its statistics as tables: one row a server or tool, every value with its unit and its source.
 
 Prices are in m$ (a thousandth of a dollar) per call, times in s, probabilities in percent. A frame's index is the row
-in the catalog, so that a filtered or sorted table still says which server or tool a row is.
+in the catalog, so that it identifies the server or tool in a filtered or sorted table, too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ M_USD = 1e3
 PERCENT = 1e2
 SHOWN_DESCRIPTION = 160
 NO_HINTS = ToolHints()
-LEAST_SHOWN = 0.005  # less has hardly moved
+LEAST_SHOWN = 0.005  # smaller shares are not shown
 NO_COMMAND = "no command"
 LABELS = tuple("tools' median" if source is Source.MEDIAN else source.label for source in sorted(Source))
 
@@ -85,7 +85,7 @@ def server_frame(catalog: Catalog, statistics: Statistics) -> pd.DataFrame:
 
 
 def tool_frame(catalog: Catalog, statistics: Statistics, tokens: NDArray[np.int64] | None = None) -> pd.DataFrame:
-    """One row for each tool; `tokens` of the definitions are empty where they were not counted yet."""
+    """One row for each tool. `tokens` of the definitions are empty until they are counted."""
     known, tools = statistics.tools, catalog.tools
     return pd.DataFrame(
         {
@@ -107,7 +107,7 @@ def tool_frame(catalog: Catalog, statistics: Statistics, tokens: NDArray[np.int6
 
 
 def source_words(sources: Iterable[int], calls: Iterable[int], decayed: Iterable[float]) -> list[str]:
-    """Where each value comes from; a measured one says from how many calls, and how far it has decayed.
+    """Returns the source of each value. A measured value has its number of calls and its decay.
 
     >>> source_words([0, 1, 3, 3], [0, 0, 1, 1200], [0.0, 0.0, 0.0, 0.25])
     ['prior', 'declared', 'measured · 1 call', 'measured · 1,200 calls · 25 % decayed']
@@ -119,7 +119,7 @@ def source_words(sources: Iterable[int], calls: Iterable[int], decayed: Iterable
 
 
 def source_word(source: int, calls: int, decayed: float) -> str:
-    """The source of one value in words."""
+    """Returns the source of one value."""
     if source != Source.MEASURED:
         return Source(source).label
     faded = f" · {units.share(decayed)} decayed" if decayed >= LEAST_SHOWN else ""
@@ -127,7 +127,7 @@ def source_word(source: int, calls: int, decayed: float) -> str:
 
 
 def price_words(prices_usd: Sequence[float] | NDArray[np.float64], sources: Iterable[int]) -> list[str]:
-    """Where prices and asks come from; what has no price is unpriced, never free.
+    """Returns the sources of prices and asks. A missing price is unpriced, never free.
 
     >>> price_words([float("nan"), 0.0, 0.2, 0.1], [0, 1, 2, 4])
     ['unpriced', 'declared', 'edited', "tools' median"]
@@ -139,7 +139,7 @@ def price_words(prices_usd: Sequence[float] | NDArray[np.float64], sources: Iter
 
 
 def hint_words(hints: ToolHints) -> str:
-    """A tool's own hints in words; empty where it gives none.
+    """Returns a tool's own hints in words, or "" if it gives no hints.
 
     >>> hint_words(ToolHints(read_only=True, open_world=False)), hint_words(ToolHints(read_only=False))
     ('read-only, closed world', 'writes')
@@ -156,7 +156,7 @@ def hint_words(hints: ToolHints) -> str:
 
 
 def reached_by(server: Server) -> str:
-    """The transport of a server's connection; what is called through a virtual server says so.
+    """Returns the transport of a server's connection, and whether a virtual server answers.
 
     >>> reached_by(Server("a")), reached_by(Server("a", virtual=True))
     ('no command', 'virtual')
@@ -167,7 +167,7 @@ def reached_by(server: Server) -> str:
 
 
 def one_line(text: str, limit: int = SHOWN_DESCRIPTION) -> str:
-    """The beginning of a description on one line, with nothing unseen in it.
+    """Returns the beginning of a description on one line, with hidden characters written out.
 
     >>> one_line("Reads\\n a file.  Fast.", 14)
     'Reads a file.…'
@@ -177,7 +177,7 @@ def one_line(text: str, limit: int = SHOWN_DESCRIPTION) -> str:
 
 
 def matching(texts: Iterable[str], query: str) -> list[bool]:
-    """Which texts contain every word of the query, in any order and case.
+    """Tells for each text whether it contains every word of the query, in any order and case.
 
     >>> matching(["Weather forecast", "Files"], "FORE weather"), matching(["Files"], " ")
     ([True, False], [True])
@@ -187,10 +187,10 @@ def matching(texts: Iterable[str], query: str) -> list[bool]:
 
 
 def server_text(server: Server) -> str:
-    """What the search box looks through for a server."""
+    """Returns the text of a server that the search box searches."""
     return f"{server.name}\n{server.title}\n{server.category}\n{server.description}"
 
 
 def tool_text(tool: Tool) -> str:
-    """What the search box looks through for a tool."""
+    """Returns the text of a tool that the search box searches."""
     return f"{tool.id}\n{tool.title}\n{tool.description}"

@@ -1,8 +1,4 @@
-"""A Plotly figure on a page. It stays in place: a new figure updates the chart that is there instead of building another.
-
-`st.plotly_chart` gives a chart another identity with each figure, so that the browser throws it away and builds a new
-one: with the six charts of a decision that takes most of the time between a slider's key press and what changes.
-"""
+"""A chart on a page, and the parts of a page that move with a knob."""
 
 from __future__ import annotations
 
@@ -18,6 +14,7 @@ import streamlit as st
 from streamlit.components.v2 import component
 
 from dashboard.ui.charts.base import CONFIG, figure_json, title_of
+from dashboard.ui.text import as_html
 
 PLOTLY_URL = f"/plotly-{plotly.__version__}.min.js"
 
@@ -36,12 +33,12 @@ _chart = component(
 
 
 def plotly_js() -> str:
-    """Plotly's library for the browser, of the installed version; served at `PLOTLY_URL`, not fetched from elsewhere."""
+    """Returns Plotly's library for the browser, in the installed version. It is served at `PLOTLY_URL`."""
     return plotly.offline.get_plotlyjs()
 
 
 def read_out(title: str) -> str:
-    """A title as a screen reader says it, without its markup.
+    """Returns a title without its markup, for screen readers.
 
     >>> read_out('Tools: <span style="color:red">◆</span> of a &lt;b')
     'Tools: ◆ of a <b'
@@ -57,10 +54,9 @@ def chart(
     about: str = "",
     config: Mapping[str, Any] = CONFIG,
 ) -> None:
-    """Show a figure, which has a height.
+    """Show a figure that has a height.
 
-    A click on a point calls `choose` with the point's customdata. `about` is for those who do not see the chart, its
-    title by default.
+    A click on a point calls `choose` with the point's customdata. `about` is the text for screen readers, by default the title.
     """
     _chart(
         key=key,
@@ -69,7 +65,7 @@ def chart(
             "part": key,
             "about": about or read_out(title_of(figure)),
             "config": dict(config),
-            # how many were heard, None where nobody listens; after one, the same figure is to be drawn again
+            # the number of handled clicks, or None without `choose`; a higher number redraws the same figure
             "clicks": None if choose is None else st.session_state.get(f"{key}.clicks", 0),
         },
         on_chosen_change=None if choose is None else lambda: point_chosen(key, choose),
@@ -77,11 +73,30 @@ def chart(
 
 
 def point_chosen(key: str, choose: Callable[[str], None]) -> None:
-    """Pass on which point of the chart with this key was clicked, once: the browser tells it again until it is heard. What it sends
-    may be anything."""
+    """Call `choose` once with the clicked point of the chart with this key. The browser repeats a click until it is handled, and its
+    message may be anything."""
     match st.session_state[key].get("chosen"):
         case {"count": int(count), "name": str(name)} if count > st.session_state.get(f"{key}.clicks", 0):
             st.session_state[f"{key}.clicks"] = count
             choose(name)
         case _:
             pass
+
+
+_part = component(
+    "wayfare.live",
+    html='<div class="wayfare-live"></div>',
+    css=(ASSETS / "live.css").read_text(encoding="utf-8"),
+    js=(ASSETS / "live.js").read_text(encoding="utf-8"),
+    isolate_styles=False,
+)
+
+
+def live(html: str, *, key: str) -> None:
+    """Show HTML as the part of the page with this key."""
+    _part(key=key, data={"html": html, "part": key})
+
+
+def noted(term: str, help_text: str) -> str:
+    """Returns a term as HTML, with a help text for mouse and keyboard."""
+    return f'<span class="wayfare-noted" tabindex="0" data-help="{as_html(help_text, 900)}">{as_html(term)}</span>'

@@ -1,4 +1,4 @@
-"""Judging on a page: one popover that grades a tool for a sub-task, in a set and by a judge that stay chosen across pages.
+"""A popover that grades a tool for a sub-task. Its set and judge stay chosen across pages.
 
 Owns the keys `judging:*`.
 """
@@ -28,27 +28,27 @@ from dashboard.ui.text import escaped
 SET, JUDGE, NOTICE = "judging:set", "judging:judge", "judging:notice"
 OPERATOR = "operator"
 SET_HELP = "Judgments are kept in named sets of the catalog. Choose one, or type a new name."
-JUDGE_HELP = "Your name as a judge. Several judges may grade the same tool; the Lab says how far they agree."
+JUDGE_HELP = "Your name as a judge. Several judges may grade the same tool; the Lab shows how far they agree."
 
 
 def chosen_set(app: App, catalog: str) -> str:
-    """The set that judgments go into: the one chosen last, else the one judged last."""
+    """Returns the set for new judgments: the last choice, else the set of the last judgment."""
     return st.session_state.get(SET) or next(iter(app.judgments.sets(catalog)), FIRST_SET)
 
 
 def chosen_judge() -> str:
-    """Who judges: the name given last, else the address of another machine, else the operator."""
+    """Returns the judge: the last name entered, else the address of another machine, else the operator."""
     return st.session_state.get(JUDGE) or labeller().visitor or OPERATOR
 
 
 def choose_set(set_name: str, place: str) -> None:
-    """Have judgments go into this set from now on; before the fields of this place are drawn."""
+    """Choose the set for new judgments. Call it before the fields of this place are drawn."""
     st.session_state[SET] = set_name
     st.session_state.pop(f"judging:{place}:set", None)
 
 
 def set_and_judge(where: DeltaGenerator, app: App, catalog: str, place: str) -> tuple[str, str]:
-    """The fields for both, and what they say."""
+    """Draw the fields for set and judge, and return their values."""
     set_name, judge = chosen_set(app, catalog), chosen_judge()
     options = list(dict.fromkeys([set_name, *app.judgments.sets(catalog), FIRST_SET]))
     where.selectbox(
@@ -63,7 +63,7 @@ def set_and_judge(where: DeltaGenerator, app: App, catalog: str, place: str) -> 
 
 
 def _names(place: str) -> tuple[str, str]:
-    """The set and the judge that the fields of this place say."""
+    """Returns the set and the judge in the fields of this place."""
     set_name, judge = (st.session_state[f"judging:{place}:{field}"] or "" for field in ("set", "judge"))
     return " ".join(set_name.split()) or FIRST_SET, " ".join(judge.split()) or OPERATOR
 
@@ -71,14 +71,14 @@ def _names(place: str) -> tuple[str, str]:
 def judge_popover(
     app: App, query: AskedQuery, tools: Sequence[str], place: str, *, catalog: str, decision_id: str | None = None
 ) -> None:
-    """A small button; behind it set, judge, grade and note for a tool, or for one of several. Filled only while it is open."""
+    """A button that opens a form with set, judge, grade and note for one of `tools`."""
     key = f"judging:{place}:open"
     said = app.judgments.graded(catalog=catalog, set_name=chosen_set(app, catalog), judge=chosen_judge())
     known = said.get((query, tools[0])) if len(tools) == 1 else None
     with st.popover(
         "grade…" if known is None else f"**grade {known.grade}**",
         type="tertiary", key=key, on_change="rerun", icon=":material/grading:",
-        help="Grade how well the tool does the sub-task, 0 to 3, for a judgment set. It measures routers in the Lab and moves no "
+        help="Grade how well the tool does the sub-task, 0 to 3, for a judgment set. Judgments measure routers in the Lab and change no "
         "decision.",
     ) as popover:  # fmt: skip
         if popover.open:
@@ -115,14 +115,14 @@ def _form(
 
 
 def grade_field(key: str, known: int | None) -> int | None:
-    """Grades 0 to 3 with what they mean, None where none is chosen yet; the arrow keys move between them."""
+    """Draw the grades 0 to 3 with their meaning. Returns the chosen grade, or None."""
     return st.radio(
         "How well does it do the sub-task?", GRADES, index=known, key=key, format_func=lambda one: f"{one} · {GRADE_WORDS[one]}",
     )  # fmt: skip
 
 
 def _store(app: App, query: AskedQuery, tool: str, own: str, place: str, catalog: str, decision_id: str | None) -> None:
-    """What the fields say now: what was typed last is not on the drawn page yet when the button is pressed right afterwards."""
+    """Store what the session has now: text typed just before the click is newer than the drawn page."""
     (set_name, judge), grade = _names(place), int(st.session_state[f"{own}:grade"])
     note = str(st.session_state[f"{own}:note"])
     try:

@@ -1,6 +1,6 @@
-"""Undo and redo of knobs: what they were during a visit, one step a gesture, with a list to return to.
+"""Undo and redo of knobs: their values during a visit, one step for each gesture.
 
-The panel of the knobs tells the page host to step (`assets/history.js` asks it), so that what was not stored yet is a step too.
+`assets/history.js` asks the knob panel to send the step, so that values that are not stored yet become a step too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from core.domain.params import Knob, Value
 from core.shared.untrusted_text import one_line
 
 MOST = 50
-NAMED = 3  # knobs of one step
+NAMED = 3  # knobs in the title of a step
 Values = Mapping[str, Value]
 
 ASSETS = Path(__file__).parent.parent / "assets"
@@ -33,7 +33,7 @@ _buttons = component(
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The values that the knobs had one after the other, the oldest first, and which of them they have.
+    """The values of the knobs, the oldest first, and the place of the current ones.
 
     >>> history = History(({"k": 5},)).noted({"k": 7}).noted({"k": 9})
     >>> history.stepped(-2).values, history.stepped(-2).stepped(1).values, history.stepped(9).values
@@ -47,34 +47,34 @@ class History:
 
     @property
     def values(self) -> Values:
-        """What the knobs are."""
+        """The current values."""
         return self.states[self.at]
 
     def noted(self, values: Values) -> Self:
-        """With these values as the newest step; what was undone before is forgotten. The same values are no step."""
+        """Returns the history with a new step, without undone steps. Equal values add no step."""
         if values == self.values:
             return self
         states = (*self.states[: self.at + 1], values)[-MOST:]
         return type(self)(states, len(states) - 1)
 
     def stepped(self, by: int) -> Self:
-        """So many steps back (below 0) or forth, as far as there are any."""
+        """Returns the history `by` steps later, or earlier if negative, within its ends."""
         return self.returned(self.at + by)
 
     def returned(self, to: int) -> Self:
-        """With the values of this step, from 0 on."""
+        """Returns the history at step `to`, counted from 0."""
         return type(self)(self.states, min(max(to, 0), len(self.states) - 1))
 
 
 def note(infos: Sequence[Knob], prefix: str) -> None:
-    """Write down what these knobs are now, where the page has a history and that is another state than before."""
+    """Add the current values to the history of the page, if it has one."""
     history: History | None = st.session_state.get(_key(prefix))
     if history is not None:
         st.session_state[_key(prefix)] = history.noted({**history.values, **_now(infos, prefix)})
 
 
 def step(prefix: str, *, by: object = None, to: object = None) -> None:
-    """Set the knobs to what they were so many steps before (below 0) or after, or at one step; what is no number is passed over."""
+    """Set the knobs to their values `by` steps later, or earlier if negative, or at step `to`. Ignores values that are no integers."""
     history: History | None = st.session_state.get(_key(prefix))
     if history is None:
         return
@@ -88,7 +88,7 @@ def step(prefix: str, *, by: object = None, to: object = None) -> None:
 
 
 def history_key(prefix: str) -> str:
-    """The key of the fragment with the buttons, to be redrawn when a knob has changed."""
+    """Returns the key of the fragment with the buttons. It is redrawn when a knob changes."""
     return f"{prefix}:steps"
 
 
@@ -112,7 +112,7 @@ def _now(infos: Sequence[Knob], prefix: str) -> Values:
 
 
 def _said(infos: Sequence[Knob], before: Values, after: Values) -> str:
-    """What one step changed, from what to what.
+    """Returns the changes of one step, with old and new values.
 
     >>> from core.routers.ehrr import EhrrParameters
     >>> infos = EhrrParameters.knobs()
@@ -137,5 +137,5 @@ def _shown(value: Value) -> str:
 
 
 def _key(prefix: str) -> str:
-    """Outside the page's own keys, which a link from elsewhere clears: to follow a link is a step, too."""
+    """Returns a key that a link to the page does not clear, because following a link is a step, too."""
     return f"history:{prefix}"

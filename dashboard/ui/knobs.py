@@ -1,7 +1,7 @@
-"""Sliders, switches and fields made from declared parameters, in groups; what few people change stands behind Advanced.
+"""Sliders, switches and fields made from declared parameters, in groups. Rarely used ones are behind Advanced.
 
-One component draws them all (`assets/knobs.js`). A knob that differs from its default is marked. A knob that is turned asks
-the page's fast lane, where it has one, and comes here when it is let go: it redraws the fragments that show what it changes,
+One component draws them all (`assets/knobs.js`). A knob that differs from its default is marked. While a knob
+is turned, it asks the fast lane of the page, if there is one. When it is released, it redraws the fragments that depend on it,
 not the whole page.
 """
 
@@ -42,8 +42,8 @@ _panel = component(
 
 @dataclass(frozen=True, slots=True)
 class LaneLink:
-    """Where the knobs of a page ask while they are turned: address and token, the key of the part that says that there is
-    something to draw, that of the chart that is kept in sight, and a CSS selector of what waits until the change is stored."""
+    """The fast lane of a page: its address and token, the key of the part that must exist before anything is drawn, the key of the
+    chart that stays in sight, and a CSS selector of the parts that wait until the change is stored."""
 
     at: str
     token: str
@@ -53,9 +53,9 @@ class LaneLink:
 
 
 def start_knobs(defaults: Parameters, texts: Mapping[str, str], prefix: str) -> list[str]:
-    """Give each knob that has no value yet the one in a link's texts, else its default; those of another router are forgotten.
+    """Give each knob without a value the one in a link's texts, else its default. Forgets the knobs of another router.
 
-    Returns a sentence for each text that cannot be used; its knob begins at the default.
+    Returns a sentence for each text that cannot be used. Its knob gets the default.
     """
     session = st.session_state.to_dict()  # once: each look at the session costs as much as a widget
     family = prefix.rpartition(".")[0]
@@ -77,7 +77,7 @@ def start_knobs(defaults: Parameters, texts: Mapping[str, str], prefix: str) -> 
 
 
 def read_knobs(defaults: Parameters, prefix: str) -> Parameters:
-    """The parameters as the knobs are set."""
+    """Returns the parameters that the knobs are set to."""
     session = st.session_state.to_dict()
     return defaults.replaced(
         {info.name: session.get(f"{prefix}.{info.name}", info.default) for info in defaults.knobs()}
@@ -92,10 +92,9 @@ def knob_panel(
     elsewhere: Collection[str] = (),
     lane: LaneLink | None = None,
 ) -> None:
-    """Draw every knob, group by group, the advanced ones last. A change redraws the knobs and the fragments with the keys
-    `redraws`; none: the whole page.
+    """Draw every knob, group by group, the advanced ones last. Leaves out groups and knobs that the page draws `elsewhere`.
 
-    Groups and knobs that the page draws `elsewhere` are left out.
+    A change redraws the knobs and the fragments with the keys `redraws`, or the whole page if there are no keys.
     """
     infos = [info for info in defaults.knobs() if not {info.group, info.name} & set(elsewhere)]
     key = f"{prefix}:knobs"
@@ -109,7 +108,7 @@ def reset_knobs(defaults: Parameters, prefix: str) -> None:
 
 
 def reset_and_history(defaults: Parameters, prefix: str) -> None:
-    """The button that resets all knobs, and beside it what undoes and redoes a step."""
+    """The button that resets all knobs, with undo and redo beside it."""
     st.fragment(_reset_and_history, key=history_key(prefix))(defaults, prefix)
 
 
@@ -128,7 +127,7 @@ def _reset_and_history(defaults: Parameters, prefix: str) -> None:
 
 
 def knob_title(info: Knob) -> str:
-    """A knob's plain name, with the letter that formulas and papers use where it has one.
+    """Returns the plain name of a knob, with its letter in formulas and papers if it has one.
 
     >>> from dataclasses import replace
     >>> info = Knob("alpha_t", float, 0.1, "αt", "1/s", 0.0, 1.0, 0.1, "", "", label="Time matters")
@@ -167,10 +166,11 @@ def _turned(said: object, infos: Sequence[Knob], prefix: str, redraws: list[str]
 
 
 def take_turned(said: object, infos: Sequence[Knob], prefix: str) -> None:
-    """Take what the browser says that was turned: messages `{"count", "values", "step" or "to"}`, oldest first, those too that were
-    heard before; what it sends may be anything. Each sets its values, and goes through what the knobs were.
+    """Apply the browser's messages `{"count", "values", "step" or "to"}`, the oldest first, and skip those applied before.
 
-    What cannot be taken is left as it was, with a sentence."""
+    A message sets values and moves through the history. Its content may be anything: an unusable value changes nothing and gives a
+    sentence.
+    """
     for one in said if isinstance(said, list) else []:
         message: dict[str, Any] = one if isinstance(one, dict) else {}
         count, values = message.get("count"), message.get("values")
@@ -183,7 +183,7 @@ def take_turned(said: object, infos: Sequence[Knob], prefix: str) -> None:
 
 
 def _set(values: Mapping[str, object], infos: Sequence[Knob], prefix: str) -> list[str]:
-    """Set the knobs that have a value here; a sentence for each one that is none."""
+    """Set the knobs in `values`. Returns a sentence for each unusable value."""
     problems: list[str] = []
     for info in infos:
         if info.name in values:
@@ -195,7 +195,7 @@ def _set(values: Mapping[str, object], infos: Sequence[Knob], prefix: str) -> li
 
 
 def _folds(infos: Sequence[Knob]) -> list[dict[str, Any]]:
-    """Groups as the browser draws them: each a fold of its own, and all advanced knobs in one, under headings."""
+    """Returns the groups as the browser draws them: a fold for each, and one fold with headings for all advanced knobs."""
     everyday, advanced = ([info for info in infos if info.advanced is kind] for kind in (False, True))
     folds = [
         {"name": group, "title": group.capitalize(), "open": True, "parts": [{"title": "", "knobs": specs}]}
@@ -215,7 +215,7 @@ def _grouped(infos: Sequence[Knob]) -> dict[str, list[dict[str, Any]]]:
 
 
 def _spec(info: Knob) -> dict[str, Any]:
-    """What the browser needs to draw one knob."""
+    """Returns the data with which the browser draws one knob."""
     default = "off" if info.default is None else info.default
     spec: dict[str, Any] = {
         "name": info.name,
@@ -242,7 +242,7 @@ def _kind(info: Knob) -> str:
 
 
 def _digits(info: Knob) -> int:
-    """Decimal places enough for one step.
+    """Returns the decimal places that one step needs.
 
     >>> from dataclasses import replace
     >>> info = Knob("x", float, 0.1, "", "", 0.0, 1.0, 0.0005, "", "")

@@ -1,32 +1,110 @@
-"""Labels on a page: "right", "wrong", "should have been ..." for one tool of a decision; the same click takes it back.
-
-Owns the keys `label:*`. Who labels is the machine that the page is looked at from: one person's labels count once, in
-whatever tab. An address is no proof of a person; what any one of them can do is bounded in `core.relevance.feedback`.
-"""
+"""Labels of tools: their buttons, and what they moved."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import streamlit as st
 
 from core.app import App
 from core.domain.decision import Decision
 from core.domain.feedback import By, Label
-from core.services.learn.feedback import MovedBy
+from core.domain.trace import Array
+from core.services.learn.feedback import LABEL, MovedBy
+from core.shared import units
 from core.shared.errors import WayfareError
 from core.whatif.layer import Supposed
-from dashboard.ui.moved import changed_words
 from dashboard.ui.text import escaped
+
+LISTED = 6
+NAMED, NOTABLE = 3, 0.05  # tools beside the judged ones: the number that is named, and the smallest change
+LABELS_HELP = (
+    "The sum that labels of similar sub-tasks add to the logit of this tool's probability of fit, with labels of equal tools. "
+    "The sum is bounded. A visitor counts as at most one label, all agents together as half of one."
+)
+
+
+def moved_words(moves: Sequence[MovedBy], logits: float) -> str:
+    """Returns the whole shift of one tool in logits, with the strongest reason; escaped. `moves` begin with the strongest."""
+    if not moves:
+        return ""
+    return f"labels **{logits:+.1f}** ({_reason(moves[0], 60)}; {_counted(moves)})"
+
+
+def moved_lines(moves: Sequence[MovedBy]) -> list[str]:
+    """Returns the strongest labels that moved a tool, with their part in logits and the similarity of their sub-tasks; escaped."""
+    lines = [
+        f"**{one.move.logits:+.2f}** {_reason(one, 120)}, similarity {min(one.move.cosine, 1.0):.2f}"
+        f"{f', {escaped(one.label.origin, 20)}, {one.label.at:%Y-%m-%d}' if one.label else ''}"
+        for one in moves[:LISTED]
+    ]
+    rest = sum(one.move.logits for one in moves[LISTED:])
+    return [*lines, f"**{rest:+.2f}** {len(moves) - LISTED:,} more"] if len(moves) > LISTED else lines
+
+
+def changed_words(before: Decision, now: Decision, judged: Sequence[str], sharing: Collection[str]) -> str:
+    """Returns the changes after a label in one escaped sentence that begins with a space: the judged tools, equal tools that share
+    the label, and other tools that moved much. Returns "" if a decision has no probabilities of fit."""
+    if before.fit is None or now.fit is None or before.tools.ids != now.tools.ids:
+        return ""
+    rows = {tool: row for row, tool in enumerate(now.tools.ids)}
+    was, fits = before.fit.tools, now.fit.tools
+    change, told = fits - was, [rows[tool] for tool in judged if tool in rows]
+
+    def shares(row: int) -> tuple[str, str, str]:
+        return escaped(now.tools.ids[row], 80), units.share(float(was[row])), units.share(float(fits[row]))
+
+    found = ["{} fits {} → **{}**".format(*shares(row)) for row in told]
+    way = np.sign(change[told[:1]])
+    too = [
+        rows[tool]
+        for tool in sharing
+        if tool in rows and rows[tool] not in told and way.any() and np.sign(change[rows[tool]]) == way
+    ]
+    if too:
+        found.append(
+            f"{_names(now, too, change)}, which {'do' if len(too) > 1 else 'does'} the same, {'went up' if way > 0 else 'fell'} too"
+        )
+    much = np.flatnonzero(np.abs(change) >= NOTABLE)
+    others = sorted({*much.tolist()} - {*told, *too}, key=lambda row: -abs(change[row]))[:NAMED]
+    found += [
+        ("{} rose from {} to {}" if change[row] > 0 else "{} fell from {} to {}").format(*shares(row)) for row in others
+    ]
+    return f" {'; '.join(found)}." if found else ""
+
+
+def _names(now: Decision, rows: Sequence[int], change: Array) -> str:
+    """Returns `a`, `a and b`, or `a, b and 3 more`, the largest change first."""
+    ordered = sorted(rows, key=lambda row: -abs(change[row]))
+    names = [escaped(now.tools.ids[row], 80) for row in ordered[:NAMED]]
+    last = f"{len(rows) - NAMED:,} more" if len(rows) > NAMED else names.pop()
+    return f"{', '.join(names)} and {last}" if names else last
+
+
+def _reason(moved: MovedBy, limit: int) -> str:
+    quoted = f"“{escaped(moved.subtask, limit)}”"
+    if moved.label is None:
+        return f"right for {quoted} in the calibration"
+    said = f"{'right' if moved.label.right else 'wrong'} for {quoted}"
+    return f"{said}, said of the equal tool {escaped(moved.shared_from, 80)}" if moved.shared_from else said
+
+
+def _counted(moves: Sequence[MovedBy]) -> str:
+    """Returns the number of moves of each kind."""
+    kinds = Counter("label" if one.by == LABEL else "of the calibration" for one in moves)
+    return ", ".join(f"{count:,} {kind}{'s' if count > 1 and ' ' not in kind else ''}" for kind, count in kinds.items())
+
 
 NOTICE = "label:notice"
 
 
 @dataclass(frozen=True, slots=True)
 class Labelling:
-    """One decision with what this visitor says of its tools, and what moved them (`moves`, by tool, the strongest first). One made
-    with `supposed` figures is not recorded, and its tools are not judged."""
+    """One decision with this visitor's labels and the `moves` of each tool, the strongest first. A decision with `supposed`
+    figures is not recorded, and its tools get no labels."""
 
     app: App
     decision: Decision
@@ -35,15 +113,15 @@ class Labelling:
     supposed: Sequence[Supposed] = ()
 
     def learnt(self, tool: str) -> float:
-        """What labels added to a tool, in logits of p_fit; 0 where none is near."""
+        """Returns the shift of a tool by labels, in logits of p_fit; 0 if no label is near."""
         fit, ids = self.decision.fit, self.decision.tools.ids
         return 0.0 if fit is None or fit.learnt is None or tool not in ids else float(fit.learnt[ids.index(tool)])
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What was stored last, where on the page it was said, the decision before it, and the tools that it judged and that share
-    what was said because they do the same."""
+    """The last stored labels, their place on the page, the decision before them, the judged tools, and the equal tools that share
+    their labels."""
 
     place: str
     before: Decision
@@ -55,13 +133,13 @@ class Notice:
 
 
 def labeller(origin: str = "console") -> By:
-    """Who labels or switches here: the address of another machine, "" for this one and where there is none."""
+    """Returns the author of labels: the address of another machine, or "" for this machine."""
     address = st.context.ip_address
     return By(address if isinstance(address, str) else "", origin)
 
 
 def labelling(app: App, decision: Decision, supposed: Sequence[Supposed] = ()) -> Labelling:
-    """What is known of a decision's labels now."""
+    """Returns a decision with its labels as of now."""
     said = app.feedback.said(
         decision.subtask, catalog=decision.catalog, server_hint=decision.server_hint, by=labeller()
     )
@@ -73,7 +151,7 @@ def labelling(app: App, decision: Decision, supposed: Sequence[Supposed] = ()) -
 
 
 def label_bar(known: Labelling, tool: str, place: str, *, changed: Callable[[], None] | None = None) -> None:
-    """The three ways to judge a tool. `changed` is called after something was stored."""
+    """Draws the three label buttons of a tool. Calls `changed` after a change was stored."""
     if known.supposed:
         return
     said = known.said.get(tool)
@@ -86,7 +164,7 @@ def label_bar(known: Labelling, tool: str, place: str, *, changed: Callable[[], 
 def label_notice(
     known: Labelling, place: str, *, now: Decision | None = None, changed: Callable[[], None] | None = None
 ) -> None:
-    """What was stored last in this place, for this sub-task. `now` is a decision made after it."""
+    """Shows the last change in this place for this sub-task. `now` is a decision made after it."""
     notice: Notice | None = st.session_state.get(NOTICE)
     if notice is None or notice.place != place or _asked(notice.before) != _asked(known.decision):
         return
@@ -96,7 +174,7 @@ def label_notice(
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         changed_to = "" if now is None else changed_words(notice.before, now, notice.judged, notice.sharing)
         st.markdown(f":small[:green[:material/check_circle:] {notice.sentence}{changed_to}]")
-        if len(notice.labels) > 1:  # no single click said them both
+        if len(notice.labels) > 1:  # two labels: the same click does not take back both
             st.button(
                 "Take back",
                 key=f"label:{place}:back",
@@ -118,8 +196,8 @@ def _judge(
         key=f"label:{place}:{word}:{tool}",
         icon=icon,
         type="tertiary",
-        help="You said so. The same click takes it back." if pressed else
-        f"Store that this tool is {word} for this sub-task: the next decisions on like ones follow.",
+        help="Your label. The same click takes it back." if pressed else
+        f"Store that this tool is {word} for this sub-task. It counts in the next decisions on similar sub-tasks.",
         on_click=_store,
         args=(known, tool, place, right, said if pressed else None, changed),
     )  # fmt: skip
@@ -129,9 +207,9 @@ def _other(known: Labelling, tool: str, place: str, changed: Callable[[], None] 
     key = f"label:{place}:other:{tool}"
     with st.popover(
         "should be…", type="tertiary", key=key, on_change="rerun",
-        help="Choose the tool that it should have been.",
+        help="Choose the tool that was right instead.",
     ) as popover:  # fmt: skip
-        if popover.open:  # every tool of the catalog, sent for the open one alone
+        if popover.open:  # the names of all tools are sent only when it is open
             chosen = f"{key}:chosen"
             st.selectbox(
                 "It should have been",
@@ -152,7 +230,7 @@ def _store(
         decision, word = known.decision, "right" if right else "wrong"
         if taken_back is not None:
             known.app.feedback.retract(taken_back.id, by=labeller())
-            return f"Taken back: {escaped(tool, 80)} is not said to be {word} any more.", ()
+            return f"Taken back: {escaped(tool, 80)} is no longer labelled {word}.", ()
         label = known.app.feedback.label(
             decision.subtask, tool, right=right, catalog=decision.catalog, server_hint=decision.server_hint,
             decision_id=decision.id, by=labeller(),
@@ -183,7 +261,7 @@ def _back(known: Labelling, notice: Notice, changed: Callable[[], None] | None) 
     def act() -> tuple[str, tuple[Label, ...]]:
         for label in notice.labels:
             known.app.feedback.retract(label.id, by=labeller())
-        return f"Taken back: nothing is said of {' and '.join(escaped(one.tool, 80) for one in notice.labels)}.", ()
+        return f"Taken back: the labels of {' and '.join(escaped(one.tool, 80) for one in notice.labels)}.", ()
 
     _say(known, [label.tool for label in notice.labels], notice.place, act, changed, taken_back=notice.labels)
 
@@ -197,7 +275,7 @@ def _say(
     *,
     taken_back: Sequence[Label] = (),
 ) -> None:
-    """Do it, and have the page say what was done, or why not."""
+    """Call `act`, and keep its sentence or its error as the notice."""
     decision, shared = known.decision, _sharing(taken_back, *known.moves.values())
     try:
         sentence, labels = act()
@@ -211,7 +289,7 @@ def _say(
 
 
 def _sharing(labels: Sequence[Label], *moves: Sequence[MovedBy]) -> frozenset[str]:
-    """The tools that these labels moved and do not name."""
+    """Returns the equal tools that these labels moved."""
     ids = {label.id for label in labels}
     return frozenset(one.tool for some in moves for one in some if one.shared_from and one.move.id in ids)
 

@@ -1,14 +1,19 @@
-"""The row at the top of Route, Compare and Map: the sub-task, a server hint, the catalog and the router."""
+"""The form of a sub-task, and the notes about index and planner below it."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
 
 import streamlit as st
 
 from core.app import App
 from core.importers.shipped_catalogs import starting_subtasks
+from core.planning.base import Usage
+from core.shared import units
+from core.shared.progress import Step
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState, url_may_be_behind
 
@@ -17,7 +22,7 @@ DEFAULT_ROUTER = "ehrr"
 
 @dataclass(frozen=True, slots=True)
 class QueryForm:
-    """What the row was filled with."""
+    """The values of the row."""
 
     subtask: str
     hint: str
@@ -25,7 +30,7 @@ class QueryForm:
     router: str
 
     def texts(self, first_catalog: str) -> dict[str, str]:
-        """What the URL carries; empty where it is the default."""
+        """Returns the texts for the URL, "" for defaults."""
         return {
             "q": self.subtask,
             "hint": self.hint,
@@ -37,18 +42,18 @@ class QueryForm:
 def query_row(
     app: App, state: UrlState, linked: Mapping[str, str], first_catalog: str, *, choose_router: bool = True
 ) -> QueryForm:
-    """Draw the row and return its values; without a choice of the router where the page compares several."""
+    """Draw the row and return its values. A page that compares routers has no choice of a router."""
     grid = st.grid(2, min_column_width=400, gap="small", vertical_alignment="bottom")
     for name in ("q", "hint"):
         st.session_state.setdefault(state.key(name), linked.get(name, ""))
     subtask = grid.text_input(
-        "What is needed?", key=state.key("q"), placeholder="Say it in a few words, such as: convert 300 miles to kilometres",
+        "What is needed?", key=state.key("q"), placeholder="For example: convert 300 miles to kilometres",
         icon=":material/search:", max_chars=20_000, on_change=url_may_be_behind,
     )  # fmt: skip
     row = grid.container(horizontal=True, vertical_alignment="bottom", gap="small")
     server_hint = row.text_input(
-        "Server hint (optional)", key=state.key("hint"), placeholder="what kind of server",
-        help="What kind of server is wanted; it is compared with the servers' texts only.", on_change=url_may_be_behind,
+        "Server hint (optional)", key=state.key("hint"), placeholder="kind of server",
+        help="The kind of server. It is compared only with the texts of servers.", on_change=url_may_be_behind,
     )  # fmt: skip
     catalogs = [info.name for info in app.catalogs.infos()]
     _start(state.key("catalog"), catalogs, linked.get("catalog", first_catalog))
@@ -67,7 +72,7 @@ def query_row(
 
 
 def example_subtasks(state: UrlState, catalog: str, *, count: int = 6) -> None:
-    """Buttons with sub-tasks of a catalog to start from; a press fills the field."""
+    """Buttons with example sub-tasks of a catalog. A click fills the field."""
     grid = st.grid(2, min_column_width=320, gap="xsmall")
     for number, subtask in enumerate(starting_subtasks(catalog, count)):
         grid.button(
@@ -80,20 +85,105 @@ def example_subtasks(state: UrlState, catalog: str, *, count: int = 6) -> None:
 
 
 def fill(values: Mapping[str, str]) -> None:
-    """Set fields by their session keys; for `on_click`."""
+    """Set fields by their session keys. For `on_click`."""
     st.session_state.update(values)
     url_may_be_behind()
 
 
 def _start(key: str, options: Sequence[str], value: str) -> None:
-    """Where the widget has no usable value yet, begin with `value`."""
+    """Give a widget without a usable value its first value."""
     if st.session_state.get(key) not in options:
         st.session_state[key] = value if value in options else options[0]
 
 
 def _warn_if_missing(kind: str, shown: str, options: Sequence[str], linked: Mapping[str, str]) -> None:
-    """Say it where a link names what is not there."""
+    """Warn if a link names an unknown option."""
     if (wanted := linked.get(kind, shown)) not in options:
         st.warning(
             f"There is no {kind} {escaped(wanted, 80)}; this is {escaped(shown, 80)}.", icon=":material/link_off:"
         )
+
+
+TITLE = "Getting ready for the first decision"
+BEGIN = Step("Reading the catalog", after="texts without vectors are embedded")
+NOTE = "Only the first time takes this long. You can leave this page meanwhile."
+POLL_S = 0.2
+
+
+@dataclass(slots=True)
+class Preparation:
+    """The finished steps of a preparation, and the current one."""
+
+    finished: list[str] = field(default_factory=list[str])
+    step: Step = BEGIN
+
+    def observe(self, step: Step | None) -> None:
+        """Take over the reported step. None is reported between two steps.
+
+        >>> preparation = Preparation()
+        >>> for reported in (None, Step("Exporting"), Step("Embedding", 1, 2), None, Step("Embedding", 2, 2)):
+        ...     preparation.observe(reported)
+        >>> preparation.finished, preparation.share
+        (['Reading the catalog', 'Exporting'], 1.0)
+        """
+        if step is None:
+            return
+        if step.what != self.step.what and self.step.what not in self.finished:
+            self.finished.append(self.step.what)
+        self.step = step
+
+    @property
+    def share(self) -> float:
+        """The finished share of the current step, in [0, 1]; 0 if it cannot be counted."""
+        return min(1.0, self.step.done / self.step.total) if self.step.total else 0.0
+
+
+def show_preparing(app: App, catalog: str, *, decides: bool = False) -> None:
+    """Show the preparation of a catalog until it is ready. Raises WayfareError if the catalog cannot be prepared.
+
+    With `decides` a decision follows, so it waits for the encoders too. The work runs in the background: the page can be used or
+    left meanwhile, and a second page waits for the same work.
+    """
+    place = st.empty()  # drawn in every run: charts below an element that comes and goes would be made anew
+    if app.is_ready(catalog) if decides else app.catalogs.is_prepared(catalog):
+        return
+    preparation, started_s = Preparation(), time.monotonic()
+    pool = ThreadPoolExecutor(1, thread_name_prefix="wayfare-prepare")
+    future = pool.submit(lambda: app.make_ready(catalog) if decides else app.catalogs.prepare(catalog))
+    pool.shutdown(wait=False)
+    while not wait([future], POLL_S).done:
+        preparation.observe(app.startup.step)
+        with place.container(border=True, gap="xsmall"):
+            _draw(preparation, time.monotonic() - started_s)
+    future.result()
+    place.empty()
+
+
+def _draw(preparation: Preparation, elapsed_s: float) -> None:
+    st.markdown(f"**{TITLE}** :gray[· {elapsed_s:.0f} s]")
+    for name in preparation.finished:
+        st.markdown(f":small[:green[:material/check:] {escaped(name)}]")
+    st.progress(preparation.share, text=escaped(str(preparation.step)))
+    st.caption(NOTE)
+
+
+def planner_usage(app: App) -> None:
+    """Shows the use of the planner's model. It is the last line of a page, because it changes with every request."""
+    usage = app.routing.planner_usage()
+    if usage is not None:
+        st.caption(f":material/smart_toy: {_line(usage)}")
+
+
+def _line(usage: Usage) -> str:
+    """
+    >>> _line(Usage("small", calls=2, failed=1, input_tokens=1200, output_tokens=80, cost_usd=0.0, cache_hits=3))
+    'small since the start: 2 replies, 1,200 tokens read, 80 written, 0 m\\\\$; 3 from the cache, 1 failed, 0 invented names refused.'
+    >>> "price not known" in _line(Usage("small", calls=1, cost_usd=None))
+    True
+    """
+    cost = "price not known" if usage.cost_usd is None else escaped(units.price(usage.cost_usd))
+    return (
+        f"{escaped(usage.model, 60)} since the start: {usage.calls:,} replies, {usage.input_tokens:,} tokens read, "
+        f"{usage.output_tokens:,} written, {cost}; {usage.cache_hits:,} from the cache, {usage.failed:,} failed, "
+        f"{usage.invented:,} invented names refused."
+    )

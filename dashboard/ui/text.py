@@ -1,27 +1,32 @@
-"""Text from strangers (names, descriptions, results, errors) as Markdown or HTML that shows it as text, and what a download is
-called.
-
-What is shown of a text is decided in `core.shared.untrusted_text`; only the escaping is added here.
-"""
+"""Texts of strangers made safe for a page, and the words for events and dropped tools."""
 
 from __future__ import annotations
 
 import html
 import re
+from datetime import datetime
 from typing import Literal
+from zoneinfo import ZoneInfo
 
+import pandas as pd
+import streamlit as st
+
+from core.domain.outcome import OutcomeKind
+from core.domain.trace import Drop
+from core.shared import untrusted_text
 from core.shared.untrusted_text import one_line
+from dashboard.theme import ACCEPTED, ACCEPTED_SIGN, DROPPED_SIGN, MUTED, REJECTED, REJECTED_SIGN
 
 Colour = Literal["red", "orange", "blue", "green", "violet", "gray"]
 
-_READ_ANYWAY = re.compile(  # what Streamlit makes links, icons, its logo and arrows of, even where it is escaped
+_READ_ANYWAY = re.compile(  # Streamlit turns these into links, icons, its logo and arrows even if they are escaped
     r"://|www\.|@|:(?=material_|streamlit:)|-(?=[->])|<(?=[-=])|[>~](?==)", re.IGNORECASE
 )
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~:$^&\"'=/@])")
 
 
 def escaped(text: str, limit: int = 400) -> str:
-    r"""A stranger's text for use inside Markdown: one line, nothing unseen, every special character escaped.
+    r"""Returns a stranger's text for Markdown: one line, hidden characters written out, special characters escaped.
 
     >>> escaped("**bold** <b> :red[x] $a$")
     '\\*\\*bold\\*\\* \\<b\\> \\:red\\[x\\] \\$a\\$'
@@ -31,7 +36,7 @@ def escaped(text: str, limit: int = 400) -> str:
 
 
 def as_html(text: str, limit: int = 400) -> str:
-    """A stranger's text for use inside HTML, between tags or in a quoted attribute.
+    """Returns a stranger's text for HTML, between tags or in a quoted attribute.
 
     >>> as_html('<b>x</b> "y"')
     '&lt;b&gt;x&lt;/b&gt; &quot;y&quot;'
@@ -40,7 +45,7 @@ def as_html(text: str, limit: int = 400) -> str:
 
 
 def size(count_bytes: int) -> str:
-    """A size for people.
+    """Returns a size with its unit.
 
     >>> size(3), size(20_480)
     ('3 B', '20.0 kB')
@@ -51,9 +56,109 @@ def size(count_bytes: int) -> str:
 
 
 def file_name(name: str, otherwise: str) -> str:
-    """A name for a download made of harmless characters only.
+    """Returns a file name for a download that has only safe characters.
 
     >>> file_name("../../etc/passwd", "x"), file_name("", "result.txt")
     ('etc_passwd', 'result.txt')
     """
     return re.sub(r"[^A-Za-z0-9._-]+", "_", name)[-80:].lstrip("._-") or otherwise
+
+
+DROPPED = {
+    Drop.NOT_SHORTLISTED: "server not short-listed",
+    Drop.REJECTED: "server rejected the price",
+    Drop.NOT_AFFORDABLE: "not affordable",
+    Drop.OUTRANKED: "outranked",
+    Drop.PRUNED: "not curated",
+    Drop.BELOW_THRESHOLD: "below the threshold",
+    Drop.GATED: "left out by the state",
+    Drop.NOT_RETRIEVED: "not retrieved",
+    Drop.REFUSED: "refused",
+    Drop.NOT_WORTH: "not worth a call",
+}
+
+
+REAL, SIMULATED = "real", "simulated"
+ORIGINS = ("console", "cli", "agent", "scenario")
+KINDS = tuple(kind.value for kind in OutcomeKind)
+
+
+def outcome_words(kind: str) -> str:
+    """Returns an outcome with its sign.
+
+    >>> outcome_words("ok"), outcome_words("not_connected"), outcome_words("cancelled")
+    ('✓ ok', '✗ not connected', '· cancelled')
+    """
+    return f"{_sign(kind)} {kind.replace('_', ' ')}"
+
+
+def outcome_colour(words: str) -> str:
+    """Returns the colour of an outcome."""
+    return {ACCEPTED_SIGN: ACCEPTED, REJECTED_SIGN: REJECTED}.get(words[:1], MUTED)
+
+
+def origin_words(origin: str) -> str:
+    """Returns the origin of a call or decision, or "another" for an unknown one, which may be a stranger's text.
+
+    >>> origin_words("cli"), origin_words("**x**")
+    ('cli', 'another')
+    """
+    return origin if origin in ORIGINS else "another"
+
+
+def source_words(simulated: bool) -> str:
+    """Returns "simulated" for results of virtual servers and drawn outcomes, else "real"."""
+    return SIMULATED if simulated else REAL
+
+
+def visitor_zone() -> str:
+    """Returns the time zone of the visitor's browser, or UTC if it is unknown."""
+    zone = st.context.timezone or "UTC"
+    try:
+        return ZoneInfo(zone).key
+    except (ValueError, OSError):
+        return "UTC"
+
+
+def timestamp(at: datetime, zone: str) -> str:
+    """Returns a time to the millisecond in the visitor's zone.
+
+    >>> from datetime import UTC
+    >>> timestamp(datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC), "Europe/Berlin")
+    '2026-03-01 13:00:00.123 Europe/Berlin'
+    """
+    return f"{at.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M:%S.%f}"[:-3] + f" {zone}"
+
+
+def cell_text(text: object, limit: int = 300) -> str:
+    r"""Returns a stranger's text for a cell on one line, or "" if the cell is empty.
+
+    >>> cell_text("a\n b"), cell_text(None), cell_text(float("nan"))
+    ('a b', '', '')
+    """
+    if not isinstance(text, str):
+        return ""
+    return untrusted_text.one_line(text, limit)
+
+
+def missing(value: object) -> bool:
+    """Tells whether a cell is empty: None, NaN or NaT.
+
+    >>> missing(None), missing(float("nan")), missing(""), missing(0.0)
+    (True, True, False, False)
+    """
+    return value is None or value is pd.NaT or (isinstance(value, float) and value != value)  # noqa: PLR0124
+
+
+def _sign(kind: str) -> str:
+    if kind == OutcomeKind.OK:
+        return ACCEPTED_SIGN
+    return DROPPED_SIGN if kind == OutcomeKind.CANCELLED else REJECTED_SIGN
+
+
+HELP = "This call had an injected network: its latency and its failure do not describe the server."
+
+
+def injected_badge(what: str) -> None:
+    """Shows the injected network as a badge."""
+    st.badge(f"network injected: {escaped(what, 80)}", icon=":material/network_ping:", color="gray", help=HELP)

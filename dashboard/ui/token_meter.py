@@ -1,21 +1,113 @@
-"""What decisions cost in tokens: counted for one turn, and projected over several. Owns the keys `<page>.meter_*`."""
+"""The tokens of a decision: the meter and its table."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import pandas as pd
 import streamlit as st
+from streamlit.column_config import NumberColumn, TextColumn
 
 from core.app import App
 from core.domain.decision import Decision
-from core.lab.token_meter import Context, decision_meter, priced_models, utilisation_lines
+from core.lab.token_meter import (
+    BREAKING_POINT,
+    Context,
+    Course,
+    TokenMeter,
+    decision_meter,
+    priced_models,
+    utilisation_lines,
+)
+from core.shared import units
 from core.shared.errors import WayfareError
 from dashboard.ui.chart import chart
-from dashboard.ui.charts.token_utilisation import token_utilisation
+from dashboard.ui.charts.shared import ALL_TOOLS, token_utilisation
 from dashboard.ui.text import escaped
-from dashboard.ui.token_meter_table import meter_table, notes_below
 from dashboard.ui.url_state import UrlState
+
+COUNTED_HELP = "Counted with cl100k_base on the texts that would be sent, for one turn."
+PROJECTED_HELP = (
+    "Computed from the counted tokens under assumptions: all turns are equal, the prefix is written once, the "
+    "task's tokens stay, and the model has the price of litellm's table."
+)
+COLUMNS: tuple[Any, ...] = (
+    TextColumn("definitions of", pinned=True),
+    NumberColumn(
+        "exposed",
+        width=72,
+        format="localized",
+        help="New tokens of a turn: the tools tax of one turn.",
+    ),
+    NumberColumn(
+        "cached",
+        width=66,
+        format="localized",
+        help="Tokens of the stable prefix, such as the summaries of Tool Attention.",
+    ),
+    NumberColumn("spared", format="%.1f %%", help="The share of all definitions that a turn does not contain."),
+    NumberColumn("tokens", format="localized", help="The prefix once, and the exposed tokens of each turn."),
+    NumberColumn(
+        "ρ",
+        format="%.2f",
+        help="Effective context utilisation, Tool Attention (3): the share of the task's tokens. Reasoning breaks below 0.3.",
+    ),
+    TextColumn("above 0.3 for", help=f"Turns until utilisation falls below {BREAKING_POINT}."),
+    TextColumn("price", help=r"The price of these input tokens. 1 m\$ is a thousandth of a US dollar."),
+)
+
+
+def meter_table(names: Sequence[str], meters: Sequence[TokenMeter], turns: int, *, key: str) -> None:
+    """A row for each decision, and one for every definition in every turn."""
+    counted, projected = "counted, one turn", f"projected, {turns:,} turn{'s' * (turns > 1)}"
+    groups = ["", *[counted] * 3, *[projected] * 4]
+    rows = [
+        (name, m.counted.exposed, m.counted.cached, m.counted.saved_percent, *_course(m.projected.decision))
+        for name, m in zip(names, meters, strict=True)
+    ]
+    rows += [(ALL_TOOLS, m.counted.definitions, 0, 0.0, *_course(m.projected.all_tools)) for m in meters[:1]]
+    frame = pd.DataFrame(rows, columns=pd.MultiIndex.from_arrays([groups, [str(n) for n in range(len(groups))]]))
+    places: dict[Any, Any] = dict(enumerate(COLUMNS, start=1))  # by position: names are shown in two rows
+    st.dataframe(frame, hide_index=True, height="content", key=key, column_config=places)
+
+
+def notes_below(meter: TokenMeter) -> None:
+    """Explains counted and projected figures, and adds two comparisons."""
+    with st.container(horizontal=True, gap="small"):
+        st.badge("counted", icon=":material/tag:", color="green", help=COUNTED_HELP)
+        st.badge("projected", icon=":material/trending_up:", color="orange", help=PROJECTED_HELP)
+    found = meter.projected
+    notes = []
+    if found.cached_catalog_usd is not None:
+        notes.append(
+            f"If the provider caches all definitions as a prefix, they cost {escaped(units.price(found.cached_catalog_usd))}."
+        )
+    if found.tools_to_breaking is not None:
+        sent = f"sent in each of {found.turns:,} turns" if found.turns > 1 else "sent once"
+        notes.append(
+            f"The definitions of {found.tools_to_breaking:,} of these {meter.counted.tools:,} tools, {sent}, "
+            f"leave utilisation at {BREAKING_POINT}."
+        )
+    st.caption(" ".join(notes))
+
+
+def breaking(turns: int | None) -> str:
+    """Returns the number of turns until reasoning breaks.
+
+    >>> breaking(0), breaking(1), breaking(1_234), breaking(None)
+    ('no turn', '1 turn', '1,234 turns', 'ever')
+    """
+    if turns is None:
+        return "ever"
+    return "no turn" if turns == 0 else f"{turns:,} turn{'s' * (turns > 1)}"
+
+
+def _course(of: Course) -> tuple[int, float, str, str]:
+    price = "–" if of.usd is None else units.price(of.usd)
+    return of.tokens, of.utilisation, breaking(of.turns_to_breaking), price
+
 
 TURNS, TASK, MODEL = "meter_turns", "meter_task", "meter_model"  # in the session and in the URL
 LONGEST_TURNS, LARGEST_TOKENS = 1_000, 1_000_000
@@ -25,14 +117,14 @@ NO_MODEL = "none"
 
 @dataclass(frozen=True, slots=True)
 class Assumed:
-    """What the projection assumes: turns, tokens of the task, and the model whose price counts (None: no price)."""
+    """The assumptions of the projection: turns, tokens of the task, and the model with the price (None: no price)."""
 
     turns: int = 30
     task_tokens: int = 15_000
     model: str | None = "gpt-4o"
 
     def texts(self) -> dict[str, str]:
-        """What the URL carries; defaults say nothing."""
+        """Returns the texts for the URL, "" for defaults."""
         plain = Assumed()
         return {
             TURNS: "" if self.turns == plain.turns else str(self.turns),
@@ -42,7 +134,7 @@ class Assumed:
 
 
 def start_meter(state: UrlState, linked: Mapping[str, str]) -> None:
-    """Give the fields that have no value yet those of a link, and say what of it cannot be used."""
+    """Give fields without a value those of a link. Warns about texts that cannot be used."""
     plain = Assumed()
     model = linked.get(MODEL, plain.model)
     if model in {NO_MODEL, plain.model} or model in priced_models():
@@ -50,7 +142,7 @@ def start_meter(state: UrlState, linked: Mapping[str, str]) -> None:
     else:
         st.session_state.setdefault(state.key(MODEL), plain.model)
         st.warning(
-            f"The link was not taken whole: there is no price for {escaped(str(model), 80)}.",
+            f"A part of the link was not used: there is no price for {escaped(str(model), 80)}.",
             icon=":material/link_off:",
         )
     for name, default, most in ((TURNS, plain.turns, LONGEST_TURNS), (TASK, plain.task_tokens, LARGEST_TOKENS)):
@@ -59,13 +151,13 @@ def start_meter(state: UrlState, linked: Mapping[str, str]) -> None:
         st.session_state.setdefault(state.key(name), int(text) if fits else default)
         if not fits:
             st.warning(
-                f"The link was not taken whole: {name} = {escaped(text, 40)} is not a whole number from 1 to {most:,}.",
+                f"A part of the link was not used: {name} = {escaped(text, 40)} is not a whole number from 1 to {most:,}.",
                 icon=":material/link_off:",
             )
 
 
 def read_meter(state: UrlState) -> Assumed:
-    """The assumptions as the fields are set."""
+    """Returns the assumptions in the fields."""
     session = st.session_state
     return Assumed(session[state.key(TURNS)], session[state.key(TASK)], session[state.key(MODEL)])
 
@@ -92,7 +184,7 @@ def token_meter(state: UrlState, assumed: Assumed, names: Sequence[str], decisio
 
 
 def folded_meter(app: App, state: UrlState, assumed: Assumed, decision: Decision) -> None:
-    """The meter of one decision behind its gist; drawn where it is open, so that knobs stay quick."""
+    """The meter of one decision in a fold. It is drawn only when it is open, so that knobs stay quick."""
     tokens = decision.tokens
     cached = f" and {tokens['cached']:,} cached" if tokens["cached"] else ""
     fold = st.expander(
@@ -109,13 +201,13 @@ def _fields(state: UrlState) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.number_input(
             "Turns", 1, LONGEST_TURNS, step=1, key=state.key(TURNS), width=120, persist_state="session",
-            help="How many turns like this one a session has. Definitions are sent anew in each.",
+            help="The number of equal turns in a session. Definitions are sent again in each turn.",
         )  # fmt: skip
         st.number_input(
             "Tokens of the task", 1, LARGEST_TOKENS, step=1_000, key=state.key(TASK), width=160, persist_state="session",
-            help="Messages, thoughts and results that the task itself needs. The system prompt has 500 more.",
+            help="Messages, thoughts and results of the task. The system prompt adds 500.",
         )  # fmt: skip
         st.selectbox(
             "Model", priced_models(), index=None, key=state.key(MODEL), width=260, placeholder="No model, no price",
-            persist_state="session", help="Whose price per input token counts, from litellm's table.",
+            persist_state="session", help="The model with the price per input token, from litellm's table.",
         )  # fmt: skip

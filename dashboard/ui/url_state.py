@@ -1,16 +1,13 @@
-"""Page state that survives a change of page and stands in the URL.
-
-Widgets forget their value when their page is left, so it is stored beside them; the URL is written after the run, and
-read when it was changed from outside (a shared link, the back button). The question is one for all pages that have one.
-"""
+"""The state of a page in its address, and links to pages."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
 import streamlit as st
+from streamlit.navigation.page import StreamlitPage
 
-LAST_WRITTEN = "url:last written"  # by which page, and what
+LAST_WRITTEN = "url:last written"  # the page and its texts
 BEHIND = "url:behind"
 QUESTION = "url:question"  # sub-task, hint, catalog, router and knobs as texts
 
@@ -18,12 +15,12 @@ KEPT, SEEN, EMPTY = ":kept", ":seen", ":empty"
 
 
 def url_may_be_behind() -> None:
-    """Marks the browser's URL as outdated: call it in callbacks that may run before the browser has received the last URL."""
+    """Mark the browser's URL as outdated. Call it in callbacks that may run before the browser has the last URL."""
     st.session_state[BEHIND] = True
 
 
 def pages_state() -> dict[str, dict[str, str]]:
-    """What the link of each visited page says."""
+    """Returns the texts of the link of each visited page."""
     found: dict[str, dict[str, str]] = {
         str(key).removesuffix(KEPT): dict(texts) for key, texts in st.session_state.items() if str(key).endswith(KEPT)
     }
@@ -31,7 +28,7 @@ def pages_state() -> dict[str, dict[str, str]]:
 
 
 def restore_pages(pages: Mapping[str, Mapping[str, str]]) -> None:
-    """Have every page show what these links say; one without a link begins anew. For `on_click`."""
+    """Set every page to its link. A page without a link begins anew. For `on_click`."""
     st.session_state.pop(QUESTION, None)
     for page in {*pages_state(), *pages}:
         st.session_state[f"{page}{KEPT}"] = dict(pages.get(page, {}))
@@ -42,8 +39,8 @@ def restore_pages(pages: Mapping[str, Mapping[str, str]]) -> None:
 class UrlState:
     """Named texts of one page. Widget keys are `<page>.<name>`.
 
-    Read the texts with `begin`; a widget under `key(name)` starts from its text; `end` writes the URL. A page that `asks` begins
-    with the question of the page that was left; its texts `of_answer` belong to one question and go with it.
+    Read the texts with `begin`; a widget under `key(name)` starts from its text; `end` writes the URL. A page that `asks` takes
+    over the question of the previous page. Its texts `of_answer` are dropped with their question.
     """
 
     def __init__(self, page: str, *, asks: bool = False, of_answer: Collection[str] = ()) -> None:
@@ -58,13 +55,13 @@ class UrlState:
 
     @property
     def question(self) -> dict[str, str]:
-        """The question as the page that asked last left it."""
+        """The question of the last page that asked."""
         return dict(st.session_state.get(QUESTION, {}))
 
     def begin(self) -> dict[str, str]:
-        """The current texts: from the URL where it was changed from outside, else those of the last run.
+        """Returns the texts of the URL if it was changed from outside, else those of the last run.
 
-        The browser's Back opens a page with the query of the page just left: that one is for another page.
+        The browser's Back opens a page with the query of the page just left. It is ignored here.
         """
         arrived = dict(st.query_params.items())
         writer, written = st.session_state.get(LAST_WRITTEN, ("", {}))
@@ -82,7 +79,7 @@ class UrlState:
         return dict(self._texts)
 
     def end(self, values: Mapping[str, str], question: Mapping[str, str] | None = None) -> None:
-        """Store these texts, and put those that are not empty into the URL. `question` is what the page asks, for the others."""
+        """Store these texts, and put the ones that are not empty into the URL. `question` goes to the other pages."""
         texts = _without_empty(values)
         self._texts.clear()
         self._texts.update(texts)
@@ -92,16 +89,16 @@ class UrlState:
             st.session_state[f"{self._page}{SEEN}"] = self.question
         if not texts:
             st.session_state[f"{self._page}{EMPTY}"] = True
-        st.session_state.pop(BEHIND, None)  # it was said of this run
+        st.session_state.pop(BEHIND, None)  # it belonged to this run
         written = st.session_state.get(LAST_WRITTEN, ("", texts))[1]
         if (
             dict(st.query_params.items()) != texts or written != texts
-        ):  # what the browser said may be older than what it was told
+        ):  # the browser's URL may be older than the last one that was sent
             st.query_params.from_dict(texts)
         st.session_state[LAST_WRITTEN] = (self._page, texts)
 
     def _follow(self) -> None:
-        """Take over a question that was asked elsewhere since this page was left."""
+        """Take over a question that another page asked since this page was left."""
         seen = st.session_state.get(f"{self._page}{SEEN}", {})
         if self.question != seen and QUESTION in st.session_state:
             gone = {*seen, *self._of_answer}
@@ -117,3 +114,18 @@ class UrlState:
 
 def _without_empty(texts: Mapping[str, str]) -> dict[str, str]:
     return {name: text for name, text in texts.items() if text}
+
+
+_pages: list[StreamlitPage] = []
+
+
+def register(*pages: StreamlitPage) -> list[StreamlitPage]:
+    """Register pages for `open_page`. Returns them for the navigation."""
+    _pages[:] = pages
+    return list(pages)
+
+
+def open_page(url_path: str, **query: str) -> None:
+    """Open another page with query parameters."""
+    st.session_state.pop(LAST_WRITTEN, None)  # the query may equal the one of this page; it is a link nevertheless
+    st.switch_page(next(page for page in _pages if (page.url_path or "route") == url_path), query_params=query)

@@ -1,4 +1,4 @@
-"""What is compared: routers, each with its defaults or with parameters that were pinned. One text each, for the URL.
+"""Routers to compare, each with its defaults or with pinned parameters. The URL has one text for each.
 
 ehrr            the router with its defaults
 ehrr~k=3~n=5    with two parameters set
@@ -21,7 +21,7 @@ from dashboard.ui.url_state import UrlState
 
 FIRST = ("ehrr", "expected_value", "rag_mcp", "tool_attention", "pa_rag")
 MOST = 6
-ASKED = "variants:asked"  # the router of the question with its knobs, as it was taken last
+ASKED = "variants:asked"  # the router of the last question, with its knobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +34,18 @@ class Variant:
 
     @property
     def text(self) -> str:
-        """The variant as the URL carries it."""
+        """The variant as a text for the URL."""
         return variant_text(self.router, self.parameters.changed())
 
     @property
     def name(self) -> str:
-        """The router's title with what differs from its defaults."""
+        """The title of the router, with the parameters that differ from the defaults."""
         changed = ", ".join(f"{name} = {value}" for name, value in self.parameters.changed().items())
         return f"{self.title} · {changed}" if changed else self.title
 
 
 def variant_text(router: str, changed: Mapping[str, Value]) -> str:
-    """A router and what differs from its defaults as one text.
+    """Returns a router and its changed parameters as one text.
 
     >>> variant_text("ehrr", {"k": 3, "billing": "a,b~c"})
     'ehrr~k=3~billing=a%2Cb%7Ec'
@@ -54,7 +54,7 @@ def variant_text(router: str, changed: Mapping[str, Value]) -> str:
 
 
 def read_variant(app: App, text: str) -> Variant:
-    """The variant of a text. Raises WayfareError for a router, a parameter or a value that is not there."""
+    """Returns the variant of a text. Raises WayfareError if a router, parameter or value is unknown."""
     router, *settings = text.split("~")
     pairs = {name: unquote(value) for name, _, value in (setting.partition("=") for setting in settings)}
     parameters = app.routing.parameters(router, pairs)
@@ -63,7 +63,7 @@ def read_variant(app: App, text: str) -> Variant:
 
 
 def linked_knobs(app: App, linked: Mapping[str, str]) -> dict[str, str]:
-    """The router of a question and its knobs, as texts; nothing where they are the defaults, or the router is not there."""
+    """Returns the router of a question and its knobs as texts, without defaults. Returns {} if the router is unknown."""
     router = linked.get("router", DEFAULT_ROUTER)
     if router not in {known.id for known in app.routing.routers()}:
         return {}
@@ -74,9 +74,8 @@ def linked_knobs(app: App, linked: Mapping[str, str]) -> dict[str, str]:
 def choose_variants(
     app: App, state: UrlState, linked: Mapping[str, str], knobs: Mapping[str, str]
 ) -> tuple[Variant, ...]:
-    """The choice of what is compared: every router, and what a link has pinned. The router of the question with its `knobs` comes
-    first when the page is entered with it, and what the question had before goes. Where nothing of a link can be used, the choice
-    is the usual one."""
+    """Draw the choice of all routers and the pinned variants of a link. The router of a new question comes first and replaces the
+    router of the previous question. The default choice is used if no part of a link can be used."""
     known = [router.id for router in app.routing.routers()]
     usual = [name for name in FIRST if name in known]
     wanted = linked["with"].split(",") if linked.get("with") else usual
@@ -87,17 +86,20 @@ def choose_variants(
         others = [text for text in wanted if text not in {asked, before}]
         wanted = [*([asked] if asked else []), *others][:MOST]
     variants: dict[str, Variant] = {name: read_variant(app, name) for name in known}
+    key = state.key("with")
+    faults: dict[str, None] = st.session_state.setdefault(f"{key}.faults", {})  # shown until the choice changes
     for text in wanted:
         try:
             variants.setdefault(text, read_variant(app, text))
         except WayfareError as error:
-            st.warning(f"The link was not taken whole: {escaped(str(error))}", icon=":material/link_off:")
-    key = state.key("with")
+            faults[str(error)] = None
+    for fault in faults:
+        st.warning(f"A part of the link was not used: {escaped(fault)}", icon=":material/link_off:")
     if key not in st.session_state:
         st.session_state[key] = [text for text in wanted if text in variants][:MOST] or usual
     chosen: Sequence[str] = st.multiselect(
         "Routers to compare", list(variants), key=key, format_func=lambda text: variants[text].name, max_selections=MOST,
-        placeholder="Choose two or more", help="Pin a set of parameters with Compare on the Route page.",
+        placeholder="Choose two or more", on_change=faults.clear, help="Pin a set of parameters with Compare on the Route page.",
     )  # fmt: skip
     return tuple(variants[text] for text in chosen)
 

@@ -23,7 +23,7 @@ class City(NamedTuple):
 
 @cache
 def cities() -> tuple[City, ...]:
-    """All cities in order of name."""
+    """Returns all cities in order of name."""
     with (Path(__file__).parent / "data" / "cities.csv").open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file)
         return tuple(
@@ -33,7 +33,7 @@ def cities() -> tuple[City, ...]:
 
 
 def city(name: str) -> City:
-    """The city with this name, whatever the capitals; a ToolError where the table has none."""
+    """Returns the city with this name, in any letter case. Raises ToolError if the table does not have it."""
     wanted = name.strip().casefold()
     for row in cities():
         if row.name.casefold() == wanted:
@@ -42,7 +42,7 @@ def city(name: str) -> City:
 
 
 def great_circle_km(lat1: float, lon1: float, lat2: float, lon2: float) -> float:
-    """Haversine distance in kilometres between two places in degrees.
+    """Returns the haversine distance in kilometres between two places in degrees.
 
     >>> round(great_circle_km(0, 0, 0, 180))
     20015

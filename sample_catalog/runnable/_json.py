@@ -13,7 +13,7 @@ STEP = re.compile(
 
 
 def escape(key: str) -> str:
-    """A key as part of a JSON Pointer."""
+    """Returns a key as part of a JSON Pointer."""
     return key.replace("~", "~0").replace("/", "~1")
 
 
@@ -30,7 +30,7 @@ def _index(part: str, length: int) -> int:
 
 
 def resolve(value: Any, pointer: str) -> Any:
-    """The value at a JSON Pointer (RFC 6901)."""
+    """Returns the value at a JSON Pointer (RFC 6901)."""
     for part in _parts(pointer):
         if isinstance(value, list):
             value = value[_index(part, len(value))]
@@ -57,7 +57,7 @@ def _descend(pointer: str, value: Any, key: str) -> Iterator[tuple[str, Any]]:
 
 
 def _step(pointer: str, value: Any, step: re.Match[str]) -> Iterator[tuple[str, Any]]:
-    """Where one step of a path leads from one value."""
+    """Returns the values that one step of a path reaches from one value."""
     if (deep := step["deep"]) is not None:
         yield from _descend(pointer, value, deep)
         return
@@ -77,7 +77,7 @@ def _step(pointer: str, value: Any, step: re.Match[str]) -> Iterator[tuple[str, 
 
 
 def query(value: Any, path: str) -> list[tuple[str, Any]]:
-    """All values that a path leads to, each with its JSON Pointer."""
+    """Returns all values that a path reaches, each with its JSON Pointer."""
     if not path.startswith("$"):
         raise ToolError("a path begins with $")
     found, at = [("", value)], 1
@@ -91,7 +91,7 @@ def query(value: Any, path: str) -> list[tuple[str, Any]]:
 
 
 def diff(before: Any, after: Any, pointer: str = "") -> list[dict[str, Any]]:
-    """The steps of a JSON Patch that lead from one value to the other."""
+    """Returns the steps of a JSON Patch from one value to the other."""
     if isinstance(before, dict) and isinstance(after, dict):
         steps = [{"op": "remove", "path": f"{pointer}/{escape(key)}"} for key in before if key not in after]
         for key, value in after.items():
@@ -109,7 +109,7 @@ def diff(before: Any, after: Any, pointer: str = "") -> list[dict[str, Any]]:
 
 
 def change(document: Any, op: str, pointer: str, value: Any) -> Any:
-    """`document` after one step of a JSON Patch; it is changed in place."""
+    """Applies one step of a JSON Patch to `document`, in place, and returns it."""
     parts = _parts(pointer)
     if not parts:
         if op == "remove":
@@ -144,7 +144,7 @@ def merge(base: Any, overlay: Any) -> Any:
 
 
 def flatten(value: Any, separator: str, prefix: str = "") -> dict[str, Any]:
-    """One level of keys; empty lists and objects stay as they are."""
+    """Returns one level of keys. Empty lists and objects stay as they are."""
     flat: dict[str, Any] = {}
     for key, child in _children(value):
         name = f"{prefix}{key}"
@@ -154,7 +154,7 @@ def flatten(value: Any, separator: str, prefix: str = "") -> dict[str, Any]:
 
 
 def unflatten(flat: dict[str, Any], separator: str) -> dict[str, Any]:
-    """Nested objects from joined keys."""
+    """Returns nested objects from joined keys."""
     nested: dict[str, Any] = {}
     for name, value in flat.items():
         *parents, last = name.split(separator)
@@ -168,7 +168,7 @@ def unflatten(flat: dict[str, Any], separator: str) -> dict[str, Any]:
 
 
 def infer(value: Any) -> dict[str, Any]:
-    """The schema that an example value suggests."""
+    """Returns the schema of an example value."""
     if isinstance(value, dict):
         return {"type": "object", "properties": {k: infer(v) for k, v in value.items()}, "required": list(value)}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Child process of `_limited`: one JSON request on standard input, one JSON reply on standard output."""
+"""Child process of `_common.run_limited`: one JSON request on standard input, one JSON reply on standard output."""
 
 import json
 import re
@@ -12,13 +12,13 @@ CLIP = 500
 
 
 def compiled(pattern: str, flags: list[str]) -> re.Pattern[str]:
-    """The pattern with flags given by name: ignore_case, multi_line, dot_all, verbose."""
+    """Returns the pattern with flags given by name: ignore_case, multi_line, dot_all, verbose."""
     names = {"ignore_case": re.I, "multi_line": re.M, "dot_all": re.S, "verbose": re.X}
     return re.compile(pattern, sum(names[flag] for flag in set(flags)))
 
 
 def find(pattern: str, flags: list[str], text: str) -> list[dict[str, Any]]:
-    """Every match with its place and groups; long matches are clipped."""
+    """Returns every match with its place and groups. Long matches are clipped."""
 
     def clip(value: str | None) -> str | None:
         return value if value is None else value[:CLIP]
@@ -36,7 +36,7 @@ def find(pattern: str, flags: list[str], text: str) -> list[dict[str, Any]]:
 
 
 def replace(pattern: str, flags: list[str], text: str, replacement: str, limit: int) -> dict[str, Any]:
-    """Replace up to `limit` matches (0: all), refusing a result that grows out of bounds."""
+    """Replaces up to `limit` matches (0: all). Raises ValueError if the result becomes too long."""
     regex, parts, end, count, size = compiled(pattern, flags), [], 0, 0, len(text)
     for match in islice(regex.finditer(text), limit or None):
         new = match.expand(replacement)
@@ -49,18 +49,19 @@ def replace(pattern: str, flags: list[str], text: str, replacement: str, limit: 
 
 
 def split(pattern: str, flags: list[str], text: str) -> list[str]:
-    """The pieces of `text` between matches."""
+    """Returns the pieces of `text` between matches."""
     return [piece or "" for piece in compiled(pattern, flags).split(text, MAX_MATCHES)]
 
 
 def test(pattern: str, flags: list[str], candidates: list[str]) -> list[bool]:
-    """Which candidates the pattern matches from beginning to end."""
+    """Returns for each candidate whether the pattern matches it from beginning to end."""
     regex = compiled(pattern, flags)
     return [regex.fullmatch(candidate) is not None for candidate in candidates]
 
 
 def validate(document: Any, schema: Any) -> list[dict[str, str]]:
-    """Where `document` breaks `schema` (JSON Schema 2020-12); references to other addresses are not followed."""
+    """Returns the places where `document` breaks `schema` (JSON Schema 2020-12). References to other addresses are not
+    followed."""
     from jsonschema_rs import Draft202012Validator, ValidationError, ValidationErrorKind
 
     try:
@@ -77,7 +78,7 @@ def _path(parts: list[str | int]) -> str:
 
 
 def main() -> None:
-    """Answer the one request."""
+    """Answers the one request."""
     request = json.load(sys.stdin)
     job = {"find": find, "replace": replace, "split": split, "test": test, "validate": validate}[request["job"]]
     try:

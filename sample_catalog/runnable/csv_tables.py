@@ -8,7 +8,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel, Field
 
-from sample_catalog.runnable._serve import READS, serve
+from sample_catalog.runnable._common import READS, serve
 
 if TYPE_CHECKING:
     from pandas import DataFrame

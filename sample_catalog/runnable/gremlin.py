@@ -20,7 +20,7 @@ from mcp.server.mcpserver.tools import Tool
 from mcp_types import BlobResourceContents, CallToolResult, EmbeddedResource, ResourceLink, TextContent, ToolAnnotations
 from pydantic import BaseModel, Field
 
-from sample_catalog.runnable._serve import BREAKS, READS, serve
+from sample_catalog.runnable._common import BREAKS, READS, serve
 
 RANDOM = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
 ODD_TEXTS = {

@@ -8,8 +8,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel, Field
 
 from sample_catalog.runnable import _json
-from sample_catalog.runnable._limited import run_limited
-from sample_catalog.runnable._serve import READS, serve
+from sample_catalog.runnable._common import READS, run_limited, serve
 
 Document = Annotated[str, Field(description="JSON document as text", max_length=500_000)]
 Pointer = Annotated[str, Field(description="JSON Pointer such as /items/0/name; empty for the whole document")]

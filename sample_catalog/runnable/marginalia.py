@@ -11,8 +11,17 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import EmbeddedResource, TextResourceContents
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from sample_catalog.runnable._sandbox import plain_errors, sandbox_dir, write_atomically
-from sample_catalog.runnable._serve import ADDS, BREAKS, ENSURES, OVERWRITES, READS, serve
+from sample_catalog.runnable._common import (
+    ADDS,
+    BREAKS,
+    ENSURES,
+    OVERWRITES,
+    READS,
+    plain_errors,
+    sandbox_dir,
+    serve,
+    write_atomically,
+)
 
 MAX_NOTES = 5_000
 WRITING = Lock()

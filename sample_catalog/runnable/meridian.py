@@ -11,7 +11,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel, Field
 
 from sample_catalog.runnable._cities import city, great_circle_km
-from sample_catalog.runnable._serve import READS, serve
+from sample_catalog.runnable._common import READS, serve
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 

@@ -8,8 +8,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel, Field
 
-from sample_catalog.runnable._limited import run_limited
-from sample_catalog.runnable._serve import READS, serve
+from sample_catalog.runnable._common import READS, run_limited, serve
 
 PRESETS = {
     "email": r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,24}",

@@ -12,7 +12,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import TextContent
 from pydantic import BaseModel, Field
 
-from sample_catalog.runnable._serve import READS, serve
+from sample_catalog.runnable._common import READS, serve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,7 @@ from mcp_types import EmbeddedResource, TextContent, TextResourceContents
 from pydantic import Field
 from segno import helpers
 
-from sample_catalog.runnable._serve import READS, serve
+from sample_catalog.runnable._common import READS, serve
 
 Content = Annotated[str, Field(description="What the code holds: text or an address", min_length=1, max_length=2_900)]
 Correction = Annotated[

@@ -12,7 +12,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel, Field
 
-from sample_catalog.runnable._serve import READS, serve
+from sample_catalog.runnable._common import READS, serve
 
 STOP_WORDS = frozenset(
     re.findall(

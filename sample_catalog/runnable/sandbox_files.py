@@ -15,8 +15,19 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import BlobResourceContents, EmbeddedResource, ResourceLink, TextResourceContents
 from pydantic import BaseModel, Field
 
-from sample_catalog.runnable._sandbox import inside, plain_errors, sandbox_dir, walk, write_atomically
-from sample_catalog.runnable._serve import ADDS, BREAKS, ENSURES, OVERWRITES, READS, serve
+from sample_catalog.runnable._common import (
+    ADDS,
+    BREAKS,
+    ENSURES,
+    OVERWRITES,
+    READS,
+    inside,
+    plain_errors,
+    sandbox_dir,
+    serve,
+    walk,
+    write_atomically,
+)
 
 MAX_BYTES = 1_000_000
 EXAMPLES = {

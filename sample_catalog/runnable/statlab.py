@@ -1,5 +1,6 @@
 """Statistics over lists of numbers."""
 
+from bisect import bisect_left, bisect_right
 from math import sqrt
 from statistics import NormalDist, correlation, fmean, linear_regression, median, multimode, pstdev, quantiles, stdev
 from typing import Annotated, Literal
@@ -8,8 +9,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel, Field
 
-from sample_catalog.runnable._series import paired, ranks, varied
-from sample_catalog.runnable._serve import READS, serve
+from sample_catalog.runnable._common import READS, serve
 
 Number = Annotated[float, Field(ge=-1e60, le=1e60)]
 Numbers = Annotated[list[Number], Field(description="The numbers", min_length=1, max_length=100_000)]
@@ -101,9 +101,9 @@ def correlate(
     method: Annotated[Literal["pearson", "spearman"], Field(description="Of values, or of ranks")] = "pearson",
 ) -> float:
     """Measure how strongly two lists of numbers move together, from -1 to 1."""
-    paired(x, y)
-    varied(x, y)
-    return round(correlation(x, y) if method == "pearson" else correlation(ranks(x), ranks(y)), 12)
+    _paired(x, y)
+    _varied(x, y)
+    return round(correlation(x, y) if method == "pearson" else correlation(_ranks(x), _ranks(y)), 12)
 
 
 @server.tool(title="Fit a line", annotations=READS)
@@ -113,8 +113,8 @@ def fit_line(
     predict_at: Annotated[Number | None, Field(description="Also predict y for this x")] = None,
 ) -> Line:
     """Fit a straight line by least squares (linear regression) and optionally predict a value."""
-    paired(x, y)
-    varied(x)
+    _paired(x, y)
+    _varied(x)
     slope, intercept = linear_regression(x, y)
     fit = 1.0 if len(set(y)) == 1 else correlation(x, y) ** 2
     return Line(
@@ -192,7 +192,7 @@ def confidence_interval(
 @server.tool(title="Standardise", annotations=READS)
 def standardise(numbers: Sample) -> list[float]:
     """Convert numbers to z-scores."""
-    varied(numbers)
+    _varied(numbers)
     mean, spread = fmean(numbers), pstdev(numbers)
     return [(number - mean) / spread for number in numbers]
 
@@ -204,7 +204,7 @@ def vector_distance(
     metric: Annotated[Literal["euclidean", "manhattan", "cosine"], Field(description="Which distance")] = "euclidean",
 ) -> float:
     """Compute the Euclidean, Manhattan or cosine distance between two vectors or points."""
-    paired(first, second)
+    _paired(first, second)
     gaps = [abs(a - b) for a, b in zip(first, second, strict=True)]
     if metric != "cosine":
         return sum(gaps) if metric == "manhattan" else sqrt(sum(gap * gap for gap in gaps))
@@ -230,6 +230,24 @@ def draw_sample(
     if size > len(numbers):
         raise ToolError(f"{size} numbers cannot be drawn from {len(numbers)} without replacement")
     return rng.sample(numbers, size)
+
+
+def _paired(x: list[float], y: list[float]) -> None:
+    """Raises ToolError for lists of different lengths."""
+    if len(x) != len(y):
+        raise ToolError(f"the lists have different lengths, {len(x)} and {len(y)}")
+
+
+def _varied(*lists: list[float]) -> None:
+    """Raises ToolError for a list of equal numbers."""
+    if any(len(set(values)) == 1 for values in lists):
+        raise ToolError("all numbers of a list are equal: there is nothing to relate")
+
+
+def _ranks(values: list[float]) -> list[float]:
+    """Returns places in ascending order; equal numbers share the mean of their places."""
+    ordered = sorted(values)
+    return [(bisect_left(ordered, value) + bisect_right(ordered, value) + 1) / 2 for value in values]
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel, Field
 
-from sample_catalog.runnable._serve import READS, serve
+from sample_catalog.runnable._common import READS, serve
 from sample_catalog.runnable._units import PER_EURO, RATES_DATE, SYMBOLS, TEMPERATURES, UNITS
 
 Dimension = Literal["length", "mass", "volume", "area", "speed", "time", "energy", "pressure", "data", "temperature"]

@@ -9,7 +9,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel, Field
 
 from sample_catalog.runnable._cities import EARTH_RADIUS_KM, City, cities, city, great_circle_km
-from sample_catalog.runnable._serve import READS, serve
+from sample_catalog.runnable._common import READS, serve
 
 COMPASS = ("N", "NNE", "NE", "ENE", "E", "ESE", "SE", "SSE", "S", "SSW", "SW", "WSW", "W", "WNW", "NW", "NNW")
 

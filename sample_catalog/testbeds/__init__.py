@@ -1,6 +1,7 @@
 """Two catalogs beside the sample: the testbeds of Tool Attention and of NetMCP, rebuilt with texts of our own.
 
-`python -m sample_catalog.build` writes their files from `sheets/*.toml`; `NAME.tasks.jsonl` are their labelled tasks.
+`python -m sample_catalog.authoring.build` writes their files from `sheets/*.toml`; `NAME.tasks.jsonl` are their
+labelled tasks.
 """
 
 from pathlib import Path
@@ -13,13 +14,13 @@ SEARCH_DIR = ROOT / "search-15"
 ATTENTION_TASKS = ROOT / "attention-120.tasks.jsonl"
 SEARCH_TASKS = ROOT / "search-15.tasks.jsonl"
 
-# the servers of the sample that have nothing to do with searching the web, from ten categories
+# servers of the sample without web search, from ten categories
 UNRELATED = (
     "git-forge", "shop-finder", "calendar-desk", "pdf-tools", "photo-lab",
     "postgres-desk", "invoice-press", "team-chat", "container-dock", "sheet-grid",
 )  # fmt: skip
 
-# what a curator would keep of the 120 tools for everyday work: the baseline of static pruning
+# a curator's choice of the 120 tools for everyday work: the baseline of static pruning
 CURATED = (
     "github::get_file_contents", "github::search_code", "github::list_issues", "github::create_issue",
     "github::add_issue_comment", "github::list_pull_requests", "github::create_pull_request",
@@ -35,10 +36,11 @@ CURATED = (
 
 
 def attention_files() -> list[Path]:
-    """The six servers of `attention-120`, one file each."""
+    """Returns the files of the six servers of `attention-120`."""
     return sorted(ATTENTION_DIR.glob("*.json"))
 
 
 def search_files() -> list[Path]:
-    """The fifteen servers of `search-15`: five that search the web, and ten of the sample that do not."""
+    """Returns the files of the fifteen servers of `search-15`: five that search the web, and ten of the sample that do
+    not."""
     return sorted(SEARCH_DIR.glob("*.json")) + [SERVERS_DIR / f"{name}.json" for name in UNRELATED]

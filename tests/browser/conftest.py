@@ -1,10 +1,11 @@
-"""A Chromium a module, a console a module, and a visitor a test whose every request and error is watched."""
+"""A Chromium a module, a console a worker, and a visitor a test whose every request and error is watched."""
 
 from __future__ import annotations
 
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,43 +19,70 @@ Visitor = Callable[..., Visit]
 VISITS = pytest.StashKey[list[Visit]]()
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """A headless Chromium. Of a module, not of the session: while it runs, no other test could run an event loop."""
+@pytest.fixture(scope="session")
+def chromium() -> str | None:
+    """Returns the path of the Chromium, or None for Playwright's own. Skips the test without one; fails it where CI is set."""
     with sync_playwright() as playwright:
         try:
-            path = executable(os.environ, Path(playwright.chromium.executable_path))
-        except NoBrowser as none:
+            return executable(os.environ, Path(playwright.chromium.executable_path))
+        except NoBrowser as missing:
             if os.environ.get("CI"):
-                pytest.fail(str(none), pytrace=False)
-            pytest.skip(str(none))
-        with playwright.chromium.launch(executable_path=path, args=FLAGS) as launched:
-            yield launched
+                pytest.fail(str(missing), pytrace=False)
+            pytest.skip(str(missing))
 
 
 @pytest.fixture(scope="module")
-def make_console(
-    encoder_cache: Path, warm_store: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[[], ConsoleProgram]]:
-    """Consoles on stores that hold the sample's vectors, not started yet; those that run at the end are ended."""
-    made: list[ConsoleProgram] = []
+def browser(chromium: str | None) -> Iterator[Browser]:
+    """A headless Chromium. It is closed after each module, because no other test can run an event loop beside it."""
+    with launched(chromium) as browser:
+        yield browser
 
-    def make() -> ConsoleProgram:
+
+@contextmanager
+def launched(chromium: str | None, *flags: str) -> Iterator[Browser]:
+    """Starts a headless Chromium and closes it at the end."""
+    with (
+        sync_playwright() as playwright,
+        playwright.chromium.launch(executable_path=chromium, args=[*FLAGS, *flags]) as browser,
+    ):
+        yield browser
+
+
+Started = Callable[[], AbstractContextManager[ConsoleProgram]]
+
+
+@pytest.fixture(scope="session")
+def started(
+    chromium: str | None, encoder_cache: Path, warm_store: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Started:
+    """Starts a console on a store that holds the sample's vectors, and stops it at the end. It asks for the browser first: without
+    one nothing is started."""
+
+    @contextmanager
+    def start() -> Iterator[ConsoleProgram]:
         db = Path(shutil.copy(warm_store, tmp_path_factory.mktemp("console") / "wayfare.duckdb"))
-        made.append(ConsoleProgram(db, encoder_cache))
-        return made[-1]
+        console = ConsoleProgram(db, encoder_cache)
+        console.start()
+        try:
+            yield console
+        finally:
+            console.stop()
 
-    yield make
-    for console in made:
-        console.stop()
+    return start
+
+
+@pytest.fixture(scope="session")
+def console(started: Started) -> Iterator[ConsoleProgram]:
+    """The console of a worker, for tests that leave nothing behind that another test reads."""
+    with started() as console:
+        yield console
 
 
 @pytest.fixture(scope="module")
-def console(browser: Browser, make_console: Callable[[], ConsoleProgram]) -> ConsoleProgram:
-    """A running console on a store of its own. It asks for the browser first: without one nothing is started."""
-    started = make_console()
-    started.start()
-    return started
+def own_console(started: Started) -> Iterator[ConsoleProgram]:
+    """A console of the module on a store of its own, for tests that count what is stored, or stop the console."""
+    with started() as console:
+        yield console
 
 
 @pytest.fixture
@@ -81,7 +109,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     report = yield
     if report.when == "call" and report.failed:
         given: dict[str, object] = getattr(item, "funcargs", {})
-        folder, console = given.get("tmp_path"), given.get("console")
+        folder, console = given.get("tmp_path"), given.get("own_console", given.get("console"))
         if isinstance(folder, Path):
             for number, visit in enumerate(item.stash.get(VISITS, []), start=1):
                 report.sections.append((f"window {number}", visit.picture(folder / f"window-{number}.png")))

@@ -32,13 +32,13 @@ def asked(url: str) -> dict[str, Any]:
         return thread.submit(lambda: asyncio.run(one())).result()
 
 
-def test_a_person_approves_what_an_agent_wants_to_write(console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(console)
+def test_a_person_approves_what_an_agent_wants_to_write(own_console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(own_console)
     visit.open("govern")
-    visit.press("Have calls that may write wait")
+    visit.press("Let calls that may write wait")
     visit.see(re.compile("Nothing waits for a person"))
 
-    refused = asked(console.url)
+    refused = asked(own_console.url)
     assert refused["error"] == "approval_needed"
     visit.see("sandbox-files::write_text_file")  # it came by itself
     visit.see("Waits because it may write.")
@@ -47,8 +47,8 @@ def test_a_person_approves_what_an_agent_wants_to_write(console: ConsoleProgram,
     visit.press("Approve")
     visit.see("Decided or expired lately: 1")
 
-    assert asked(console.url)["ok"]
-    assert asked(console.url)["error"] == "approval_needed"  # once
+    assert asked(own_console.url)["ok"]
+    assert asked(own_console.url)["error"] == "approval_needed"  # once
     expect(visit.main.get_by_role("button", name="Approve")).to_be_visible(timeout=LIMIT_MS)
     visit.press("Deny")
     visit.see("Decided or expired lately: 2").click()

@@ -85,13 +85,13 @@ def hostile_catalog() -> str:
 
 
 @pytest.fixture(scope="module")
-def hostile(console: ConsoleProgram) -> ConsoleProgram:
-    """The console with that catalog in its store."""
-    console.stop()
-    with open_app(Settings.from_environment(db=console.db)) as opened:
+def hostile(own_console: ConsoleProgram) -> ConsoleProgram:
+    """A console with that catalog in its store."""
+    own_console.stop()
+    with open_app(Settings.from_environment(db=own_console.db)) as opened:
         opened.catalog_editor.import_text(hostile_catalog(), "hostile", source=TEXTS[0])
-    console.start()
-    return console
+    own_console.start()
+    return own_console
 
 
 def is_text(visit: Visit, *shown: str) -> None:

@@ -4,16 +4,14 @@ nothing: neither by fetch, forms, events and sockets, nor where its requests hav
 from __future__ import annotations
 
 import http.server
-import os
 import threading
 import urllib.request
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Request, sync_playwright
+from playwright.sync_api import Browser, Page, Request
 
-from .chromium import FLAGS, NoBrowser, executable
+from .conftest import launched
 from .serving import ConsoleProgram
 
 pytestmark = pytest.mark.browser
@@ -72,18 +70,10 @@ ATTACK = r"""async (console) => {
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def browser(chromium: str | None) -> Iterator[Browser]:
     """A Chromium for which the attacker's name leads to this machine."""
-    with sync_playwright() as playwright:
-        try:
-            path = executable(os.environ, Path(playwright.chromium.executable_path))
-        except NoBrowser as none:
-            if os.environ.get("CI"):
-                pytest.fail(str(none), pytrace=False)
-            pytest.skip(str(none))
-        flags = [*FLAGS, f"--host-resolver-rules=MAP {EVIL} 127.0.0.1"]
-        with playwright.chromium.launch(executable_path=path, args=flags) as launched:
-            yield launched
+    with launched(chromium, f"--host-resolver-rules=MAP {EVIL} 127.0.0.1") as browser:
+        yield browser
 
 
 @pytest.fixture

@@ -19,11 +19,13 @@ pytestmark = pytest.mark.browser
 ARGUMENTS = {"value": "300", "source": "mile", "target": "km"}
 
 
-def test_a_server_that_is_connected_called_and_lost(console: ConsoleProgram, visitor: Visitor, tmp_path: Path) -> None:
+def test_a_server_that_is_connected_called_and_lost(
+    own_console: ConsoleProgram, visitor: Visitor, tmp_path: Path
+) -> None:
     port = free_port()
     server = unit_server(port, tmp_path / "server.log")
     try:
-        visit = visitor(console)
+        visit = visitor(own_console)
         route, call = Route(visit), Call(visit)
 
         # its tools are taken live from a pasted client configuration

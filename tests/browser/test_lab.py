@@ -12,8 +12,8 @@ from .visit import LIMIT_MS
 pytestmark = pytest.mark.browser
 
 
-def test_run_compare_sweep_apply_and_undo(console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(console)
+def test_run_compare_sweep_apply_and_undo(own_console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(own_console)
     visit.open("lab", catalog="attention-120", also="rag_mcp")
     visit.see("No run over these tasks is stored yet")
     visit.press("Run")
@@ -48,7 +48,7 @@ def test_run_compare_sweep_apply_and_undo(console: ConsoleProgram, visitor: Visi
     visit.page.get_by_role("option").last.click()
     visit.settled()
     values = worst.input_value().split(" = ")[1]
-    visit.press("Show what it changes")
+    visit.press("Show the changes")
     visit.see("What it changes:")
     visit.press("Apply")
     visit.until_query(alpha_t=values)
@@ -60,8 +60,8 @@ def test_run_compare_sweep_apply_and_undo(console: ConsoleProgram, visitor: Visi
     expect(slider).to_have_value("0.02", timeout=LIMIT_MS)
 
 
-def test_a_run_can_be_stopped_and_the_page_fits_a_narrow_window(console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(console, width=800)
+def test_a_run_can_be_stopped_and_the_page_fits_a_narrow_window(own_console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(own_console, width=800)
     visit.open("lab", tasks="ETOM, level 2", router="pa_rag", also="adaptive_rag,prag,rerank_rag")
     visit.press("Run")
     visit.press("Stop")

@@ -10,8 +10,8 @@ from .serving import ConsoleProgram
 pytestmark = pytest.mark.browser
 
 
-def test_search_repeat_and_snapshot(console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(console)
+def test_search_repeat_and_snapshot(own_console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(own_console)
     visit.open("lab", catalog="search-15", router="rag_mcp")
     visit.press("Run")
     visit.see("Stored as")
@@ -26,17 +26,17 @@ def test_search_repeat_and_snapshot(console: ConsoleProgram, visitor: Visitor) -
 
     visit.show("Snapshots")
     visit.fill("Name", "first")
-    visit.press("Keep the state of now")
+    visit.press("Keep the current state")
     visit.see("Kept as first.")
     visit.show("Runs")
     visit.show("Snapshots")
-    visit.press("Return to it")
+    visit.press("Restore")
     visit.see("Everything is as in first again.")
     assert visit.too_wide() == []
 
 
-def test_equal_tools_are_judged_with_the_keyboard(console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(console, width=800)
+def test_equal_tools_are_judged_with_the_keyboard(own_console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(own_console, width=800)
     visit.open("catalog", catalog="sample", view="equal")
     visit.see("0 of 28 proposed pairs judged")
     visit.page.keyboard.press("n")

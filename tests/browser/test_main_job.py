@@ -21,9 +21,9 @@ NEED = "convert 300 miles to kilometres"
 
 
 def test_decide_turn_a_knob_call_learn_and_find_it_all_after_a_restart(
-    console: ConsoleProgram, visitor: Visitor
+    own_console: ConsoleProgram, visitor: Visitor
 ) -> None:
-    visit = visitor(console)
+    visit = visitor(own_console)
     route, call = Route(visit), Call(visit)
     visit.open()
     visit.see("Which tool should a sub-task go to?")
@@ -80,8 +80,8 @@ def test_decide_turn_a_knob_call_learn_and_find_it_all_after_a_restart(
 
     # nothing of it is lost
     visit.may_lose_console = True
-    assert console.stop() == 0
-    console.start()
+    assert own_console.stop() == 0
+    own_console.start()
     visit.open("activity")
     assert visit.metric("Calls") == "1"
     made = visit.table("convert_units")
@@ -103,8 +103,8 @@ def test_decide_turn_a_knob_call_learn_and_find_it_all_after_a_restart(
     assert (route.headline(), route.figures(), numbers_of_the_tool(route)) == before
 
 
-def test_after_every_call_the_page_is_ready_for_the_next(console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(console)
+def test_after_every_call_the_page_is_ready_for_the_next(own_console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(own_console)
     call = Call(visit)
     visit.open("call", catalog="sample", tool="unit-exchange::list_units")
     visit.choose("dimension", "length")

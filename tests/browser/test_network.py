@@ -26,8 +26,8 @@ def moment(visit: Visit, title: str) -> int:
     return chart(visit, title).evaluate("chart => chart.layout.shapes.find(shape => shape.x0 === shape.x1).x0")
 
 
-def test_an_outage_comes_and_goes_while_it_plays(console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(console)
+def test_an_outage_comes_and_goes_while_it_plays(own_console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(own_console)
     visit.open("network", steps=STEPS, step=BEFORE)
     visit.see("simulated")
     visit.see("Nothing has happened yet")
@@ -35,7 +35,7 @@ def test_an_outage_comes_and_goes_while_it_plays(console: ConsoleProgram, visito
     expect(slider).to_have_value(str(BEFORE), timeout=LIMIT_MS)
 
     visit.press("Play")
-    table = visit.main.get_by_test_id("stDataFrame").filter(has_text="what happened")
+    table = visit.main.get_by_test_id("stDataFrame").filter(has_text="event")
     for happened in ("goes down", "is up again, after 220 s"):
         expect(table.locator("table[role=grid]")).to_contain_text(happened, timeout=LIMIT_MS)
     visit.press("Pause")
@@ -52,16 +52,16 @@ def test_an_outage_comes_and_goes_while_it_plays(console: ConsoleProgram, visito
     assert visit.too_wide() == []
 
     # a link is the same page
-    rows = visit.table("what happened")
+    rows = visit.table("event")
     visit.page.goto(visit.page.url, wait_until="domcontentloaded")
     visit.settled()
     expect(slider).to_have_value(str(at), timeout=LIMIT_MS)
     expect(table).to_be_visible(timeout=LIMIT_MS)
-    assert visit.table("what happened") == rows
+    assert visit.table("event") == rows
 
 
-def test_a_long_simulation_can_be_stopped(console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(console, width=800)
+def test_a_long_simulation_can_be_stopped(own_console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(own_console, width=800)
     long = urlencode({"steps": 2000, "routers": "adaptive_rag,toolshed", "catalog": "attention-120", "seed": 5})
     visit.page.goto(f"{visit.url}/network?{long}", wait_until="domcontentloaded")  # it is stopped before it has settled
     visit.press("Stop")
@@ -72,8 +72,8 @@ def test_a_long_simulation_can_be_stopped(console: ConsoleProgram, visitor: Visi
     visit.see("The simulation was stopped.")
 
 
-def test_live_calls_are_made_on_request_and_said_to_be_injected(console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(console)
+def test_live_calls_are_made_on_request_and_said_to_be_injected(own_console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(own_console)
     visit.open("network", mode="live", profile="ideal", routers="rag_bm25,sonar", calls=10)
     visit.press("Make the calls")
     visit.see("The whole run, 10 steps")
@@ -88,9 +88,9 @@ def test_live_calls_are_made_on_request_and_said_to_be_injected(console: Console
 
 
 def test_a_live_run_is_found_again_after_a_reload_and_cannot_begin_twice(
-    console: ConsoleProgram, visitor: Visitor
+    own_console: ConsoleProgram, visitor: Visitor
 ) -> None:
-    visit, other = visitor(console), visitor(console)
+    visit, other = visitor(own_console), visitor(own_console)
     link = {"mode": "live", "profile": "fluctuating", "routers": "rag_bm25,sonar", "calls": "300"}
     visit.open("network", **link)
     visit.press("Make the calls")
@@ -113,15 +113,15 @@ def test_a_live_run_is_found_again_after_a_reload_and_cannot_begin_twice(
     expect(visit.page.get_by_role("button", name="Make the calls")).to_have_count(1, timeout=LIMIT_MS)
 
 
-def test_the_page_fits_a_narrow_window(console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(console, width=800)
+def test_the_page_fits_a_narrow_window(own_console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(own_console, width=800)
     visit.open("network", steps=60, step=30)
     visit.see("The whole run, 60 steps")
     assert visit.too_wide() == []
 
 
-def test_a_network_is_edited_and_kept(console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(console)
+def test_a_network_is_edited_and_kept(own_console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(own_console)
     visit.open("network", profile="ideal", steps=20)
     visit.press("Edit")
     dialog = visit.page.get_by_role("dialog")

@@ -45,8 +45,8 @@ def test_two_visitors_do_not_disturb_each_other(console: ConsoleProgram, visitor
     assert (first.query["q"], second.query["q"]) == (CHART, CONVERT)
 
 
-def test_a_page_works_again_after_its_console_was_killed(console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(console)
+def test_a_page_works_again_after_its_console_was_killed(own_console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(own_console)
     route, call = Route(visit), Call(visit)
     visit.open("", q=CONVERT, alpha_t="0.3")
     route.decided()
@@ -57,8 +57,8 @@ def test_a_page_works_again_after_its_console_was_killed(console: ConsoleProgram
     assert call.learnt()["tool: calls"][:2] == ["0", "1"]  # all is drawn: nothing more is fetched
 
     visit.may_lose_console = True
-    console.kill()
-    console.start()
+    own_console.kill()
+    own_console.start()
     visit.page.reload(wait_until="domcontentloaded")
     visit.settled()
     visit.see("no longer in memory")

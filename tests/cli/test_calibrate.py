@@ -42,7 +42,7 @@ def test_it_prints_before_and_after_and_is_undone(wayfare, tasks, catalog):
     assert [(one["name"], one["labels"], one["active"]) for one in listed] == [("spring", 24, True)]
     assert "in force" in wayfare("calibrate", "--list", "--catalog", catalog).out
     undone = wayfare("calibrate", "--undo", "--catalog", catalog)
-    assert undone.out == "What Wayfare comes with is in force for own.\n"
+    assert undone.out == "The shipped calibration is in force for own.\n"
     assert wayfare("calibrate", "--use", "spring", "--catalog", catalog, "--json").json() == {"active": "spring"}
     assert wayfare("calibrate", "--use", "", "--catalog", catalog, "--json").json() == {"active": None}
 

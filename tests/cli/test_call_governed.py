@@ -22,7 +22,7 @@ def test_a_call_that_waits_is_approved_with_the_call(wayfare: Command, db: Path,
     waits = wayfare(*CALL)
     assert (waits.code, waits.out, waits.err.count("\n")) == (2, "", 1)
     assert "waits for a person, because it is new here" in waits.err
-    assert waits.err.rstrip().endswith("Give --approve with it to approve exactly this call, once.")
+    assert waits.err.rstrip().endswith("Add --approve to approve exactly this call, once.")
     assert wayfare(*CALL, "--approve", "--json").json()["outcome"] == "ok"
     with open_app(Settings.from_environment(db=db)) as app:
         assert [one.action for one in app.store.governance.approvals()][-2:] == ["approved", "used"]

@@ -27,7 +27,7 @@ def test_a_token_is_printed_once_and_a_client_is_revoked(wayfare):
         True,
         30,
     )
-    assert "servers files*, only tools that read, 30 requests a minute" in wayfare("clients").out
+    assert "servers files*, only read-only tools, 30 requests a minute" in wayfare("clients").out
     assert "without a token may do nothing" in made["without_token"]
     assert "without a token may do nothing" in wayfare("clients").out
     said = wayfare("clients", "add", "anonymous", "--server", "files*").out

@@ -42,7 +42,7 @@ def test_agreement_has_alpha_and_what_each_rule_leaves_out(wayfare, own):
     assert found["rules"]["unanimous"] == {"settled": 2, "left_out": 1, "tasks": 1}
     said = wayfare("judgments", "agreement", *own).out
     assert f"Krippendorff's alpha, ordinal: {found['alpha']:.3f}" in said
-    assert "3 of 3 judged tools have two judges or more; on 2 of them all say the same." in said
+    assert "3 of 3 judged tools have two judges or more; on 2 of them all judges agree." in said
 
 
 def test_a_set_measures_routers_and_is_the_baseline_of_a_gate(wayfare, own, write, tmp_path):

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 
+from click import Context
+
 from core.cli.main import COMMANDS
+from core.cli.main import wayfare as group
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.routers import ROUTERS
 from tests.cases import each
@@ -43,6 +46,11 @@ def test_the_example_of_call_works_on_the_sample(wayfare: Command) -> None:
     example = re.search(r"Example: wayfare (call .*?) Options:", help_of(wayfare, "call"))
     report = wayfare(*shlex.split(example[1]), "--simulate", "--json").json()
     assert report["tool"] == "convert_units"
+
+
+def test_the_list_of_commands_has_the_first_sentence_of_each() -> None:
+    shown = {name: group.get_command(Context(group), name).get_short_help_str(500) for name in NAMES}
+    assert shown == {name: line for name, (_, _, line) in COMMANDS.items()}
 
 
 @each("name", [name for name in NAMES if name not in {"up", "virtual", "mcp"}])

@@ -96,13 +96,13 @@ def test_runs_are_listed_shown_and_repeated(wayfare: Command, files, write) -> N
     assert len(wayfare("runs", listed["sweeps"][0]["id"], "--json").json()["result"]["points"]) == 3
     assert "3 points" in wayfare("runs", listed["sweeps"][0]["id"]).out
     again = wayfare("runs", measured["id"], "--repeat")
-    assert (again.code, "Other conditions than then: none." in again.out) == (0, True)
+    assert (again.code, "Conditions that differ: none." in again.out) == (0, True)
 
     write("c.json", json.loads(json.dumps(CATALOG).replace('"latency_s": 0.1', '"latency_s": 9.0')))
     changed = wayfare("runs", measured["id"], "--repeat")
     assert changed.code == 1
     assert "tool files::fast changed (latency_s)" in changed.out
-    assert "Tasks with another rank than then: read." in changed.out
+    assert "Tasks whose rank differs: read." in changed.out
 
 
 def test_what_is_not_there_is_said(wayfare: Command) -> None:

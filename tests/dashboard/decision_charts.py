@@ -19,15 +19,9 @@ from core.routers.presets import applied
 from core.whatif.case import Case
 from core.whatif.curves import Curve, posted, utilities
 from core.whatif.ehrr_strips import Terms, strip
-from dashboard.pages.compare.charts.agreement import agreement_map
-from dashboard.pages.route.charts.auction import auction
-from dashboard.pages.route.charts.plan_steps import plan_steps
-from dashboard.pages.route.charts.server_ranking import server_ranking
-from dashboard.pages.route.charts.tool_breakdown import tool_breakdown
-from dashboard.pages.route.charts.tool_scores import tool_scores
-from dashboard.ui.charts.curve import curve_chart
-from dashboard.ui.charts.stages import stages
-from dashboard.ui.charts.token_utilisation import token_utilisation
+from dashboard.pages.compare.charts import agreement_map
+from dashboard.pages.route.charts import auction, plan_steps, server_ranking, tool_breakdown, tool_scores
+from dashboard.ui.charts.shared import curve_chart, stages, token_utilisation
 from tests.cases import each
 from tests.dashboard.chart_texts import HOSTILE
 from tests.routers import worlds

@@ -10,10 +10,16 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from dashboard.pages.activity.charts.spending import SHOWN, spending_by_server, spending_over_time
-from dashboard.pages.activity.charts.statistics import latency_history, success_history
-from dashboard.pages.activity.charts.trends import latency_over_time, success_over_time
-from dashboard.ui.charts.time_axes import BUCKETS_S, MOST_BUCKETS, bucket_for, time_axis
+from dashboard.pages.activity.charts import (
+    SHOWN,
+    latency_history,
+    latency_over_time,
+    spending_by_server,
+    spending_over_time,
+    success_history,
+    success_over_time,
+)
+from dashboard.ui.charts.base import BUCKETS_S, MOST_BUCKETS, bucket_for, time_axis
 from tests.cases import each
 from tests.dashboard import chart_texts
 

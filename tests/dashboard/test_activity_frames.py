@@ -14,11 +14,11 @@ from core.app import App
 from core.domain.events import ActivityFilter, DecisionEvent, OutcomeEvent, ParameterEvent
 from core.store import Store
 from dashboard.pages.activity.calls import record_rows
-from dashboard.pages.activity.extras import EXPORTS, changes_frame
+from dashboard.pages.activity.decisions import candidates_frame, changed, parameters, route_query, shortlist_frame
 from dashboard.pages.activity.filter import where
 from dashboard.pages.activity.frames import call_frame, call_styler, decision_frame, decision_styler
 from dashboard.pages.activity.totals import Totals, totals
-from dashboard.pages.activity.trace import candidates_frame, changed, parameters, route_query, shortlist_frame
+from dashboard.pages.activity.view import EXPORTS, changes_frame
 from tests.cases import each
 from tests.dashboard.harness import app_with
 

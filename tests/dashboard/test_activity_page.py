@@ -15,7 +15,7 @@ from core.app import App
 from core.domain.events import OutcomeEvent, StatisticsEvent
 from core.domain.outcome import CallMode, ToolCall
 from core.store.log import Event
-from dashboard.pages.activity.extras import EXPORTS
+from dashboard.pages.activity.view import EXPORTS
 from tests.dashboard.harness import app_with, charts, open_page, opened, text_of
 
 HOSTILE = "<script>alert(1)</script> **bold** [x](http://evil) :red[y] $a$"

@@ -66,7 +66,7 @@ def test_it_offers_what_the_catalogs_preconditions_name_and_everything() -> None
     }
     assert state(page) == {name: ["*"] for name in NOTHING}
     assert "2 tools have preconditions in this catalog." in markdown_of(page)
-    assert "No tool above the threshold is left out for the state." in markdown_of(page)
+    assert "The state leaves out no tool above the threshold." in markdown_of(page)
     assert candidates(page) == {"mail::send", "mail::find", "mail::reply"}
 
 

@@ -86,8 +86,7 @@ def test_healthz_answers_ok_and_only_there(elsewhere: Path) -> None:
 
 
 def test_only_pages_answer_with_a_page_and_unknown_addresses_with_404(elsewhere: Path) -> None:
-    from dashboard.app import app, pages
-    from dashboard.page_host import PAGES, is_known
+    from dashboard.app import PAGES, app, is_known, pages
 
     client = TestClient(app, "http://127.0.0.1:8501", client=("127.0.0.1", 5), follow_redirects=False)
     assert set(re.findall(r'url_path="(\w+)"', MAIN.read_text(encoding="utf-8"))) == PAGES

@@ -13,7 +13,7 @@ from core.domain.outcome import Outcome, OutcomeKind, ToolCall
 from core.domain.trace import KEPT, ServerTrace, ToolTrace
 from core.services.call.calls import CallReport
 from core.stats.ema import Rates, Running
-from dashboard.pages.call.statistics_change import any_change, learning_rows, next_rows, next_sentence
+from dashboard.pages.call.learning import any_change, learning_rows, next_rows, next_sentence
 from tests.cases import each
 
 BEFORE = Running(success=0.9, success_variance=0.0, post_accept_failure=0.02, call_s=1.0, conn_s=0.3)

@@ -12,9 +12,16 @@ from streamlit.testing.v1 import AppTest
 
 from core.domain.outcome import ContentBlock, Outcome, OutcomeKind, ToolCall
 from core.shared.untrusted_text import visible
-from dashboard.pages.call.flat_table import finite, flat_table
-from dashboard.pages.call.media import picture_problem
-from dashboard.pages.call.result import MOST_CHARS, SHOWN_CHARS, is_wrapped_text, pretty_text, repeats
+from dashboard.pages.call.result import (
+    MOST_CHARS,
+    SHOWN_CHARS,
+    finite,
+    flat_table,
+    is_wrapped_text,
+    picture_problem,
+    pretty_text,
+    repeats,
+)
 from tests.cases import each
 
 SVG = b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>"

@@ -13,8 +13,8 @@ from core.domain.catalog import ConnectionState, Imported, ServerId
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.services.decide.catalog_editor import ImportReport
 from core.shared.errors import CatalogError
-from dashboard.pages.catalog.connections.job import JOB, Job
-from dashboard.pages.catalog.connections.table import connection_frame
+from dashboard.pages.catalog.connection_job import JOB, Job
+from dashboard.pages.catalog.connections import connection_frame
 from tests.dashboard.catalog_visits import CATALOG, CONFIG, SECRET, button, everything, paste, visit
 from tests.dashboard.harness import app_with, text_of
 

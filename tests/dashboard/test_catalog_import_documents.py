@@ -7,8 +7,9 @@ import pytest
 from core.app import App
 from core.domain.catalog import Connection, ServerId
 from core.shared.errors import CatalogError
-from dashboard.pages.catalog.connections.words import command_line, connection_lines
-from dashboard.pages.catalog.imports.documents import (
+from dashboard.pages.catalog.connection_job import command_line, connection_lines
+from dashboard.pages.catalog.detail import parse_price
+from dashboard.pages.catalog.imports import (
     PASTED,
     Document,
     check_name,
@@ -18,7 +19,6 @@ from dashboard.pages.catalog.imports.documents import (
     source_of,
     store_import,
 )
-from dashboard.pages.catalog.price import parse_price
 from tests.cases import each
 from tests.dashboard.harness import app_with
 

@@ -9,7 +9,7 @@ import pytest
 
 from core.routers.ehrr import EhrrParameters
 from core.whatif.strips import Segment, Strip
-from dashboard.pages.route.winning_interval import winning_interval
+from dashboard.pages.route.decision import winning_interval
 from tests.cases import each
 from tests.dashboard.decision_charts import CASES, chart, decision, marks, written
 

@@ -7,7 +7,7 @@ from functools import partial
 from core.app import App
 from core.domain.trace import Drop
 from core.routers import ROUTERS
-from dashboard.ui.drop_words import DROPPED
+from dashboard.ui.text import DROPPED
 from tests.cases import each
 from tests.dashboard.harness import app_with, checked, markdown_of, open_page
 
@@ -70,6 +70,10 @@ def test_a_link_that_does_not_fit_is_named_and_the_rest_stands(text: str, proble
     assert problem in page.warning[0].value.replace("\\", "")
     assert page.multiselect(key="compare.with").value == ["rag_mcp"]
     assert "**1 of 1** choose" in markdown_of(page)
+    assert [problem in one.value.replace("\\", "") for one in checked(page.run()).warning] == [
+        True
+    ]  # until the choice changes
+    assert not checked(page.multiselect(key="compare.with").select("ehrr").run()).warning
 
 
 def test_every_stage_that_drops_a_tool_has_its_words() -> None:

@@ -43,5 +43,5 @@ def test_a_file_is_taken_in(app: App) -> None:
     page = visit()
     text = b'{"sets": [["a::read", "c::read"], ["a::read", "gone::read"]]}'
     page = checked(page.file_uploader(key="catalog.equal.file").upload("sets.json", text, "application/json").run())
-    assert "1 judged pairs were taken in. 1 name tools that this catalog does not have." in text_of(page)
+    assert "1 judged pairs were imported. 1 name tools that this catalog does not have." in text_of(page)
     assert app.equal_sets.sets("twins") == (("a::read", "c::read"),)

@@ -11,14 +11,14 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from core.app import App, Settings
+from core.app import App
 from core.domain.outcome import OutcomeKind, ToolCall
 from core.governance.approvals import ApprovalRules
 from core.governance.budgets import Budget
 from core.governance.calls import NotAllowedError, Wanted
 from core.governance.limits import BreakerRules
 from core.governance.scope import Scope
-from dashboard import session
+from core.shared.settings import Launch, set_launch
 from tests.dashboard.harness import app_with, labelled, open_page, press, text_of, words_of
 
 HOSTILE = "**bold** <script>alert(1)</script>"
@@ -81,7 +81,7 @@ def test_who_signed_in_is_recorded_and_shown(app: App, monkeypatch: pytest.Monke
     crab, crow = app.governance.waiting()
     press(open_page("govern"), f"govern:deny-{crow.change.id}")
     monkeypatch.setattr(st, "context", visitor)
-    session.configure(Settings.from_environment(), sign_in=True)
+    set_launch(Launch(sign_in=True))
     try:
         page = press(open_page("govern"), f"govern:approve-{crab.change.id}")
         rows = page.dataframe[-1].value.set_index("client")["decided by"].to_dict()
@@ -90,7 +90,7 @@ def test_who_signed_in_is_recorded_and_shown(app: App, monkeypatch: pytest.Monke
         page.toggle(key="govern:policy-writes").set_value(False).run()
         assert "by ada, console" in text_of(page)
     finally:
-        session.configure(None)
+        set_launch(Launch())
     assert app.store.governance.policies()[-1].origin == "console:ada"
 
 
@@ -138,7 +138,7 @@ def test_what_was_let_go_beyond_a_budget_is_used_and_shown_as_that(app: App) -> 
     policy(app, budgets=(Budget(usd=0.2, at_limit="ask"), Budget(client="", usd=1.0)))
     app.governance.after(app.governance.before(replace(wanted(app), approved_by="console")), OutcomeKind.OK, 5)
     words = words_of(html_of(open_page("govern", view="Budgets")))
-    assert "250 m$ of 200 m$ used, 250 m$ of it let go by a person beyond a budget" in words
+    assert "250 m$ of 200 m$ used, 250 m$ of it allowed by a person beyond a budget" in words
     assert "750 m$ left" in words
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.app import App, Settings, open_app
-from dashboard.pages.route.home import EXAMPLES, Example
+from dashboard.pages.route.view import EXAMPLES, Example
 from tests.cases import each
 
 

@@ -171,7 +171,7 @@ def test_a_set_of_two_judges_is_settled_and_measured_with(app: App) -> None:
         remembered={SET: "another", JUDGE: "ann", "lab:judgments-judges": True},
     )  # fmt: skip
     assert page.selectbox(key="judging:lab:set").value == "trip"
-    assert {metric.label: metric.value for metric in page.metric}["All say the same"] == "1 of 2"
+    assert {metric.label: metric.value for metric in page.metric}["Equal grades"] == "1 of 2"
     rules = next(frame.value for frame in page.dataframe if "settled" in frame.value.columns)
     assert rules["left out"].tolist() == [0, 1, 1]
 

@@ -79,7 +79,7 @@ def test_recorded_subtasks_are_replayed_with_other_knobs(app: App) -> None:
     assert "**2 of 2 have another winner**: 2 have none now" in text_of(page)
     assert sorted(table(page, "winner now")["winner now"]) == ["none", "none"]
     page = finished(press(visit(view="Replay", router="rag_mcp", how="recorded"), "lab:replay"))
-    assert "Every winner is the one of then." in text_of(page)
+    assert "All winners are unchanged." in text_of(page)
     (chart,) = charts(page)
     assert [len(trace["x"]) for trace in chart["data"]] == [2, 2, 2, 2, 2, 2]
 
@@ -103,7 +103,7 @@ def test_a_snapshot_brings_all_pages_back(app: App) -> None:
     assert "Everything is as in before again." in text_of(page)
     assert page.session_state["route:kept"] == {"q": "read a file", "alpha_t": "0.4"}
     assert "route.q" not in page.session_state, "the field begins with what the snapshot says"
-    assert "Nothing differs." in text_of(page)
+    assert "No differences." in text_of(page)
     page.text_input(key="lab:snapshot-name").set_value("after")
     page = press(page, "lab:snapshot-save")
     chosen = page.selectbox(key="lab.snapshot")

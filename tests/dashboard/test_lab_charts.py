@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from dashboard.pages.lab.charts.intervals import intervals
-from dashboard.pages.lab.charts.study import importance_bars
-from dashboard.pages.lab.charts.sweep_lines import sweep_lines
-from dashboard.pages.lab.charts.sweep_map import sweep_map
+from dashboard.pages.lab.charts import importance_bars, intervals, sweep_lines, sweep_map
 
 
 def valid(made: go.Figure) -> dict:

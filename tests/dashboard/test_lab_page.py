@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.app import App
 from core.lab.execution import Playing
-from dashboard.pages.lab.job import JOB, RUN, Job, Stopped
+from dashboard.pages.lab.run import JOB, RUN, Job, Stopped
 from dashboard.pages.lab.tasks import LABELS
 from tests.dashboard.harness import TIMEOUT_S, app_with, charts, checked, open_page, press, text_of, titles
 

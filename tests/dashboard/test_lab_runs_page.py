@@ -65,7 +65,7 @@ def test_a_run_that_was_stopped_says_what_is_kept_and_goes_on(app: App) -> None:
             parameters=app.routing.parameters("rag_mcp", {"n": 10}), progress=stop,
         )  # fmt: skip
     page = given(visit(router="rag_mcp"))
-    assert "3 decisions are kept of runs that were ended: Run goes on from there" in text_of(page)
+    assert "3 decisions of stopped runs are kept, and Run continues from there" in text_of(page)
     page = checked(finished(press(page, "lab:run")).run())
     assert "decisions are kept" not in text_of(page)
 

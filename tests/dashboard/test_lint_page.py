@@ -12,8 +12,7 @@ from core.app import App
 from core.domain.lint import Finding, Severity
 from core.relevance.encoder import EncoderError, EncoderSource
 from core.services.decide.catalog_editor import findings_csv
-from dashboard.pages.catalog.lint.finding import marked
-from dashboard.pages.catalog.lint.frames import finding_id
+from dashboard.pages.catalog.lint import finding_id, marked
 from tests.dashboard.harness import app_with, open_page, opened
 from tests.lint.tidy import TIDY
 from tests.relevance.toy_encoders import WordEncoder
@@ -68,11 +67,11 @@ def test_the_worst_is_first_and_the_counts_are_said(app: App) -> None:
 def test_severity_and_rule_narrow_and_stand_in_the_url(app: App) -> None:
     page = visit()
     page.segmented_control(key="catalog.lint.severity").set_value("warning").run()
-    assert rules(page) == ["Name says nothing", "No description"]
+    assert rules(page) == ["Meaningless name", "No description"]
     page.selectbox(key="catalog.lint.rule").set_value("empty_name").run()
-    assert rules(page) == ["Name says nothing"]
+    assert rules(page) == ["Meaningless name"]
     assert page.query_params == {"catalog": "mine", "view": "lint", "severity": "warning", "rule": "empty_name"}
-    assert rules(visit(severity="warning", rule="empty_name")) == ["Name says nothing"]
+    assert rules(visit(severity="warning", rule="empty_name")) == ["Meaningless name"]
 
 
 def test_what_a_link_asks_and_is_not_there_is_left_out(app: App) -> None:

@@ -17,10 +17,18 @@ from core.domain.decision import Decision
 from core.domain.map import CatalogMap, Placement
 from core.routers.ehrr import Ehrr, EhrrParameters
 from core.routers.presets import applied
-from dashboard.pages.map.charts.base import MapData
-from dashboard.pages.map.charts.labels import HEIGHT_PX, WIDTH_PX, Label, room_for
-from dashboard.pages.map.charts.marks import SYMBOLS, centres, marks, size_px
-from dashboard.pages.map.charts.tool_map import tool_map
+from dashboard.pages.map.charts import (
+    HEIGHT_PX,
+    SYMBOLS,
+    WIDTH_PX,
+    Label,
+    MapData,
+    centres,
+    marks,
+    room_for,
+    size_px,
+    tool_map,
+)
 from dashboard.theme import ACCEPTED, CHOSEN, GROUPS, LOOKED_AT, MUTED, REJECTED
 from tests.cases import each
 from tests.dashboard.chart_texts import HOSTILE, texts
@@ -100,7 +108,7 @@ def rings(figure: go.Figure, colour: str) -> list[tuple[float, float]]:
 @each("name", ["server", HOSTILE, "x" * 300])
 def test_plotly_takes_it_and_names_are_text(asked: bool, by: str, name: str) -> None:
     drawn = tool_map(shown(market(4, name=name), by=by, asked=asked)).to_dict()
-    assert go.Figure(**drawn).layout.title.text == "20 tools: what lies together does similar things"
+    assert go.Figure(**drawn).layout.title.text == "20 tools: tools that are close do similar things"
     for text in texts(drawn):
         assert "<" not in OUR_TAGS.sub("", text), text
         assert text.isprintable()

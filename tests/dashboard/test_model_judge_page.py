@@ -34,7 +34,7 @@ def test_people_first_then_the_pool_then_counted_and_taken_back(app: App) -> Non
     assert "lab:model-rest" not in keys, "before anybody knows how far it agrees"
     page = finished(press(page, "lab:model-check"))
     assert "the same grade on 1 of 2." in text_of(page)
-    (differ,) = next(frame.value for frame in page.dataframe if "why, says the model" in frame.value).to_dict("records")
+    (differ,) = next(frame.value for frame in page.dataframe if "reason of the model" in frame.value).to_dict("records")
     assert (differ["people"], differ["model"]) == ("2 does it (ann)", "3 does it best")
     page = finished(press(page, "lab:model-rest"))
     before = len(app.judgments.judgments("small", SET))

@@ -11,12 +11,15 @@ import pytest
 
 from core.lab.scenarios.measures import NETWORK, RankingHistory, ScenarioRun
 from core.lab.scenarios.records import Change, Curve
-from dashboard.pages.network.charts.base import FAINT, ROUTER_LOOKS, SERVER_COLOURS, server_look
-from dashboard.pages.network.charts.event_strip import NOWHERE, event_strip
-from dashboard.pages.network.charts.latency_curves import latency_curves
-from dashboard.pages.network.charts.latency_preview import latency_preview
-from dashboard.pages.network.charts.server_history import server_history
-from dashboard.pages.network.charts.totals import TOTALS, totals_so_far
+from dashboard.pages.network.charts.latency import (
+    FAINT,
+    ROUTER_LOOKS,
+    SERVER_COLOURS,
+    latency_curves,
+    latency_preview,
+    server_look,
+)
+from dashboard.pages.network.charts.timeline import NOWHERE, TOTALS, event_strip, server_history, totals_so_far
 from dashboard.pages.network.run_timeline import RunTimeline
 from dashboard.theme import LOOKED_AT, MUTED
 from tests.cases import each

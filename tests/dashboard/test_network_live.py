@@ -10,9 +10,9 @@ import plotly.graph_objects as go
 from core.app import App
 from core.domain.lab_runs import LIVE, SIMULATED
 from core.lab.scenarios.measures import ScenarioRun
-from dashboard.pages.network.cards import latency_text, outcome_text
-from dashboard.pages.network.charts.live_calls import LiveCall, calls_so_far
+from dashboard.pages.network.charts.runs import LiveCall, calls_so_far
 from dashboard.pages.network.job import JOB, LIVE_RUN
+from dashboard.pages.network.tables import latency_text, outcome_text
 from tests.dashboard.harness import app_with, open_page, press, text_of
 
 LINK = {"routers": "prag,sonar", "profile": "ideal", "mode": "live", "calls": "10"}

@@ -14,7 +14,7 @@ from core.domain.lab_runs import KeptRun
 from core.lab.scenarios.measures import SETTINGS
 from core.services.lab.scenarios import Cancelled, planned
 from core.shared.errors import StoreError
-from dashboard.pages.network.charts.base import FAINT
+from dashboard.pages.network.charts.latency import FAINT
 from dashboard.pages.network.job import JOB
 from dashboard.pages.network.run_timeline import Event
 from dashboard.pages.network.tables import NEWEST, events_frame
@@ -177,7 +177,7 @@ def test_why_a_router_goes_elsewhere_than_last_time(app: App) -> None:
     checked(page.slider(key="network.step").set_value(change.step).run())
     assert f"this went to {change.left}. {change.why}" in text_of(page)
     assert (change.step, "SONAR", f"leaves {change.left} for {change.chosen}: {change.why}") in events(page)
-    assert "This was not asked before." in text_of(checked(page.slider(key="network.step").set_value(3).run()))
+    assert "The first query of this kind." in text_of(checked(page.slider(key="network.step").set_value(3).run()))
 
 
 def test_fewer_steps_than_the_chosen_one(app: App) -> None:

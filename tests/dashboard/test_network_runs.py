@@ -13,10 +13,17 @@ from core.app import App
 from core.routers import ROUTERS
 from core.shared.errors import StoreError
 from core.store import Store
-from dashboard.pages.network.runs import selection
-from dashboard.pages.network.runs.frame import runs_frame, runs_styler
-from dashboard.pages.network.runs.selection import chosen_after
-from dashboard.pages.network.runs.words import differences, names, not_by_step
+from dashboard.pages.network.runs import (
+    CHOSEN,
+    NOTICE,
+    TABLE,
+    chosen_after,
+    differences,
+    names,
+    not_by_step,
+    runs_frame,
+    runs_styler,
+)
 from tests.dashboard.harness import app_with, charts, checked, text_of
 from tests.store.conftest import T0
 from tests.store.test_scenario_runs import STEPS, run
@@ -29,8 +36,7 @@ OTHERS = replace(STEPS, ok=np.array([True, True, True]), server=np.array([1, 1, 
 def script() -> None:
     import streamlit as st
 
-    from dashboard.pages.network.runs.selection import chosen_runs
-    from dashboard.pages.network.runs.view import earlier_runs
+    from dashboard.pages.network.runs import chosen_runs, earlier_runs
     from dashboard.session import current_app
 
     st.session_state["written"] = chosen_runs(dict(st.query_params.items()))
@@ -66,8 +72,8 @@ def visit(**query: str) -> AppTest:
 def pick(page: AppTest, *rows: int) -> AppTest:
     """As the table reports a choice: its rows from the top."""
     wanted = [f"r{place}" for place in sorted(rows)]
-    before = page.session_state[selection.CHOSEN]
-    page.session_state[selection.CHOSEN], page.session_state[selection.NOTICE] = chosen_after(before, wanted)
+    before = page.session_state[CHOSEN]
+    page.session_state[CHOSEN], page.session_state[NOTICE] = chosen_after(before, wanted)
     return checked(page.run())
 
 
@@ -110,18 +116,18 @@ def test_the_first_that_was_chosen_stays_the_first_and_more_than_six_are_not_tak
     page = pick(page, *range(7))
     assert page.session_state["written"] == "r4,r0,r1,r2,r3,r5"
     assert "At most 6 runs are compared at once" in text_of(page)
-    assert page.session_state[selection.TABLE]["selection"]["rows"] == [0, 1, 2, 3, 4, 5]
+    assert page.session_state[TABLE]["selection"]["rows"] == [0, 1, 2, 3, 4, 5]
     assert "At most" not in text_of(checked(page.run()))
     page = checked(page.button(key="network.runs.none").click().run())
     assert page.session_state["written"] == ""
-    assert page.session_state[selection.TABLE]["selection"]["rows"] == []
+    assert page.session_state[TABLE]["selection"]["rows"] == []
 
 
 def test_a_choice_follows_its_run_when_newer_ones_come(seven: Store) -> None:
     page = visit(runs="r2")
-    assert page.session_state[selection.TABLE]["selection"]["rows"] == [2]
+    assert page.session_state[TABLE]["selection"]["rows"] == [2]
     seven.scenario_runs.save([(run("newer", at=T0 + timedelta(days=1)), STEPS)])
-    assert checked(page.run()).session_state[selection.TABLE]["selection"]["rows"] == [3]
+    assert checked(page.run()).session_state[TABLE]["selection"]["rows"] == [3]
 
 
 def test_the_chosen_runs_are_deleted_by_a_second_press(seven: Store) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from core.app import App
 from dashboard.pages.compare.outcomes import LABELS
-from dashboard.ui.charts.frontier import frontier
+from dashboard.ui.charts.shared import frontier
 from tests.dashboard.harness import app_with, markdown_of, open_page, press
 
 CATALOG = {

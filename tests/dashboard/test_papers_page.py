@@ -16,8 +16,7 @@ from core.lab.papers import PAPERS
 from core.lab.papers.report import Column, Kind, Link, Report, Row, Table
 from core.services.lab.papers import PaperService
 from dashboard import session
-from dashboard.pages.papers.links import address
-from dashboard.pages.papers.table import table_html
+from dashboard.pages.papers.view import address, table_html
 from tests.cases import each
 from tests.dashboard.harness import app_with, open_page, text_of, titles
 

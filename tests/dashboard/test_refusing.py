@@ -6,7 +6,7 @@ from functools import partial
 
 from core.app import App
 from core.relevance.refusal import limit_of, measured_curve, shipped_curve
-from dashboard.pages.route.charts.refusal_curve import refusal_curve
+from dashboard.pages.route.charts import refusal_curve
 from tests.cases import each
 from tests.dashboard.harness import app_with, markdown_of, open_page, titles
 

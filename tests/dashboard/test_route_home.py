@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
 from core.app import App
-from dashboard.pages.route.home import EXAMPLES, LOOK_AT
+from dashboard.pages.route.view import EXAMPLES, LOOK_AT
 from tests.dashboard.harness import app_with, charts, checked, markdown_of, open_page, titles
 
 SMALL = {

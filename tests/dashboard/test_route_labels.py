@@ -9,7 +9,7 @@ from core.app import App
 from core.domain.decision import Decision
 from core.domain.feedback import By
 from core.shared import units
-from dashboard.ui.moved import LISTED
+from dashboard.ui.labels import LISTED
 from tests.dashboard.harness import app_with, checked, live_of, markdown_of, open_page, press, text_of
 
 HOSTILE = ":red[z]"

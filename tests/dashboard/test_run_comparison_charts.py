@@ -7,7 +7,7 @@ import re
 import numpy as np
 import plotly.graph_objects as go
 
-from dashboard.pages.network.charts.run_comparison import MOST_POINTS, failures_by_step, latency_against_success
+from dashboard.pages.network.charts.runs import MOST_POINTS, failures_by_step, latency_against_success
 from tests.cases import each
 from tests.dashboard.chart_texts import HOSTILE, texts
 from tests.store.test_scenario_runs import run as kept_run

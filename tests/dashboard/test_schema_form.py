@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboard.pages.call.schema import example_of, resolved, skeleton
-from dashboard.pages.call.schema_form import UNSET, Field, Kind, form_fields
-from dashboard.pages.call.values import (
+from dashboard.pages.call.form import (
     UnfitError,
     gather,
     parsed,
@@ -23,6 +21,7 @@ from dashboard.pages.call.values import (
     start_state,
     widget_state,
 )
+from dashboard.pages.call.schema import UNSET, Field, Kind, example_of, form_fields, resolved, skeleton
 from tests.cases import each
 
 KEYWORDS = [
@@ -202,7 +201,7 @@ def test_what_is_no_json_is_said_and_not_sent(text: str) -> None:
 def test_all_arguments_have_to_be_one_object() -> None:
     assert parsed_object("") == ({}, "")
     assert parsed_object('{"a": 1}') == ({"a": 1}, "")
-    assert parsed_object("[1]")[1] == "has to be one JSON object, such as {}"
+    assert parsed_object("[1]")[1] == "must be one JSON object, such as {}"
 
 
 def test_a_default_that_does_not_fit_its_field_is_left_out() -> None:

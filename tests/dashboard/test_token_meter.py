@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.app import App
 from core.lab.token_meter import Context, Counted, UtilisationLines, model_price, token_meter, utilisation_lines
-from dashboard.ui.charts.token_utilisation import token_utilisation
+from dashboard.ui.charts.shared import token_utilisation
 from dashboard.ui.token_meter import Assumed
 from tests.cases import each
 from tests.dashboard.harness import app_with, checked, open_page

@@ -14,10 +14,9 @@ from core.whatif.counterfactuals import Change
 from core.whatif.curves import utilities
 from core.whatif.layer import Supposed
 from dashboard.pages.whatif import winners
-from dashboard.pages.whatif.charts.colours import winner_colours
-from dashboard.pages.whatif.charts.strips import strips_chart
-from dashboard.pages.whatif.plane import set_both
-from dashboard.ui.whatif_layer import LAYER, suppose
+from dashboard.pages.whatif.charts import strips_chart, winner_colours
+from dashboard.pages.whatif.winners import set_both
+from dashboard.ui.layer import LAYER, suppose
 from tests.cases import each
 from tests.dashboard.harness import app_with, checked, open_page, press, text_of
 
@@ -116,7 +115,7 @@ def test_a_change_too_small_to_be_read_is_said_in_words(app: App) -> None:
 
 
 def _with_banner() -> None:
-    from dashboard.ui.whatif_layer import layer_banner
+    from dashboard.ui.layer import layer_banner
 
     layer_banner()
 

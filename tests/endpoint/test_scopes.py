@@ -165,7 +165,7 @@ def test_what_is_said_of_requests_without_a_token_when_a_client_is_added(world: 
     clients, said = world.governance.clients, world.governance.admission.without_token_words
     assert "may do nothing, because" in said()
     clients.make("anonymous", Scope(read_only=True), origin="test")
-    assert "it may use only tools that read." in said()
+    assert "it may use only read-only tools." in said()
     with pytest.raises(WayfareError, match="cannot sign in"):
         clients.make("anonymous", Scope(pages=True), origin="test")
     policy(world, tokens="always")

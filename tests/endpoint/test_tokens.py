@@ -119,7 +119,7 @@ def test_elsewhere_only_with_tokens(tmp_path: Path, capsys: pytest.CaptureFixtur
         main(["up", "--host", "0.0.0.0", "--port", str(free_port()), "--db", str(db)])
     _, error = capsys.readouterr()
     assert (ended.value.code, error.count("\n")) == (2, 1)
-    assert error.startswith("Bound to 0.0.0.0, /mcp is open to other machines and needs tokens")
+    assert error.startswith("On 0.0.0.0 /mcp is open to other machines and needs tokens")
 
 
 def test_pages_that_nobody_could_open_are_not_served(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -164,4 +164,4 @@ def test_the_command_line_makes_and_revokes_clients_of_a_running_console(
     assert status(console.mcp, Authorization=f"Bearer {token}")[0] == 200
     wayfare("clients", "revoke", "cli-made")
     assert status(console.mcp, Authorization=f"Bearer {token}")[0] == 401
-    assert "are what was sealed" in wayfare("audit")
+    assert "are unchanged" in wayfare("audit")

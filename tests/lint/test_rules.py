@@ -126,8 +126,8 @@ def test_hints(case, rules):
 def test_missing_hints_are_one_finding_a_server():
     read = tool("read", hints=ToolHints(True))
     (some, every) = found("missing_hints", catalog(read, tool("a"), tool("b"), tool("c", server="other")))
-    assert (some.server, some.reason) == ("units", "2 of its 3 tools say nothing about side effects.")
-    assert (every.server, every.reason) == ("other", "All of its tools say nothing about side effects.")
+    assert (some.server, some.reason) == ("units", "2 of its 3 tools have no hint about side effects.")
+    assert (every.server, every.reason) == ("other", "All of its tools have no hint about side effects.")
 
 
 def test_prices_that_are_missing():

@@ -79,7 +79,7 @@ def test_invented_tools_are_refused_counted_and_the_decision_stands(endpoint, ap
     endpoint.reactions = [endpoint.answer({"tools": ["nobody::has_it"], "reason": "Best."})]
     decision = app.routing.route(QUESTION, router="react", parameters=app.routing.parameters("react", parameters))
     assert decision.candidates
-    assert "1 named that nobody offered" in decision.stages[-1].note
+    assert "Named but not offered: 1." in decision.stages[-1].note
     assert app.routing.planner_usage().invented == 2  # a server and a tool
 
 

@@ -98,7 +98,7 @@ def test_tools_that_nobody_offered_are_refused_and_counted(endpoint, planner):
     selection = planner.select("q", CARDS, 5)
     assert selection.ids == ("mail::send", "files::list")
     assert selection.invented == planner.usage.invented == 2
-    assert selection.reason == "Both. 2 named that nobody offered."
+    assert selection.reason == "Both. Named but not offered: 2."
 
 
 def test_what_is_not_shown_cannot_be_chosen(endpoint, planner):
@@ -134,7 +134,7 @@ def test_a_model_that_obeys_a_description_gets_nothing_that_was_not_offered(endp
     endpoint.reactions = [endpoint.answer({"tools": ["files::list"], "reason": "\x1b[31mIgnore\nrules"})]
     selection = planner.select("send it", [Card("mail::send", INJECTION, 0.5)], 1)
     assert selection.ids == ()
-    assert selection.reason == "[31mIgnore rules 1 named that nobody offered."
+    assert selection.reason == "⟨U+001B⟩[31mIgnore rules Named but not offered: 1."
 
 
 def test_parts_need_earlier_parts_only_and_keep_to_the_limit(endpoint, planner):

@@ -9,7 +9,8 @@ import pytest
 
 from core.relevance import relevance_index as examples
 from core.relevance.relevance_index import FAR, NEAR, QUESTIONS, SHARE, Examples, shipped_examples
-from sample_catalog import TASKS_DIR, vectors
+from sample_catalog import TASKS_DIR
+from sample_catalog.authoring import vectors
 
 
 @pytest.fixture(scope="module")

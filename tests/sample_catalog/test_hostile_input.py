@@ -88,7 +88,7 @@ BOMBS: list[Call] = [
 
 @pytest.mark.parametrize(("tool", "arguments"), BOMBS)
 def test_an_explosive_pattern_is_stopped(tool: str, arguments: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sample_catalog.runnable._limited.TIME_LIMIT_S", 0.5)
+    monkeypatch.setattr("sample_catalog.runnable._common.TIME_LIMIT_S", 0.5)
     began = monotonic()
     result = call(pattern_bench.server, tool, **arguments)
     assert result.is_error

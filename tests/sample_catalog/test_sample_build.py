@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from core.shared.json_schema import schema_fault
-from sample_catalog import SERVERS_DIR, build
-from sample_catalog.profiles import PROFILES, tool_economics
+from sample_catalog import SERVERS_DIR
+from sample_catalog.authoring import build
+from sample_catalog.authoring.profiles import PROFILES, tool_economics
 from tests.cases import each
 
 CATALOG: dict[str, dict[str, Any]] = {

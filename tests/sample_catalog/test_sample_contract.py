@@ -10,7 +10,7 @@ from mcp import Client
 from mcp.server.mcpserver import MCPServer
 from mcp_types import CallToolResult, Tool
 
-from sample_catalog.profiles import PROFILES
+from sample_catalog.authoring.profiles import PROFILES
 from tests.cases import each
 
 from .examples import EXAMPLES

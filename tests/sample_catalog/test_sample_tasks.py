@@ -12,7 +12,7 @@ from core.domain.tasks import Step, Task
 from core.importers.shipped_catalogs import sample
 from core.relevance.onnx_encoder import onnx_source
 from core.shared.settings import Settings
-from sample_catalog.check import (
+from sample_catalog.authoring.check import (
     EqualSets,
     main,
     overlap,
@@ -80,7 +80,7 @@ def _of(level: str) -> Task:
 
 BRAND = CATALOG.servers[0].name
 FAULTS = [
-    (replace(_of("L1"), relevant=("nobody::nothing",)), "is no tool"),
+    (replace(_of("L1"), relevant=("nobody::nothing",)), "is not a tool"),
     (replace(_of("L1"), question="Do it", subtask="do it", server_hint=""), "platform is not named"),
     (replace(_of("L2"), question=f"Ask {BRAND.lower()} please"), f"it names {BRAND}"),
     (replace(_of("L2"), relevant=EQUAL.sets[0][:1]), "not one whole equal set"),
@@ -105,11 +105,11 @@ def test_faults_of_sets_and_counts_are_found() -> None:
     wrong = EqualSets((neighbours, (tool, "no::tool")), (neighbours,))
     said = " | ".join(set_problems(CATALOG, wrong))
     assert f"{tool} is in 2 equal sets" in said
-    assert "no::tool of the equal sets is no tool" in said
-    assert "its own server alone" in said
-    assert "called equal and distinct" in said
+    assert "no::tool of the equal sets is not a tool" in said
+    assert "only to tools of its own server" in said
+    assert "marked both equal and distinct" in said
     few = {"l1_direct": FILES["l1_direct"][:1] * 2}
     said = " | ".join(problems(CATALOG, few, EQUAL))
     assert "l1_direct has 2 tasks of 120" in said
     assert "Table IV" in said
-    assert "is there 2 times" in said
+    assert "occurs 2 times" in said

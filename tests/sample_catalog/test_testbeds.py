@@ -16,8 +16,9 @@ from core.planning.rules import predict_tool
 from core.relevance.lexical import LexicalIndex
 from core.relevance.text_views import full, profile
 from core.shared.json_schema import schema_fault
-from sample_catalog import build
-from sample_catalog.check import EqualSets, servers, task_problems
+from sample_catalog.authoring import build
+from sample_catalog.authoring import testbeds as written
+from sample_catalog.authoring.check import EqualSets, servers, task_problems
 from sample_catalog.testbeds import (
     ATTENTION_DIR,
     ATTENTION_TASKS,
@@ -25,9 +26,7 @@ from sample_catalog.testbeds import (
     SEARCH_DIR,
     SEARCH_TASKS,
     UNRELATED,
-    attention,
 )
-from sample_catalog.testbeds.search import search_15
 from tests.cases import each
 
 ATTENTION, SEARCH = shipped("attention-120"), shipped("search-15")
@@ -53,7 +52,7 @@ def test_a_server_has_the_tables_number_and_size_of_tools(name: str) -> None:
     sizes = [SIZES[tool.id] for tool in ATTENTION.servers[ATTENTION.server_row[name]].tools]
     assert len(sizes) == count
     assert fmean(sizes) == pytest.approx(average_tokens, rel=0.01)
-    assert min(sizes) >= attention.SMALLEST * average_tokens
+    assert min(sizes) >= written.SMALLEST * average_tokens
     assert max(sizes) > 1.2 * average_tokens
 
 
@@ -71,19 +70,19 @@ def test_thirty_tools_are_curated_and_cost_about_what_the_paper_counted() -> Non
 
 
 def test_the_same_sheets_give_the_same_files() -> None:
-    assert build.texts(attention.attention_120()) == build.texts(attention.attention_120())
-    assert build.drift(build.texts(attention.attention_120()), ATTENTION_DIR) == []
-    assert build.drift(build.texts(search_15()), SEARCH_DIR) == []
+    assert build.texts(written.attention_120()) == build.texts(written.attention_120())
+    assert build.drift(build.texts(written.attention_120()), ATTENTION_DIR) == []
+    assert build.drift(build.texts(written.search_15()), SEARCH_DIR) == []
 
 
 def test_a_sheet_that_is_too_small_or_too_large_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    sheet = attention.read_sheet("web")
-    monkeypatch.setattr(attention, "read_sheet", lambda name: {**sheet, "count": 9})
+    sheet = written.read_sheet("web")
+    monkeypatch.setattr(written, "read_sheet", lambda name: {**sheet, "count": 9})
     with pytest.raises(ValueError, match="web has 10 tools and should have 9"):
-        attention.attention_120()
-    monkeypatch.setattr(attention, "read_sheet", lambda name: {**sheet, "average_tokens": 60})
-    with pytest.raises(ValueError, match="nothing left to give up"):
-        attention.attention_120()
+        written.attention_120()
+    monkeypatch.setattr(written, "read_sheet", lambda name: {**sheet, "average_tokens": 60})
+    with pytest.raises(ValueError, match="no optional parameter left"):
+        written.attention_120()
 
 
 @pytest.mark.parametrize("catalog", [ATTENTION, SEARCH], ids=lambda catalog: catalog.name)

@@ -13,7 +13,8 @@ from core.relevance.encoder import text_hash
 from core.relevance.onnx_encoder import OnnxEncoder
 from core.relevance.packaged_vectors import read_vectors, write_vectors
 from core.relevance.text_views import TOOL_VIEWS, full
-from sample_catalog import VECTORS, vectors
+from sample_catalog import VECTORS
+from sample_catalog.authoring import vectors
 
 
 def test_every_text_of_every_shipped_catalog_has_its_vector() -> None:

@@ -11,7 +11,7 @@ from core.domain.outcome import ContentBlock
 from core.importers.reading import shown
 from core.shared.untrusted_text import one_line, visible
 from dashboard.ui.catalog_frames import one_line as catalog_cell
-from dashboard.ui.event_words import one_line as activity_cell
+from dashboard.ui.text import cell_text as activity_cell
 from dashboard.ui.text import escaped
 from tests.cases import each
 

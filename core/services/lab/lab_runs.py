@@ -26,7 +26,7 @@ from core.services.learn.calibrations import CalibrationService
 from core.shared.errors import CatalogError, WayfareError
 from core.store import Store
 
-COMPUTING = ("wayfare", "numpy", "onnxruntime", "bm25s", "ir_measures", "optuna")
+COMPUTING = ("wayfare", "numpy", "onnxruntime", "ir_measures", "optuna")
 LISTED = 500
 DRAWN = "tasks drawn with the testbed"
 

@@ -1,1 +1,1 @@
-"""The Activity page: recorded decisions and calls under a filter, as tables, totals and charts, and exports."""
+"""The Activity page: recorded decisions and calls under a filter, as tables, totals, charts and exports."""

@@ -1,4 +1,4 @@
-"""The calls of a filter, and the chosen one in full. Owns the keys `activity.call.*`."""
+"""The calls of Activity, and the requests of agents that were refused."""
 
 from __future__ import annotations
 
@@ -7,24 +7,33 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from streamlit.column_config import DatetimeColumn, TextColumn
 
 from core.app import App
 from core.domain.outcome import OutcomeKind
 from core.shared import units
 from core.shared.untrusted_text import visible
 from dashboard.pages.activity.filter import Listing
-from dashboard.pages.activity.frames import OPEN_SESSION, call_columns, call_frame, call_styler
-from dashboard.pages.activity.table import PAGE_ROWS, choice_table, page_number, pager, row_key
-from dashboard.ui.event_words import missing, one_line, outcome_words, source_words, timestamp
-from dashboard.ui.fault_badge import injected_badge
-from dashboard.ui.navigation import open_page
+from dashboard.pages.activity.frames import (
+    OPEN_SESSION,
+    PAGE_ROWS,
+    call_columns,
+    call_frame,
+    call_styler,
+    choice_table,
+    page_number,
+    pager,
+    row_key,
+)
+from dashboard.ui.text import cell_text, escaped, injected_badge, missing, outcome_words, source_words, timestamp
+from dashboard.ui.url_state import open_page
 
 RECORD = "activity:call"
 HISTORY_READ = 20_000
 
 
 def calls_body(app: App, shown: Listing) -> str:
-    """One page of calls and the chosen one; returns its id, or nothing."""
+    """Draw one page of calls and the chosen call. Returns its id, or ""."""
     offset = (page_number(shown.count, shown.linked.get("page", "")) - 1) * PAGE_ROWS
     calls = app.store.activity.calls(shown.admitted, limit=PAGE_ROWS, offset=offset)
     if calls.empty:
@@ -38,13 +47,13 @@ def calls_body(app: App, shown: Listing) -> str:
     if chosen in ids:
         st.session_state[RECORD] = calls.iloc[ids.index(chosen)].to_dict()
     record: Mapping[str, Any] = st.session_state.get(RECORD, {})
-    if chosen and record.get("id") == chosen:  # also when newer calls have pushed it off this page
+    if chosen and record.get("id") == chosen:  # even if newer calls moved it to another page
         call_detail(app, record, shown.zone)
     return chosen
 
 
 def call_detail(app: App, record: Mapping[str, Any], zone: str) -> None:
-    """Everything that is stored of a call; arguments and results are not."""
+    """Show the stored record of a call. Arguments and results are not stored."""
     with st.container(border=True):
         _head(record)
         left, right = st.columns(2)
@@ -64,16 +73,16 @@ def record_rows(record: Mapping[str, Any], zone: str) -> list[tuple[str, str]]:
         ("time", timestamp(record["at"].to_pydatetime(), zone)),
         ("outcome", outcome_words(record["kind"])),
         ("source", source_words(bool(record["simulated"]))),
-        *((("network injected", one_line(record["injected"])),) if record["injected"] else ()),
+        *((("network injected", cell_text(record["injected"])),) if record["injected"] else ()),
         ("latency", units.seconds(record["latency_s"])),
         ("connect", _connect(record)),
         ("attempts", f"{record['attempts']}"),
         ("price", units.price(record["price_usd"])),
-        ("origin", one_line(record["origin"])),
-        *((("client", one_line(record["client"])),) if record["client"] else ()),
-        ("catalog", one_line(record["catalog"])),
-        ("for the sub-task", one_line(record["subtask"]) or "no decision"),
-        ("router", one_line(record["router"]) or "–"),
+        ("origin", cell_text(record["origin"])),
+        *((("client", cell_text(record["client"])),) if record["client"] else ()),
+        ("catalog", cell_text(record["catalog"])),
+        ("for the sub-task", cell_text(record["subtask"]) or "no decision"),
+        ("router", cell_text(record["router"]) or "–"),
         ("call id", record["id"]),
     ]
 
@@ -89,18 +98,18 @@ def statistics_rows(after: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [
         ("tool: success r", units.share(after["tool_success"])),
         ("tool: latency", units.seconds(after["tool_latency_s"])),
-        ("tool: calls learnt from", f"{after['tool_calls']:,}"),
+        ("tool: calls counted", f"{after['tool_calls']:,}"),
         ("server: success r", units.share(after["server_success"])),
         ("server: variance of r", f"{after['server_success_variance']:.3g}"),
         ("server: post-accept failure", units.share(after["server_post_accept_failure"])),
         ("server: call time", units.seconds(after["server_call_s"])),
         ("server: connection time", units.seconds(after["server_conn_s"])),
-        ("server: calls learnt from", f"{after['server_calls']:,}"),
+        ("server: calls counted", f"{after['server_calls']:,}"),
     ]
 
 
 def show_decision(decision_id: str) -> None:
-    """Turn to a decision in the next run; for `on_click`."""
+    """Show a decision in the next run. For `on_click`."""
     st.session_state["activity.view"] = "decisions"
     st.session_state[row_key("decisions")] = decision_id
 
@@ -108,7 +117,7 @@ def show_decision(decision_id: str) -> None:
 def _head(record: Mapping[str, Any]) -> None:
     text, decision, again = st.columns([4.4, 1.2, 1.2], vertical_alignment="center")
     tool = f"{record['server']}::{record['tool']}"
-    text.text(one_line(tool, 160))
+    text.text(cell_text(tool, 160))
     colour = "green" if record["kind"] == OutcomeKind.OK else "orange"
     text.markdown(f":{colour}[**{outcome_words(record['kind'])}**] · {source_words(bool(record['simulated']))}")
     if record["injected"]:
@@ -137,7 +146,7 @@ def _statistics(app: App, record: Mapping[str, Any]) -> None:
     st.caption(
         "Statistics after it, EHRR (8)"
         if learnt
-        else "Statistics when it ended: nothing is learnt from simulated or cancelled calls"
+        else "Statistics at its end. Simulated and cancelled calls do not change them"
     )
     _pairs(statistics_rows(after.iloc[-1].to_dict()))
 
@@ -150,3 +159,109 @@ def _pairs(rows: list[tuple[str, str]]) -> None:
         height="content",
         column_config={"name": st.column_config.TextColumn(width=170)},
     )
+
+
+WORDS = {
+    "approval_needed": "waits for a person",
+    "approval_denied": "denied by a person",
+    "too_many_waiting": "too many wait",
+    "definition_changed": "definition changed",
+    "budget_spent": "budget spent",
+    "rate_limited": "over its rate",
+    "server_paused": "server paused",
+    "not_allowed": "not allowed",
+    "not_authorized": "another's name",
+}
+GOVERNED = {"approval_needed", "approval_denied", "definition_changed", "budget_spent", "not_allowed", "rate_limited"}
+"""Refusals that the Govern page can lift. Others end with time."""
+REFUSED_RECORD = "activity:refused"
+
+
+def refused_body(app: App, shown: Listing) -> str:
+    """Draw one page of refused requests and the chosen one. Returns its id, or ""."""
+    offset = (page_number(shown.count, shown.linked.get("page", "")) - 1) * PAGE_ROWS
+    rows = app.store.activity.refused(shown.admitted, limit=PAGE_ROWS, offset=offset)
+    if rows.empty:
+        return ""
+    ids = [str(number) for number in rows["sequence"]]
+    chosen = choice_table(
+        refused_frame(rows, shown.zone).style, ids, COLUMNS,
+        name="refused", linked=shown.linked.get("row", ""), about="Refused requests, newest first",
+    )  # fmt: skip
+    pager(shown.count, "refused requests")
+    if chosen in ids:
+        st.session_state[REFUSED_RECORD] = rows.iloc[ids.index(chosen)].to_dict()
+    record: Mapping[str, Any] = st.session_state.get(REFUSED_RECORD, {})
+    if chosen and str(record.get("sequence")) == chosen:
+        _detail(record, shown.zone)
+    return chosen
+
+
+def refused_frame(rows: pd.DataFrame, zone: str) -> pd.DataFrame:
+    """Returns the table from `Activity.refused`. It has a column of repetitions if there are any."""
+    return pd.DataFrame(
+        {
+            "at": rows["at"].dt.tz_convert(zone),
+            "client": [cell_text(text) for text in rows["client"]],
+            "tool": [_tool(row) for row in rows.to_dict("records")],
+            "refused": [f"✗ {words(error)}" for error in rows["error"]],
+            **(
+                {"again": [f"{count:,} more" if count else "" for count in rows["repeated"]]}
+                if max(rows["repeated"], default=0)
+                else {}
+            ),
+            "why": [cell_text(text) for text in rows["why"]],
+            "advice": [cell_text(text) for text in rows["advice"]],
+            "origin": [cell_text(text) for text in rows["origin"]],
+            "catalog": [cell_text(text) for text in rows["catalog"]],
+        }
+    )
+
+
+def words(error: str) -> str:
+    """Returns the short name of a refusal.
+
+    >>> words("budget_spent"), words("something_new")
+    ('budget spent', 'something new')
+    """
+    return WORDS.get(error, error.replace("_", " "))
+
+
+def _tool(row: Mapping[str, Any]) -> str:
+    return cell_text(f"{row['server']}::{row['tool']}", 160) if row["tool"] else "any"
+
+
+def _detail(record: Mapping[str, Any], zone: str) -> None:
+    """Show both sentences in full, with a button to the Govern page."""
+    with st.container(border=True):
+        text, button = st.columns([5, 1.2], vertical_alignment="center")
+        text.markdown(
+            f"**{escaped(cell_text(record['client'], 80))}** · {escaped(_tool(record))} · :orange[**{escaped(words(record['error']))}**]"
+        )
+        text.text(cell_text(record["why"], 600))
+        text.markdown(f"**To allow it**  \n{escaped(cell_text(record['advice'], 600))}")
+        again = f" · {record['repeated']:,} more of the same before it" if record["repeated"] else ""
+        text.caption(
+            f"{timestamp(record['at'].to_pydatetime(), zone)}{again} · record {record['sequence']} of the sealed log"
+        )
+        if record["error"] in GOVERNED and button.button(
+            "Open Govern",
+            key="activity.refused.govern",
+            icon=":material/shield_person:",
+            type="primary",
+            width="stretch",
+        ):
+            open_page("govern")
+
+
+COLUMNS: Mapping[str, Any] = {
+    "at": DatetimeColumn("time", format="YYYY-MM-DD HH:mm:ss", help="In your time zone.", width=150, pinned=True),
+    "client": TextColumn("client", help="operator: a person on the pages or at the command line.", width=120),
+    "tool": TextColumn("tool", width=200),
+    "refused": TextColumn("refused", width=150),
+    "again": TextColumn("repeated", help="Further equal refusals of the same client, stored as a count.", width=84),
+    "why": TextColumn("why", width=380),
+    "advice": TextColumn("to allow it", width=380),
+    "origin": TextColumn("origin", width=76),
+    "catalog": TextColumn("catalog", width=90),
+}

@@ -1,44 +1,136 @@
-"""The decisions of a filter, and the chosen one in full. Owns the keys `activity.decision.*`."""
+"""The decisions of Activity, and the trace of one of them."""
 
 from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from core.app import App
 from core.domain.events import ActivityFilter, DecisionEvent
+from core.shared import units
 from core.shared.errors import WayfareError
 from dashboard.pages.activity.filter import Listing
 from dashboard.pages.activity.frames import (
     NOT_CALLED,
+    PAGE_ROWS,
     call_columns,
     call_frame,
     call_styler,
+    choice_table,
     decision_columns,
     decision_frame,
     decision_styler,
+    page_number,
+    pager,
 )
-from dashboard.pages.activity.table import PAGE_ROWS, choice_table, page_number, pager
-from dashboard.pages.activity.trace import candidates_frame, changed, parameters, route_query, shortlist_frame
 from dashboard.session import first_catalog
-from dashboard.ui.event_words import one_line, origin_words, timestamp
-from dashboard.ui.navigation import open_page
-from dashboard.ui.text import escaped
+from dashboard.theme import ACCEPTED_SIGN, CHOSEN_SIGN, REJECTED_SIGN
+from dashboard.ui.text import cell_text, escaped, origin_words, timestamp
+from dashboard.ui.url_state import open_page
+
+DEFAULT_ROUTER = "ehrr"
+
+
+def shortlist_frame(event: DecisionEvent) -> pd.DataFrame:
+    """Returns the short-listed servers, best first, with posted price and ask."""
+    servers = _rows(_document(event.trace_json, {}).get("servers"))
+    return pd.DataFrame(
+        {
+            "": [ACCEPTED_SIGN if row.get("accepted") else REJECTED_SIGN for row in servers],
+            "server": [cell_text(row.get("server")) for row in servers],
+            "utility U": _texts(servers, "utility", _plain),
+            "similarity": _texts(servers, "similarity", _plain),
+            "time to success C": _texts(servers, "cost_s", units.seconds),
+            "posted price τ": _texts(servers, "posted_price_usd", units.price, "not asked"),
+            "ask price c": _texts(servers, "ask_usd", units.price, "none advertised"),
+        }
+    )
+
+
+def candidates_frame(event: DecisionEvent) -> pd.DataFrame:
+    """Returns the candidates, best first, with their numbers."""
+    tools = _rows(_document(event.candidates_json, []))
+    return pd.DataFrame(
+        {
+            "": [CHOSEN_SIGN if row.get("tool") == event.winner else "" for row in tools],
+            "tool": [cell_text(row.get("tool")) for row in tools],
+            "utility U": _texts(tools, "utility", _plain),
+            "similarity": _texts(tools, "similarity", _plain),
+            "price": _texts(tools, "price_usd", units.price, "unpriced"),
+            "time cost": _texts(tools, "time_cost_s", units.seconds),
+            "success": _texts(tools, "success", units.share),
+            "tokens": _texts(tools, "tokens", lambda count: f"{count:,.0f}"),
+        }
+    )
+
+
+def parameters(event: DecisionEvent) -> dict[str, Any]:
+    """Returns the parameters of the decision."""
+    found = _document(event.parameters_json, {})
+    return found if isinstance(found, dict) else {}
+
+
+def changed(used: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the values that differ from today's defaults.
+
+    >>> changed({"k": 3, "n": 3, "b": None}, {"k": 5, "n": 3, "b": None})
+    {'k': 3}
+    """
+    return {name: value for name, value in used.items() if name not in defaults or defaults[name] != value}
+
+
+def route_query(event: DecisionEvent, defaults: Mapping[str, Any], first_catalog: str) -> dict[str, str]:
+    """Returns the Route page's query with the same request and knobs. Knobs that no longer exist are left out."""
+    query = {
+        "q": event.subtask,
+        "hint": event.server_hint,
+        "catalog": "" if event.catalog == first_catalog else event.catalog,
+        "router": "" if event.router == DEFAULT_ROUTER else event.router,
+    }
+    knobs = {name: str(value) for name, value in changed(parameters(event), defaults).items() if name in defaults}
+    return {name: text for name, text in {**query, **knobs}.items() if text}
+
+
+def _document(text: str, otherwise: Any) -> Any:
+    """Returns a JSON document of the type of `otherwise`, or `otherwise`: events of other versions may differ."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return otherwise
+    return found if isinstance(found, type(otherwise)) else otherwise
+
+
+def _rows(found: Any) -> list[dict[str, Any]]:
+    return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+
+
+def _texts(rows: list[dict[str, Any]], name: str, show: Any, nothing: str = "–") -> list[str]:
+    values = [row.get(name) for row in rows]
+    return [show(value) if isinstance(value, int | float) else nothing for value in values]
+
+
+def _plain(value: float) -> str:
+    return f"{value:.3f}"
+
 
 CALLS_READ = 5000
 PLAIN = {"origin", "error", "subtask", "catalog"}
 
 
 def decisions_body(app: App, shown: Listing) -> str:
-    """One page of decisions and the chosen one; returns its id, or nothing."""
+    """Draw one page of decisions and the chosen one. Returns its id, or ""."""
     activity, zone = app.store.activity, shown.zone
     offset = (page_number(shown.count, shown.linked.get("page", "")) - 1) * PAGE_ROWS
     decisions = activity.decisions(shown.admitted, limit=PAGE_ROWS, offset=offset)
     if decisions.empty:
         return ""
-    since = ActivityFilter(since=decisions["at"].min().to_pydatetime())  # nothing is called before it was decided
+    since = ActivityFilter(since=decisions["at"].min().to_pydatetime())  # a call follows its decision
     calls = activity.calls(since, limit=CALLS_READ)
-    uncalled = NOT_CALLED if len(calls) < CALLS_READ else "choose it to see"  # older calls were not read
+    uncalled = NOT_CALLED if len(calls) < CALLS_READ else "select it"  # older calls were not read
     frame = decision_frame(decisions, calls, zone, uncalled=uncalled)
     chosen = choice_table(
         decision_styler(frame), decisions["id"].tolist(), decision_columns(zone),
@@ -52,7 +144,7 @@ def decisions_body(app: App, shown: Listing) -> str:
 
 
 def decision_detail(app: App, event: DecisionEvent, zone: str) -> None:
-    """The query, who was considered, what the knobs were, and what came of it."""
+    """Show the query, the short-list, the candidates, the changed parameters and the calls."""
     with st.container(border=True):
         _head(app, event, zone)
         servers, tools = st.columns([1, 1.1])
@@ -69,31 +161,31 @@ def decision_detail(app: App, event: DecisionEvent, zone: str) -> None:
             _table(
                 "Parameters that differ from their defaults",
                 parameter_frame(app, event),
-                "None: every knob stood at its default.",
+                "None: every knob was at its default.",
             )
         with calls:
             _calls(app, event, zone)
 
 
 def parameter_frame(app: App, event: DecisionEvent) -> pd.DataFrame:
-    """Parameter, value and default of what was changed."""
+    """Returns parameter, value and default of each changed parameter."""
     defaults = _defaults(app, event.router)
     values = changed(parameters(event), defaults)
     return pd.DataFrame(
         {
-            "parameter": [one_line(name) for name in values],
-            "value": [one_line(str(value)) for value in values.values()],
-            "default": [one_line(str(defaults[name])) if name in defaults else "unknown today" for name in values],
+            "parameter": [cell_text(name) for name in values],
+            "value": [cell_text(str(value)) for value in values.values()],
+            "default": [cell_text(str(defaults[name])) if name in defaults else "unknown today" for name in values],
         }
     )
 
 
 def _head(app: App, event: DecisionEvent, zone: str) -> None:
     text, button = st.columns([5, 1.2], vertical_alignment="center")
-    hint = f" · server hint “{one_line(event.server_hint, 120)}”" if event.server_hint else ""
-    text.text(one_line(event.subtask, 400))
-    text.text(f"router {one_line(event.router, 40)} · catalog {one_line(event.catalog, 60)}{hint}")
-    text.text(one_line(event.reason, 600))
+    hint = f" · server hint “{cell_text(event.server_hint, 120)}”" if event.server_hint else ""
+    text.text(cell_text(event.subtask, 400))
+    text.text(f"router {cell_text(event.router, 40)} · catalog {cell_text(event.catalog, 60)}{hint}")
+    text.text(cell_text(event.reason, 600))
     client = f", the client {escaped(event.client, 60)}" if event.client else ""
     text.caption(
         f"{timestamp(event.at, zone)} · decided in {event.total_ms:.1f} ms · for {origin_words(event.origin)}{client}"
@@ -109,7 +201,7 @@ def _calls(app: App, event: DecisionEvent, zone: str) -> None:
     made = app.store.activity.decision_outcomes(event.id)
     st.caption("Calls made on this decision")
     if not made:
-        st.text("No call was made on it.")
+        st.text("No calls yet.")
         return
     rows = pd.DataFrame([{name: getattr(outcome, name) for name in outcome.__slots__} for outcome in made])
     rows["at"] = pd.to_datetime(rows["at"], utc=True)
@@ -136,7 +228,7 @@ def _table(title: str, frame: pd.DataFrame, nothing: str) -> None:
 
 
 def _defaults(app: App, router: str) -> dict[str, object]:
-    """The router's default parameters; none where there is no such router any more."""
+    """Returns the default parameters of a router, or {} if the router no longer exists."""
     try:
         return dict(app.routing.parameters(router).values())
     except WayfareError:

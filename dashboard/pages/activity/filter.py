@@ -1,4 +1,4 @@
-"""Which decisions and calls to show. Owns the session keys `activity.<field>` of its widgets."""
+"""The filter of decisions and calls. Owns the session keys `activity.<field>` of its widgets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.app import App
 from core.domain.events import ActivityFilter
-from dashboard.ui.event_words import KINDS, ORIGINS, outcome_words, visitor_zone
+from dashboard.ui.text import KINDS, ORIGINS, outcome_words, visitor_zone
 
 Texts = dict[str, str]
 FIELDS = ("catalog", "server", "tool", "kinds", "origin", "time", "from", "to", "simulated", "text")
@@ -34,7 +34,7 @@ MINUTE = "%Y-%m-%dT%H:%M"
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What is listed: the filter, how many rows meet it, the texts of the page's URL, and the visitor's time zone."""
+    """A filter, the number of rows that meet it, the texts of the URL, and the visitor's time zone."""
 
     admitted: ActivityFilter
     count: int
@@ -43,7 +43,7 @@ class Listing:
 
 
 def filter_row(app: App, linked: Mapping[str, str]) -> Texts:
-    """The row of filters; returns what was picked as texts, those that say nothing left out."""
+    """Draw the filters. Returns their values as texts, without empty ones."""
     for name in FIELDS:
         st.session_state.setdefault(_key(name), _start(name, linked.get(name, "")))
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
@@ -70,13 +70,13 @@ def filter_row(app: App, linked: Mapping[str, str]) -> Texts:
 
 
 def drop_foreign_query() -> None:
-    """Going back in the browser can bring the query of the page that was left: it says nothing of this one."""
+    """Drop a query of another page, which the browser's Back can bring."""
     if set(st.query_params) - {*FIELDS, *OTHERS}:
         st.query_params.clear()
 
 
 def where(texts: Mapping[str, str], now: datetime, zone: str) -> ActivityFilter:
-    """The filter that the texts of a URL mean; texts that mean nothing are passed over."""
+    """Returns the filter of the texts of a URL. Ignores unknown texts."""
     span = SPANS.get(texts.get("time", ""))
     between = texts.get("time") == "between"
     server = texts.get("server") or None
@@ -94,18 +94,18 @@ def where(texts: Mapping[str, str], now: datetime, zone: str) -> ActivityFilter:
 
 
 def clear_filter() -> None:
-    """Admit everything in the next run; for `on_click`."""
+    """Clear the filter for the next run. For `on_click`."""
     for name in FIELDS:
         st.session_state[_key(name)] = _start(name, "")
 
 
 def picked(texts: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """The part of the page's texts that is filter, to see whether it changed."""
+    """Returns the filter part of the texts, to detect a change."""
     return tuple((name, texts[name]) for name in FIELDS if texts.get(name))
 
 
 def _choice(title: str, name: str, options: list[str], every: str, width: int, *, disabled: bool = False) -> str:
-    """A list of names with everything on top; a name that is not in it (of a removed catalog) can be typed in."""
+    """Draw a list of names with "all" on top. It accepts other names, such as those of a removed catalog."""
     key = _key(name)
     if disabled or st.session_state[key] is None:
         st.session_state[key] = ""
@@ -138,7 +138,7 @@ def _key(name: str) -> str:
 
 
 def _start(name: str, text: str) -> object:
-    """What a widget starts from."""
+    """Returns the first value of a widget."""
     if name == "kinds":
         return [kind for kind in text.split(",") if kind in KINDS]
     if name in {"from", "to"}:
@@ -149,7 +149,7 @@ def _start(name: str, text: str) -> object:
 
 
 def _text(name: str) -> str:
-    """What a widget says, for the URL."""
+    """Returns the value of a widget for the URL."""
     value = st.session_state.get(_key(name))
     if name in {"from", "to"}:
         between = st.session_state[_key("time")] == "between"

@@ -1,16 +1,113 @@
-"""Rows of the store as rows of the page's tables: times on the visitor's clock, strangers' texts on one line."""
+"""The data frames of Activity's tables, their columns, and the table with a pager."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
+import streamlit as st
 from pandas.io.formats.style import Styler
 from streamlit.column_config import DatetimeColumn, NumberColumn, TextColumn
 
 from core.shared import units
 from dashboard.theme import CHOSEN_SIGN, MUTED
-from dashboard.ui.event_words import SIMULATED, missing, one_line, outcome_colour, outcome_words, source_words
+from dashboard.ui.text import SIMULATED, cell_text, missing, outcome_colour, outcome_words, source_words
+
+PAGE_ROWS = 100
+TABLE_PX, MOST_ROWS = 388, 11
+PAGE, GENERATION = "activity.page", "activity:pager"
+
+
+def page_number(count: int, linked: str) -> int:
+    """Returns the number of the page to show, from 1. Call it before `pager`."""
+    start = int(linked) if linked.isdecimal() and len(linked) < 9 else 1
+    st.session_state[PAGE] = min(max(st.session_state.get(PAGE, start), 1), pages(count))
+    return st.session_state[PAGE]
+
+
+def pager(count: int, thing: str) -> None:
+    """Says which rows are shown, and draws the choice of a page."""
+    first = (st.session_state[PAGE] - 1) * PAGE_ROWS
+    last = min(first + PAGE_ROWS, count)
+    text, choice = st.columns([2, 1], vertical_alignment="center")
+    text.caption(f"{first + 1:,} to {last:,} of {count:,} {thing}, newest first. Choose a row for its details.")
+    if pages(count) > 1:
+        key = f"activity.pager.{st.session_state.setdefault(GENERATION, 0)}.{pages(count)}"
+        number: int = st.session_state[PAGE]
+        choice.pagination(pages(count), default=number, key=key, on_change=_turn, args=(key,), width="stretch")
+
+
+def pages(count: int) -> int:
+    """Returns the number of pages.
+
+    >>> pages(0), pages(100), pages(101)
+    (1, 1, 2)
+    """
+    return max(1, math.ceil(count / PAGE_ROWS))
+
+
+def choice_table(
+    styler: Styler,
+    ids: Sequence[str],
+    columns: Mapping[str, Any],
+    *,
+    name: str,
+    linked: str,
+    about: str,
+    nothing: str = "–",
+) -> str:
+    """Show rows and return the id of the chosen row, or "". `linked` is the first choice."""
+    key, chosen = f"activity.table.{name}", row_key(name)
+    st.session_state.setdefault(chosen, linked)
+    wanted = [ids.index(st.session_state[chosen])] if st.session_state[chosen] in ids else []
+    if wanted != _rows(key):
+        st.session_state[key] = {"selection": {"rows": wanted, "columns": [], "cells": []}}
+    st.session_state[_ids_key(name)] = list(ids)
+    st.dataframe(
+        styler,
+        key=key,
+        column_config=dict(columns),
+        hide_index=True,
+        height=TABLE_PX if len(ids) > MOST_ROWS else "content",
+        placeholder=nothing,
+        on_select=lambda: _choose(key, name),
+        selection_mode="single-row",
+        alt=about,
+    )
+    return st.session_state[chosen]
+
+
+def row_key(name: str) -> str:
+    """Returns the session key for the id of the chosen row."""
+    return f"activity.row.{name}"
+
+
+def forget_place() -> None:
+    """Go back to the first page without a chosen row, because the rows have changed."""
+    for key in [key for key in st.session_state if str(key).startswith(("activity.row.", "activity.table."))]:
+        del st.session_state[key]
+    st.session_state[PAGE] = 1
+    st.session_state[GENERATION] = st.session_state.get(GENERATION, 0) + 1  # a new pager, which starts at 1
+
+
+def _turn(key: str) -> None:
+    st.session_state[PAGE] = st.session_state[key]
+
+
+def _choose(key: str, name: str) -> None:
+    rows, ids = _rows(key), st.session_state[_ids_key(name)]
+    st.session_state[row_key(name)] = ids[rows[0]] if rows and rows[0] < len(ids) else ""
+
+
+def _rows(key: str) -> list[int]:
+    return list(st.session_state[key]["selection"]["rows"]) if key in st.session_state else []
+
+
+def _ids_key(name: str) -> str:
+    return f"activity:ids.{name}"
+
 
 OPEN_SESSION = "open session"
 NO_WINNER, NOT_CALLED = "none", "not called"
@@ -19,10 +116,10 @@ DECISION_TEXTS = ("subtask", "router", "origin", "reason", "catalog")
 
 
 def call_frame(calls: pd.DataFrame, zone: str) -> pd.DataFrame:
-    """The table of calls, from `Activity.calls`. Numbers stay numbers, so that they sort; `call_styler` gives them units. What an
-    injected network did, and which client called, have a column where there is any."""
-    texts = {name: [one_line(text) for text in calls[name]] for name in CALL_TEXTS}
-    injected = [one_line(text) for text in calls["injected"]]
+    """Returns the table of calls from `Activity.calls`. Numbers stay numbers, so that they sort; `call_styler` adds units. Injected
+    networks and clients have a column if there are any."""
+    texts = {name: [cell_text(text) for text in calls[name]] for name in CALL_TEXTS}
+    injected = [cell_text(text) for text in calls["injected"]]
     return pd.DataFrame(
         {
             "at": calls["at"].dt.tz_convert(zone),
@@ -45,7 +142,7 @@ def call_frame(calls: pd.DataFrame, zone: str) -> pd.DataFrame:
 
 
 def call_styler(frame: pd.DataFrame) -> Styler:
-    """The same with units and words; the outcome in its colour, simulated rows muted."""
+    """Returns the table with units. Outcomes have their colour, simulated rows are muted."""
     style = frame.style
     style.format({"latency_s": units.seconds, "connect_s": connect_words, "price_usd": units.price})
     pairs = zip(frame["source"], frame["connect_s"], strict=True)
@@ -57,7 +154,7 @@ def call_styler(frame: pd.DataFrame) -> Styler:
 
 
 def connect_words(connect_s: float) -> str:
-    """A time to connect; 0 s where an open session was used.
+    """Returns a connection time. 0 s means an open session.
 
     >>> connect_words(0.0), connect_words(0.5), connect_words(float("nan"))
     ('open session', '500 ms', '–')
@@ -68,11 +165,11 @@ def connect_words(connect_s: float) -> str:
 def decision_frame(
     decisions: pd.DataFrame, calls: pd.DataFrame, zone: str, *, uncalled: str = NOT_CALLED
 ) -> pd.DataFrame:
-    """The table of decisions, from `Activity.decisions` and the calls that were made on them.
+    """Returns the table of decisions from `Activity.decisions` and their calls.
 
     `uncalled` is the text for a decision without a call.
     """
-    texts = {name: [one_line(text) for text in decisions[name]] for name in DECISION_TEXTS}
+    texts = {name: [cell_text(text) for text in decisions[name]] for name in DECISION_TEXTS}
     ends = {str(id_): outcomes_words(part) for id_, part in calls.groupby("decision_id")}
     return pd.DataFrame(
         {
@@ -93,7 +190,7 @@ def decision_frame(
 
 
 def decision_styler(frame: pd.DataFrame) -> Styler:
-    """The same with units."""
+    """Returns the table with units."""
     style = frame.style
     style.format(
         {"expected_price_usd": units.price, "expected_time_s": units.seconds, "total_ms": lambda ms: f"{ms:.1f} ms"}
@@ -102,7 +199,7 @@ def decision_styler(frame: pd.DataFrame) -> Styler:
 
 
 def outcomes_words(calls: pd.DataFrame) -> str:
-    """How the calls of one decision ended, real ones first.
+    """Returns the outcomes of the calls of one decision, real calls first.
 
     >>> outcomes_words(pd.DataFrame({"kind": ["ok", "ok", "crash", "ok"], "simulated": [False, False, False, True]}))
     '2 ✓ ok, 1 ✗ crash; simulated: 1 ✓ ok'
@@ -116,16 +213,16 @@ def outcomes_words(calls: pd.DataFrame) -> str:
 
 
 def _clients(rows: pd.DataFrame) -> dict[str, list[str]]:
-    """The column of clients of the endpoint, where there is one."""
-    clients = [one_line(name) for name in rows["client"]]
+    """Returns the column of clients of the endpoint if there are any."""
+    clients = [cell_text(name) for name in rows["client"]]
     return {"client": clients} if any(clients) else {}
 
 
 def _winner(row: Any) -> str:
-    """A missing price is shown as a dash, so an unpriced winner says that it is."""
+    """Returns the winner. An unpriced winner is marked, because its missing price is a dash."""
     if missing(row.winner):
         return NO_WINNER
-    return f"{CHOSEN_SIGN} {one_line(row.winner)}" + (" (unpriced)" if missing(row.expected_price_usd) else "")
+    return f"{CHOSEN_SIGN} {cell_text(row.winner)}" + (" (unpriced)" if missing(row.expected_price_usd) else "")
 
 
 def _at(zone: str) -> Any:
@@ -135,11 +232,11 @@ def _at(zone: str) -> Any:
 
 
 def _client() -> Any:
-    return TextColumn("client", help="The name that a client of the endpoint gives itself.", width=120)
+    return TextColumn("client", help="The client of the endpoint, as it names itself.", width=120)
 
 
 def call_columns(zone: str) -> dict[str, Any]:
-    """How the columns of the calls look."""
+    """Returns the columns of the calls."""
     return {
         "at": _at(zone),
         "server": TextColumn("server", width=130),
@@ -149,19 +246,21 @@ def call_columns(zone: str) -> dict[str, Any]:
             "source", help="Simulated: a virtual server answered, or the outcome was drawn.", width=84
         ),
         "injected": TextColumn(
-            "network injected", help="What an injected network did to the call: no fault of the server.", width=150
+            "network injected",
+            help="The effect of an injected network on the call. It is no fault of the server.",
+            width=150,
         ),
         "latency_s": NumberColumn("latency", help="The call alone, without connecting.", width=84),
-        "connect_s": NumberColumn(
-            "connect", help="Time to open a session, where no open session could be used.", width=100
-        ),
+        "connect_s": NumberColumn("connect", help="Time to open a session. An open session is reused.", width=100),
         "attempts": NumberColumn(
-            "attempts", help="More than one: the connection was lost and the tool may be repeated.", width=72
+            "attempts", help="More than one if the connection was lost and the tool may be repeated.", width=72
         ),
         "price_usd": NumberColumn(
-            "price", help="What the call cost. Unpriced: not declared, which is not free.", width=90
+            "price",
+            help="The price of the call. Unpriced: no price is declared; the call may still cost money.",
+            width=90,
         ),
-        "origin": TextColumn("origin", help="Where it came from.", width=76),
+        "origin": TextColumn("origin", help="The source of the request.", width=76),
         "client": _client(),
         "error": TextColumn("error", width=280),
         "subtask": TextColumn("for the sub-task", width=280),
@@ -170,7 +269,7 @@ def call_columns(zone: str) -> dict[str, Any]:
 
 
 def decision_columns(zone: str) -> dict[str, Any]:
-    """How the columns of the decisions look."""
+    """Returns the columns of the decisions."""
     return {
         "at": _at(zone),
         "subtask": TextColumn("sub-task", width=300),
@@ -178,7 +277,7 @@ def decision_columns(zone: str) -> dict[str, Any]:
         "winner": TextColumn("winner", width=240),
         "expected_price_usd": NumberColumn(
             "price",
-            help="Price of one call of the winner. Empty: no winner, or it is unpriced, which is not free.",
+            help="Price of one call of the winner. Empty without a winner or without a declared price.",
             width=84,
         ),
         "expected_time_s": NumberColumn(
@@ -186,10 +285,10 @@ def decision_columns(zone: str) -> dict[str, Any]:
             help="Expected time until a call of the winner succeeds: the time term of EHRR (6).",
             width=100,
         ),
-        "outcomes": TextColumn("its calls", help="How the calls that were made on this decision ended.", width=240),
+        "outcomes": TextColumn("its calls", help="The outcomes of the calls on this decision.", width=240),
         "total_ms": NumberColumn("decided in", width=84),
         "reason": TextColumn("reason", width=380),
-        "origin": TextColumn("origin", help="Where it came from.", width=76),
+        "origin": TextColumn("origin", help="The source of the request.", width=76),
         "client": _client(),
         "catalog": TextColumn("catalog", width=90),
     }

@@ -1,17 +1,30 @@
-"""The totals of a filter at a glance. Simulated calls are counted apart, and unpriced calls have a count of their own."""
+"""Activity's totals and its charts."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from core.app import App
 from core.domain.events import ActivityFilter
 from core.shared import units
-from dashboard.ui.event_words import SIMULATED, missing
+from dashboard.pages.activity.charts import (
+    latency_history,
+    latency_over_time,
+    spending_by_server,
+    spending_over_time,
+    success_history,
+    success_over_time,
+)
+from dashboard.pages.activity.filter import Listing
+from dashboard.ui.chart import chart
+from dashboard.ui.charts.base import bucket_for
+from dashboard.ui.text import SIMULATED, missing
 
 WIDTH_PX = 172  # seven beside each other on a wide screen
 ALL_TIME = timedelta(days=73_000)  # one bucket from 2000 on
@@ -19,7 +32,7 @@ ALL_TIME = timedelta(days=73_000)  # one bucket from 2000 on
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Of real or of simulated calls. `judged` leaves cancelled calls out; None where nothing is known."""
+    """Totals of real or of simulated calls. `judged` leaves cancelled calls out; None means unknown."""
 
     calls: int = 0
     judged: int = 0
@@ -31,14 +44,14 @@ class Totals:
 
 
 def totals(app: App, admitted: ActivityFilter) -> tuple[Totals, Totals]:
-    """Of the real and of the simulated calls that a filter admits."""
+    """Returns the totals of the real and of the simulated calls that a filter admits."""
     spent = app.store.activity.spending_over_time(ALL_TIME, admitted)
     went = app.store.activity.success_and_latency_over_time(ALL_TIME, admitted)
     return _of(spent, went, simulated=False), _of(spent, went, simulated=True)
 
 
 def totals_row(decisions: int, real: Totals, simulated: Totals) -> None:
-    """Seven metrics; where there are both kinds the simulated ones stand below the real ones."""
+    """Draws seven metrics. Those of simulated calls are below those of real calls."""
     alone = real.calls == 0 and simulated.calls > 0
     first, second = (simulated, None) if alone else (real, simulated if simulated.calls else None)
     with st.container(horizontal=True, gap="small", key="activity-totals"):
@@ -73,28 +86,28 @@ METRICS = (
     (
         "Calls",
         lambda of: f"{of.calls:,}",
-        "Calls that meet the filter. Simulated ones reached no real tool and are counted apart.",
+        "Calls that meet the filter. Simulated calls reached no real tool and are counted separately.",
     ),
     (
         "Success",
         lambda of: units.share(of.success),
-        "Share of the calls that succeeded, without those that the operator cancelled or an injected network troubled.",
+        "Share of the calls that succeeded, without cancelled calls and calls that an injected network changed.",
     ),
     (
         "Latency p50",
         lambda of: units.seconds(of.p50_s),
-        "Half of the calls took no longer. Connecting is not part of it.",
+        "Half of the calls took at most this time, without connecting.",
     ),
     (
         "Latency p95",
         lambda of: units.seconds(of.p95_s),
-        "95 of 100 calls took no longer. Connecting is not part of it.",
+        "95 of 100 calls took at most this time, without connecting.",
     ),
     ("Spent", _spent, r"Sum of the prices of all priced calls. 1 m\$ is a thousandth of a US dollar."),
     (
         "Unpriced calls",
         lambda of: f"{of.unpriced:,}",
-        "Calls of tools without a price: what they cost is not known, and not part of what was spent.",
+        "Calls of tools without a price. Their cost is unknown and not in Spent.",
     ),
 )
 
@@ -119,3 +132,79 @@ def _row(frame: pd.DataFrame, simulated: bool) -> dict[str, float]:
 
 def _known(value: float | None) -> float | None:
     return None if value is None or missing(value) else float(value)
+
+
+LEARNT = "activity.learnt"
+CALLS_READ = 2000
+Tool = tuple[str, str, str]
+
+
+def charts_body(app: App, shown: Listing) -> None:
+    """Draws four charts of the filtered calls, then the statistics of one tool over its calls."""
+    activity, admitted, zone = app.store.activity, shown.admitted, shown.zone
+    newest = activity.calls(admitted, limit=1)["at"]
+    oldest = activity.calls(admitted, limit=1, offset=shown.count - 1)["at"]
+    bucket = bucket_for((newest.max() - oldest.min()).to_pytimedelta())
+    money, trends = (
+        activity.spending_over_time(bucket, admitted),
+        activity.success_and_latency_over_time(bucket, admitted),
+    )
+    judged = trends.loc[trends["calls"] > 0]
+    of = whose(admitted)
+    left, right = st.columns(2)
+    with left:
+        _chart(spending_by_server(activity.spending_by_server(admitted)), "servers", "Spent by server")
+        _chart(success_over_time(judged, bucket, zone, of=of), "success", "Share of calls that succeeded over time")
+    with right:
+        _chart(spending_over_time(money, bucket, zone), "money", "Spent over time")
+        _chart(latency_over_time(judged, bucket, zone, of=of), "latency", "Latency over time")
+    _learnt(app, admitted, zone)
+
+
+def whose(admitted: ActivityFilter) -> str:
+    """Returns the name of the calls that the trends show.
+
+    >>> whose(ActivityFilter()), whose(ActivityFilter(server="a")), whose(ActivityFilter(server="a", tool="b"))
+    ('all calls', 'a', 'a::b')
+    """
+    if not admitted.server:
+        return "all calls"
+    return f"{admitted.server}::{admitted.tool}" if admitted.tool else admitted.server
+
+
+def _learnt(app: App, admitted: ActivityFilter, zone: str) -> None:
+    tools = _real_tools(app, admitted)
+    if not tools:
+        st.caption("These calls did not change the statistics: only real calls do.")
+        return
+    if st.session_state.get(LEARNT) not in tools:
+        st.session_state[LEARNT] = tools[0]
+    choice, about = st.columns([1, 1.6], vertical_alignment="bottom")
+    choice.selectbox(
+        "Statistics of", tools, key=LEARNT, format_func=lambda tool: f"{tool[1]}::{tool[2]} ({tool[0]})"
+    )
+    catalog, server, tool = st.session_state[LEARNT]
+    history = app.store.activity.statistics_history(catalog, server, tool)
+    about.caption(
+        f"The running statistics of EHRR (8) after each of the last {len(history):,} calls of this tool. "
+        "The server's statistics also learn from its other tools."
+    )
+    name = f"{server}::{tool}"
+    left, right = st.columns(2)
+    with left:
+        _chart(success_history(history, zone, tool=name), "learnt-success", "Learnt success over time")
+    with right:
+        _chart(latency_history(history, zone, tool=name), "learnt-latency", "Learnt latency over time")
+
+
+def _real_tools(app: App, admitted: ActivityFilter) -> list[Tool]:
+    """Returns the tools with real calls, the most called first."""
+    if admitted.simulated:
+        return []
+    calls = app.store.activity.calls(replace(admitted, simulated=False), limit=CALLS_READ)
+    names = zip(calls["catalog"], calls["server"], calls["tool"], strict=True)
+    return [tool for tool, _ in Counter(names).most_common()]
+
+
+def _chart(figure: go.Figure, key: str, about: str) -> None:
+    chart(figure, key=f"activity:chart:{key}", about=about)

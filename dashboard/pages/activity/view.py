@@ -1,23 +1,198 @@
-"""The Activity page: decisions and calls as they happen, what they cost, how they went, what was learnt from them."""
+"""The Activity page: the tables and charts of what is stored, and the controls above them."""
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
+from functools import partial
+from io import BytesIO
 
+import pandas as pd
 import streamlit as st
+from streamlit.column_config import DatetimeColumn
 
 from core.app import App
+from core.domain.events import ActivityFilter
 from core.shared.errors import WayfareError
-from dashboard.pages.activity.body import CALLS, DECISIONS, REFUSED, nothing_yet, view_bar, view_body
-from dashboard.pages.activity.extras import parameter_changes
-from dashboard.pages.activity.filter import Listing, drop_foreign_query, filter_row, picked, where
-from dashboard.pages.activity.live import heartbeat
-from dashboard.pages.activity.table import PAGE, forget_place
-from dashboard.pages.activity.totals import totals, totals_row
+from dashboard.pages.activity.calls import calls_body, refused_body
+from dashboard.pages.activity.decisions import decisions_body
+from dashboard.pages.activity.filter import Listing, clear_filter, drop_foreign_query, filter_row, picked, where
+from dashboard.pages.activity.frames import PAGE, forget_place
+from dashboard.pages.activity.totals import charts_body, totals, totals_row
 from dashboard.session import current_app
-from dashboard.ui.event_words import visitor_zone
-from dashboard.ui.text import escaped
-from dashboard.ui.url_state import UrlState
+from dashboard.ui.text import cell_text, escaped, visitor_zone
+from dashboard.ui.url_state import UrlState, open_page
+
+CHANGES_SHOWN = 500
+EXPORTS = {
+    "decisions": "Decisions",
+    "outcomes": "Calls",
+    "refused_requests": "Refused requests",
+    "statistics": "Statistics",
+    "parameters": "Parameter changes",
+}
+MIME = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
+
+
+def export_menu(app: App) -> None:
+    """Offers each table as CSV and as Parquet. A click makes the file."""
+    with st.popover("Export", icon=":material/download:"):
+        st.caption(
+            "All records, regardless of the filter, in order of commit. Times are UTC, money is USD, "
+            "durations are seconds. In CSV a text that a spreadsheet would run as a formula gets an apostrophe; "
+            "Parquet is exact."
+        )
+        for table, title in EXPORTS.items():
+            name, *buttons = st.columns([1.6, 1, 1.2], vertical_alignment="center")
+            name.text(title)
+            for place, (format_, mime) in zip(buttons, MIME.items(), strict=True):
+                place.download_button(
+                    "CSV" if format_ == "csv" else "Parquet",
+                    data=partial(app.store.activity.export, table, format_),  # pyright: ignore[reportArgumentType]
+                    file_name=f"wayfare-{table}.{format_}",
+                    mime=mime,
+                    key=f"activity.extra.{table}.{format_}",
+                    on_click="ignore",
+                    width="stretch",
+                )
+
+
+def parameter_changes(app: App, zone: str) -> None:
+    """Lists the changed parameters. The list is read when it is opened."""
+    changes = st.expander("Parameter changes", key="activity.extra.changes", icon=":material/tune:", on_change="rerun")
+    if not changes.open:
+        return
+    with changes:
+        try:
+            frame = changes_frame(pd.read_parquet(BytesIO(app.store.activity.export("parameters", "parquet"))), zone)
+        except WayfareError as error:
+            st.error(cell_text(str(error)))
+            return
+        if frame.empty:
+            st.caption("No parameter was changed yet. All decisions used the defaults.")
+            return
+        st.caption(
+            f"The newest {len(frame):,} changes. A change is stored with the first decision that uses it."
+        )
+        st.dataframe(
+            frame, hide_index=True, key="activity.extra.table",
+            column_config={"time": DatetimeColumn(format="YYYY-MM-DD HH:mm:ss", help=f"In your time zone, {zone}.")},
+        )  # fmt: skip
+
+
+def changes_frame(events: pd.DataFrame, zone: str) -> pd.DataFrame:
+    """Returns the table of parameter events, newest first."""
+    newest = events.sort_values("sequence", ascending=False).head(CHANGES_SHOWN)
+    texts = {name: [cell_text(text) for text in newest[name]] for name in ("router", "name", "old", "new", "origin")}
+    return pd.DataFrame(
+        {
+            "time": newest["at"].dt.tz_convert(zone).tolist(),
+            "router": texts["router"],
+            "parameter": texts["name"],
+            "from": texts["old"],
+            "to": texts["new"],
+            "changed by": texts["origin"],
+        }
+    )
+
+
+LIVE = "activity.live"
+EVERY_S = 2.0
+
+
+def live_switch(linked: str) -> bool:
+    """The switch for live updates, on by default."""
+    st.session_state.setdefault(LIVE, linked != "off")
+    return st.toggle(
+        "Live",
+        key=LIVE,
+        help=f"New decisions, calls and refusals appear within {EVERY_S:g} s. Turn it off to keep the page still.",
+    )
+
+
+def heartbeat(app: App, seen: int) -> None:
+    """Redraw the page when there are events after `seen`. Draws nothing itself."""
+    _beat(app, seen, time.monotonic())
+
+
+def moved(newest: int, seen: int, drawn_ago_s: float) -> bool:
+    """Tells whether to redraw: there are new events, and the last drawing is not too recent.
+
+    >>> moved(8, 7, 2.0), moved(8, 8, 2.0), moved(8, 7, 0.1)
+    (True, False, False)
+    """
+    return newest != seen and drawn_ago_s >= EVERY_S / 2
+
+
+@st.fragment(run_every=EVERY_S)
+def _beat(app: App, seen: int, drawn_s: float) -> None:
+    if moved(app.store.activity.latest_sequence(), seen, time.monotonic() - drawn_s):
+        st.rerun()
+
+
+VIEW = "activity.view"
+CALLS, DECISIONS, REFUSED, CHARTS = "calls", "decisions", "refused", "charts"
+VIEWS = {CALLS: "Calls", DECISIONS: "Decisions", REFUSED: "Refused", CHARTS: "Charts"}
+
+
+def view_bar(app: App, view: str, live: str, refused: int) -> tuple[str, bool]:
+    """Draw the choice of a view, the live switch and the export. View and switch start from the URL."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.session_state.setdefault(VIEW, view if view in VIEWS else CALLS)
+        st.segmented_control(
+            "Show",
+            list(VIEWS),
+            key=VIEW,
+            format_func=lambda name: _title(name, refused),
+            required=True,
+            label_visibility="collapsed",
+        )
+        alive = live_switch(live)
+        export_menu(app)
+    return st.session_state[VIEW] or CALLS, alive
+
+
+def _title(view: str, refused: int) -> str:
+    return f"{VIEWS[view]} ({refused:,})" if view == REFUSED and refused else VIEWS[view]
+
+
+def view_body(app: App, view: str, shown: Listing) -> str:
+    """Draw the table or the charts. Returns the id of the chosen row, or ""."""
+    if shown.count == 0:
+        _nothing_found(view, shown)
+        return ""
+    if view == CHARTS:
+        charts_body(app, shown)
+        return ""
+    bodies = {DECISIONS: decisions_body, REFUSED: refused_body}
+    return bodies.get(view, calls_body)(app, shown)
+
+
+def _nothing_found(view: str, shown: Listing) -> None:
+    thing = {DECISIONS: "decision", REFUSED: "refused request"}.get(view, "call")
+    if view == REFUSED and shown.admitted == ActivityFilter():
+        st.info(
+            "No refusals yet. A request that a scope, a budget, an approval, a changed definition, a rate or a paused server stops "
+            "appears here, with the way to allow it.",
+            icon=":material/verified_user:",
+        )
+        return
+    if shown.admitted == ActivityFilter():
+        st.info(f"There is no {thing} yet. Make a call on the Call page or from a candidate on the Route page.")
+        return
+    st.info(f"No {thing} meets the filter.", icon=":material/search_off:")
+    st.button("Clear the filter", key="activity.clear", icon=":material/backspace:", on_click=clear_filter)
+
+
+def nothing_yet() -> None:
+    """The empty page: its purpose, and a first step."""
+    st.markdown("#### No activity yet")
+    st.markdown(
+        "Every decision and every call appears here, with its cost, its outcome and its effect on the statistics."
+    )
+    if st.button("Make the first decision", key="activity.first", type="primary", icon=":material/alt_route:"):
+        open_page("route")
+
 
 Texts = dict[str, str]
 PICKED = "activity:picked"
@@ -36,7 +211,7 @@ def page() -> None:
 
 def _page(app: App, linked: Texts) -> Texts:
     activity = app.store.activity
-    seen = activity.latest_sequence()  # before anything is read: what comes later is drawn by the next beat
+    seen = activity.latest_sequence()  # before anything is read: later events are drawn by the next beat
     if activity.call_count() + activity.decision_count() + activity.refused_count() == 0:
         nothing_yet()
         heartbeat(app, seen)
@@ -61,7 +236,7 @@ def _page(app: App, linked: Texts) -> Texts:
 
 
 def _at_the_start_of_others(texts: Texts, linked: Texts) -> Texts:
-    """Where the filter was changed, the rows are others: back to the first of them, with none chosen."""
+    """Go back to the first row without a choice if the filter has changed."""
     before = st.session_state.setdefault(PICKED, picked(texts))
     st.session_state[PICKED] = picked(texts)
     if before == picked(texts) or picked(texts) == picked(linked):

@@ -1,1 +1,1 @@
-"""The Agent page: a task that is typed, the loop that works on it, and the person beside it."""
+"""The Agent page: a task in words, the steps of the agent that works on it, and the person who can step in."""

@@ -1,4 +1,4 @@
-"""What the agent is to do, and how far it may go: the fields above the run, kept in the URL."""
+"""The form of an agent's task and its limits, kept in the URL."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.domain.params import Parameters
 from core.services.call.agent import ROUNDS, AgentTask
 from dashboard.session import first_catalog
 from dashboard.ui.knobs import knob_panel, read_knobs, start_knobs
-from dashboard.ui.preset_choice import preset_choice
+from dashboard.ui.presets import preset_choice
 from dashboard.ui.query_form import DEFAULT_ROUTER
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
@@ -22,19 +22,19 @@ SIMULATE, READ, WRITE = "simulate", "read", "write"
 CALLS = {READ: "only tools that read", WRITE: "all tools", SIMULATE: "none, simulate"}
 RULES = "rules"
 MOST_ROUNDS = 20
-OWN = ("planner", "calls", "rounds", "budget", "hand")  # of what it puts into the URL; the rest is the question
+OWN = ("planner", "calls", "rounds", "budget", "hand")  # texts of the URL that are not part of the question
 
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """The task, and whether each action waits for the person."""
+    """The task, and whether each action waits for a person."""
 
     task: AgentTask
     by_hand: bool
 
 
 def task_form(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[Filled, dict[str, str]]:
-    """Draw the fields; what they say, and what it puts into the URL."""
+    """Draw the fields. Returns the task and the texts for the URL."""
     router, parameters = _sidebar(app, state, linked)
     _start(state.key("q"), linked.get("q", ""))
     question = st.text_area(
@@ -47,23 +47,23 @@ def task_form(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[Fil
     planners = {name: "rules" if name == RULES else title for name, title in app.routing.planners().items()}
     planner = _select(
         row, state, linked, "planner", "Decides", planners, RULES, 170,
-        "Who splits the task, chooses tools and fills arguments: rules, or the model that WAYFARE_LLM_MODEL names.",
+        "Splits the task, chooses tools and fills arguments: rules, or the model of WAYFARE_LLM_MODEL.",
     )  # fmt: skip
     calls = _select(
         row, state, linked, "calls", "Really calls", CALLS, READ, 180,
-        "Tools that do not say that they only read are called under “all tools” alone. Simulated outcomes are drawn from the "
-        "known figures, marked, and teach nothing.",
+        "Tools without a read-only hint are called only with “all tools”. Simulated outcomes are drawn from the "
+        "known statistics, are marked, and do not change them.",
     )  # fmt: skip
     _start(state.key("rounds"), _rounds(linked.get("rounds", "")))
     rounds = int(
         row.number_input(
-            "Rounds", 1, MOST_ROUNDS, key=state.key("rounds"), width=110, help="Most actions for each sub-task."
+            "Rounds", 1, MOST_ROUNDS, key=state.key("rounds"), width=110, help="The maximum number of actions for each sub-task."
         )
     )
     _start(state.key("budget"), _budget(linked.get("budget", "")))
     budget: float | None = row.number_input(
         "Budget, USD", 0.0, None, key=state.key("budget"), step=0.01, format="%.3f", placeholder="none", width=130,
-        help="Nothing is called that costs more than what is left, or whose price is not known. A model is paid from it, too.",
+        help="A call that costs more than the rest, or without a known price, is not made. It also pays for the model.",
     )  # fmt: skip
     _start(state.key("hand"), linked.get("hand") == "1")
     by_hand = row.toggle(
@@ -86,20 +86,20 @@ def task_form(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[Fil
 
 
 def _sidebar(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[str, Parameters]:
-    """The router whose candidates are offered, with its knobs. Tool Attention has its two phases."""
+    """Draw the choice of the router and its knobs. Tool Attention has two phases."""
     titles = {router.id: router.title for router in app.routing.routers()}
     with st.sidebar:
         router = _select(
             st.container(), state, linked, "router", "Router", titles, DEFAULT_ROUTER, 240,
             "Tool Attention shows one line for every tool in a stable prefix (phase 1) and the definitions of the active ones "
-            "(phase 2), and refuses calls of any other; what the steps before brought changes its state.",
+            "(phase 2), and refuses calls of other tools. Earlier steps change its state.",
         )  # fmt: skip
         defaults, prefix = app.routing.parameters(router), f"agent.knob.{router}"
         problems = start_knobs(defaults, linked, prefix)
         preset_choice(defaults, prefix)
         knob_panel(defaults, prefix, ())
     for problem in problems:
-        st.warning(f"The link was not taken whole: {escaped(problem)}", icon=":material/link_off:")
+        st.warning(f"A part of the link was not used: {escaped(problem)}", icon=":material/link_off:")
     return router, read_knobs(defaults, prefix)
 
 
@@ -119,7 +119,7 @@ def _start(key: str, value: object) -> None:
 
 
 def _rounds(text: str) -> int:
-    """The rounds of a link; the default where it says none that the field takes.
+    """Returns the rounds of a link, or the default if the field cannot take them.
 
     >>> _rounds("5"), _rounds(""), _rounds("999")
     (5, 3, 3)
@@ -128,7 +128,7 @@ def _rounds(text: str) -> int:
 
 
 def _budget(text: str) -> float | None:
-    """The budget of a link, None where it says none.
+    """Returns the budget of a link, or None.
 
     >>> _budget("0.05"), _budget(""), _budget("-1"), _budget("nan")
     (0.05, None, None, None)

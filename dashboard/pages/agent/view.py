@@ -1,21 +1,75 @@
-"""The Agent page: Algorithm 1 of EHRR for a task that is typed, watched step by step and continued by hand."""
+"""The Agent page: a question, the steps of the agent that answers it, and what they cost."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from core.app import App
+from core.domain.plans import Executed, Routed, Stopped, turn_tokens
 from core.services.call.supervised_agent import SupervisedAgent
+from core.shared import units
 from core.shared.errors import WayfareError
-from dashboard.pages.agent.by_hand import your_turn
 from dashboard.pages.agent.form import OWN, Filled, task_form
-from dashboard.pages.agent.steps import steps
-from dashboard.pages.agent.totals import totals, turn_table
+from dashboard.pages.agent.steps import steps, your_turn
 from dashboard.session import current_app
-from dashboard.ui.index_progress import show_preparing
-from dashboard.ui.planner_usage import planner_usage
+from dashboard.ui.query_form import planner_usage, show_preparing
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
+
+COLUMNS = {
+    "step": "sub-task",
+    "do": "action",
+    "exposed": st.column_config.NumberColumn("definitions shown", format="localized", help="New definitions for the planner."),
+    "cached": st.column_config.NumberColumn(
+        "of the prefix", format="localized", help="Phase 1 of Tool Attention: one line for each tool, cached by a provider."
+    ),
+    "baseline": st.column_config.NumberColumn("all definitions", format="localized", help="The tokens of each turn without routing."),
+    "model": st.column_config.NumberColumn(
+        "model", format="localized", help="Tokens that the planner's model read and wrote in this turn; 0 with rules."
+    ),
+}  # fmt: skip
+
+
+def totals(run: SupervisedAgent) -> None:
+    """The line above the steps."""
+    events, loop = run.events, run.run
+    begun = {event.step for event in events if isinstance(event, Routed)}
+    done = sum(isinstance(event, Stopped) and event.done for event in events)
+    calls = [event.outcome for event in events if isinstance(event, Executed) and event.outcome is not None]
+    simulated = sum(outcome.simulated for outcome in calls)
+    turns = turn_tokens(events)
+    shown, everything = sum(turn.exposed for turn in turns), sum(turn.baseline for turn in turns)
+    row = st.container(horizontal=True, gap="medium")
+    unpriced = f" Without {loop.unpriced} calls of unknown price." if loop.unpriced else ""
+    left = "" if loop.left_usd is None else f" {units.price(max(0.0, loop.left_usd))} of the budget are left."
+    for name, value, note in (
+        ("Sub-tasks done", f"{done} of {len(begun)}", "Out of the started sub-tasks."),
+        ("Calls", f"{len(calls)}", f"{simulated} of them simulated."),
+        ("Calls cost", units.price(loop.calls_usd), f"Declared prices.{unpriced}{left}"),
+        ("Model", units.price(loop.model_usd), f"{loop.model_tokens:,} tokens read and written."),
+        ("Definitions shown", f"{shown:,}", f"cl100k_base tokens over {len(turns)} turns; all definitions in each would be {everything:,}."),
+    ):  # fmt: skip
+        row.metric(name, value, help=escaped(note, 300), width="content")
+
+
+def turn_table(run: SupervisedAgent) -> None:
+    """The tokens of each turn."""
+    turns = turn_tokens(run.events)
+    if not turns:
+        return
+    with st.expander("Tokens of each turn", icon=":material/data_usage:"):
+        st.dataframe(
+            [
+                {"step": turn.step + 1, **{name: getattr(turn, name) for name in COLUMNS if name != "step"}}
+                for turn in turns
+            ],
+            column_config=COLUMNS,
+            hide_index=True,
+        )
+        st.caption(
+            "Definitions are counted with cl100k_base; the count of a model is that of its endpoint."
+        )
+
 
 RUN, GO = "agent:run", "agent:go"
 POLL_S = 0.4
@@ -48,13 +102,13 @@ def page() -> None:
 
 
 def _controls(app: App, filled: Filled, run: SupervisedAgent | None) -> SupervisedAgent | None:
-    """The buttons; a run that was begun with them."""
+    """Draw the buttons. Returns the run, or a new one."""
     under_way = run is not None and not run.done
     row = st.container(horizontal=True, vertical_alignment="center", gap="small")
     go = row.button(
         "Run", key="agent:start", type="primary", icon=":material/play_arrow:",
         disabled=under_way or not filled.task.question,
-        help="It is running." if under_way else None if filled.task.question else "Say what should be done first.",
+        help="It is running." if under_way else None if filled.task.question else "Enter a task first.",
     )  # fmt: skip
     if run is not None and under_way:
         if run.paused:
@@ -62,7 +116,7 @@ def _controls(app: App, filled: Filled, run: SupervisedAgent | None) -> Supervis
         else:
             row.button(
                 "Pause", key="agent:pause", icon=":material/pause:", on_click=run.pause,
-                help="Before its next action it waits for you.",
+                help="The run waits for you before its next action.",
             )  # fmt: skip
         row.button("End", key="agent:end", icon=":material/stop:", on_click=run.end)
     if (go or st.session_state.pop(GO, False)) and filled.task.question and not under_way:
@@ -74,11 +128,11 @@ def _controls(app: App, filled: Filled, run: SupervisedAgent | None) -> Supervis
 
 
 def _empty(state: UrlState) -> None:
-    st.markdown("#### One of these, to begin with")
+    st.markdown("#### Examples")
     st.caption(
         "The loop splits the task, routes each part (ROUTE), calls its candidates until one ends well (EXECUTE), and stops (STOP). "
-        "These run on servers that come with Wayfare and need no network. Rules take arguments from quotes and numbers; a model "
-        "can do without them."
+        "These examples run on servers that come with Wayfare, without a network. Rules take arguments from quotes and numbers; a model "
+        "does not need them."
     )
     for number, example in enumerate(EXAMPLES):
         st.button(
@@ -92,7 +146,7 @@ def _begin(key: str, example: str) -> None:
 
 
 def _run(app: App, run: SupervisedAgent, state: UrlState) -> None:
-    """What has happened; while it goes on, drawn again and again."""
+    """Draw the run, and redraw it until it ends."""
     proposal = run.proposal  # another visitor may answer it meanwhile
     if run.done or proposal is not None:
         totals(run)
@@ -120,12 +174,12 @@ def _run(app: App, run: SupervisedAgent, state: UrlState) -> None:
 
 
 def _ended(run: SupervisedAgent, state: UrlState) -> None:
-    """Why it ended early, and the way to go on by hand where something is left."""
+    """Say why the run ended early, and offer to go on by hand if sub-tasks are left."""
     if run.problem:
         st.warning(escaped(run.problem, 1_000), icon=":material/stop_circle:")
     if run.unfinished:
         st.button(
             "Once more, step by step", key="agent:again", icon=":material/back_hand:",
             on_click=lambda: st.session_state.update({state.key("q"): run.task.question, state.key("hand"): True, GO: True}),
-            help="The same task; each action waits for you, and you fill in what is missing.",
+            help="The same task. Each action waits for you, and you can fill in missing arguments.",
         )  # fmt: skip

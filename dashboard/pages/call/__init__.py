@@ -1,4 +1,4 @@
-"""The Call page: a form made from a tool's JSON Schema, the call, its result, and what it changed.
+"""The Call page: a form made from a tool's JSON Schema, the call, its result, and the statistics after it.
 
-`schema*.py`, `values.py`, `flat_table.py`, `media.py` and `statistics_change.py` are pure; the others draw.
+`schema.py` is pure; the other modules draw.
 """

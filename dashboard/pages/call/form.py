@@ -1,10 +1,10 @@
-"""The form of a tool's arguments: one widget a field, or all of them as one JSON text. Owns the keys `call.form.*`."""
+"""The form of a tool's arguments: fields, their values, and the JSON beside them."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,26 +12,218 @@ import streamlit as st
 
 from core.domain.catalog import Tool
 from core.shared.json_schema import argument_problems
-from dashboard.pages.call.field import SECRET_PROBLEM, grid, problem_line
-from dashboard.pages.call.schema import skeleton
-from dashboard.pages.call.schema_form import Field, form_fields
-from dashboard.pages.call.values import (
-    gather,
-    parsed_object,
-    pretty,
-    shown_problems,
-    spread,
-    start_state,
-)
+from dashboard.pages.call.schema import SAFE_INTEGER, UNSET, Field, Kind, form_fields, is_number, skeleton
 from dashboard.ui.text import escaped
 
+COMPACT_CHARS = 60
+NOT_AN_OBJECT = "must be one JSON object, such as {}"
+
+
+class UnfitError(ValueError):
+    """A value that a field's widget cannot show."""
+
+
+def start_state(field: Field) -> Any:
+    """The first value of a field's widget: its default, or nothing."""
+    try:
+        return widget_state(field, field.default)
+    except UnfitError:
+        return widget_state(field, UNSET)
+
+
+def widget_state(field: Field, value: Any) -> Any:
+    """Returns the widget's value for an argument. Raises UnfitError if the widget cannot show it.
+
+    >>> widget_state(Field("n", Kind.INTEGER), 3), widget_state(Field("b", Kind.BOOLEAN), True)
+    (3, 'true')
+    """
+    if field.kind in {Kind.TEXT, Kind.LONG_TEXT}:
+        return _text_state(value)
+    if field.kind is Kind.JSON:
+        return "" if value is UNSET else pretty(value)
+    if value is UNSET:
+        return None
+    if field.kind is Kind.BOOLEAN and isinstance(value, bool):
+        return "true" if value else "false"
+    if field.kind is Kind.CHOICE:
+        return _choice_state(field.choices, value)
+    if is_number(value) and abs(value) <= SAFE_INTEGER and (field.kind is Kind.NUMBER or value == int(value)):
+        return float(value) if field.kind is Kind.NUMBER else int(value)
+    raise UnfitError(field.name)
+
+
+def sent_value(field: Field, state: Any) -> tuple[Any, str]:
+    """Returns the argument for a widget's value, or UNSET, and its problem or "".
+
+    >>> sent_value(Field("tags", Kind.JSON), '["a"]'), sent_value(Field("q", Kind.TEXT), "")[0] is UNSET
+    ((['a'], ''), True)
+    """
+    if field.kind is Kind.JSON:
+        return parsed(state) if isinstance(state, str) and state.strip() else (UNSET, "")
+    if state is None:
+        return UNSET, ""
+    if field.kind in {Kind.TEXT, Kind.LONG_TEXT}:
+        return (state if state or isinstance(field.default, str) else UNSET), ""
+    if field.kind is Kind.BOOLEAN:
+        return state == "true", ""
+    return (field.choices[state] if field.kind is Kind.CHOICE else state), ""
+
+
+def gather(fields: Sequence[Field], states: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Returns the arguments of a form, and the problem of each unreadable field."""
+    arguments: dict[str, Any] = {}
+    problems: dict[str, str] = {}
+    for field in fields:
+        value, problem = sent_value(field, states.get(field.name))
+        if problem:
+            problems[field.name] = problem
+        elif value is not UNSET:
+            arguments[field.name] = value
+    return arguments, problems
+
+
+def spread(fields: Sequence[Field], arguments: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Returns the widget values for these arguments, and the names that the form cannot show."""
+    states: dict[str, Any] = {}
+    lost = [name for name in arguments if name not in {field.name for field in fields}]
+    for field in fields:
+        try:
+            states[field.name] = widget_state(field, arguments.get(field.name, UNSET))
+        except UnfitError:
+            lost.append(field.name)
+    return states, tuple(lost)
+
+
+def parsed(text: str) -> tuple[Any, str]:
+    """Returns a JSON document and "", or UNSET and the problem.
+
+    >>> parsed('{"a": 1}'), parsed('{"a": }')[1]
+    (({'a': 1}, ''), 'is not JSON: expecting value (line 1, column 7)')
+    """
+    try:
+        return json.loads(text, parse_constant=_no_constant), ""
+    except json.JSONDecodeError as error:
+        reason = error.msg[:1].lower() + error.msg[1:]
+        return UNSET, f"is not JSON: {reason} (line {error.lineno}, column {error.colno})"
+    except (ValueError, RecursionError) as error:
+        return UNSET, f"is not JSON: {str(error)[:200]}"
+
+
+def parsed_object(text: str) -> tuple[dict[str, Any], str]:
+    """Returns the arguments of a JSON text and "", or {} and the problem."""
+    value, problem = parsed(text) if text.strip() else ({}, "")
+    if problem:
+        return {}, problem
+    return (value, "") if isinstance(value, dict) else ({}, NOT_AN_OBJECT)
+
+
+def pretty(value: Any) -> str:
+    """Returns readable JSON, on one line if it is short."""
+    line = json.dumps(value, ensure_ascii=False, default=str)
+    return line if len(line) <= COMPACT_CHARS else json.dumps(value, ensure_ascii=False, default=str, indent=2)
+
+
+def shown_problems(problems: Mapping[str, str], arguments: Mapping[str, Any], *, attempted: bool) -> dict[str, str]:
+    """Returns the problems to show: all after the first attempt, before it only those of entered values."""
+    return {
+        name: problem
+        for name, problem in problems.items()
+        if attempted or name in arguments or problem.startswith("is not JSON")
+    }
+
+
+def _text_state(value: Any) -> str:
+    if value is UNSET:
+        return ""
+    if isinstance(value, str):
+        return value
+    raise UnfitError
+
+
+def _choice_state(choices: tuple[Any, ...], value: Any) -> int:
+    for place, choice in enumerate(choices):
+        if type(choice) is type(value) and choice == value:
+            return place
+    raise UnfitError
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+SHORT = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.BOOLEAN, Kind.CHOICE})  # two of them fit on one line
+SECRET_PROBLEM = "does not match the tool's schema"  # noqa: S105 - a message, not a secret
+
+
+def grid(fields: tuple[Field, ...], places: list[int], prefix: str, shown: Mapping[str, str]) -> None:
+    """Fields in order; two short ones that follow each other share a line."""
+    left = list(places)
+    while left:
+        pair = left[:2] if all(fields[place].kind in SHORT for place in left[:2]) else left[:1]
+        for column, place in zip(st.columns(2) if len(pair) == 2 else [st.container()], pair, strict=True):
+            with column, st.container(gap="xxsmall"):
+                _field(fields[place], f"{prefix}.{place}", shown.get(fields[place].name, ""))
+        del left[: len(pair)]
+
+
+def _field(field: Field, key: str, problem: str) -> None:
+    """Draw one widget and its problem."""
+    common: dict[str, Any] = {
+        "label": f"{escaped(field.name, 80) or '(no name)'}{' :red[*]' if field.required else ''}",
+        "key": key,
+        "help": escaped(field.help, 600) or None,
+        "persist_state": "session",
+    }
+    empty = "required" if field.required else "not sent"
+    match field.kind:
+        case Kind.TEXT:
+            kind = "password" if field.secret else "default"
+            st.text_input(**common, type=kind, placeholder=field.limits if field.required else empty)
+        case Kind.LONG_TEXT:
+            st.text_area(**common, height=110, placeholder=empty)
+        case Kind.JSON:
+            st.text_area(**common, height=_json_height(field), placeholder=f"JSON, such as {field.example}")
+        case Kind.BOOLEAN:
+            st.segmented_control(**common, options=["true", "false"])
+        case Kind.CHOICE:
+            names = [choice if isinstance(choice, str) else json.dumps(choice) for choice in field.choices]
+            st.selectbox(
+                **common, options=range(len(names)), index=None, placeholder=empty, format_func=names.__getitem__
+            )
+        case _:
+            _number(field, common, empty)
+    if problem:
+        problem_line(SECRET_PROBLEM if field.secret and problem != "is required" else problem)
+
+
+def _number(field: Field, common: dict[str, Any], empty: str) -> None:
+    """Draw a number. Its limits are in the placeholder, because a widget with limits silently keeps the old number."""
+    hint = field.limits or empty
+    if field.kind is Kind.INTEGER:
+        st.number_input(**common, value=None, step=max(1, int(field.step or 1)), format="%d", placeholder=hint)
+    else:
+        fine = isinstance(field.default, float) and not field.default.is_integer()
+        step = field.step or (0.1 if fine else 1.0)
+        st.number_input(**common, value=None, step=float(step), format="%g", placeholder=hint)
+
+
+def _json_height(field: Field) -> int:
+    lines = 0 if field.default is UNSET else str(widget_state(field, field.default)).count("\n")
+    return min(240, 68 + 22 * lines)
+
+
+def problem_line(text: str) -> None:
+    """Show a problem as small red text."""
+    st.markdown(f":small[:red[:material/error: {escaped(text, 300)}]]")
+
+
 FOLD_ABOVE = 7  # fields; beyond it the optional ones are folded away
-WHOLE = ""  # the name under which problems of the whole object stand
+WHOLE = ""  # the key for problems of the whole object
 
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """What the form is filled with: the arguments, what is wrong by field, and which values must not be shown again."""
+    """The arguments in the form, the problem of each field, and the fields with secret values."""
 
     arguments: dict[str, Any]
     problems: dict[str, str]
@@ -39,7 +231,7 @@ class Filled:
 
 
 def call_form(catalog: str, tool: Tool, *, attempted: bool) -> Filled:
-    """Draw the form and return what it is filled with. Required fields are red only after the first attempt to call."""
+    """Draw the form and return its values. Required fields are red only after the first attempt to call."""
     fields, prefix = form_fields(tool.input_schema), form_key(catalog, tool)
     raw = _editor_toggle(fields, prefix)
     if raw:
@@ -59,7 +251,7 @@ def call_form(catalog: str, tool: Tool, *, attempted: bool) -> Filled:
 
 
 def form_key(catalog: str, tool: Tool) -> str:
-    """The prefix of a form's keys: another tool, or another schema of the same tool, is another form."""
+    """Returns the prefix of a form's keys. It depends on the tool and its schema."""
     schema = json.dumps(tool.input_schema, default=str, sort_keys=True)
     return f"call.form.{hashlib.sha256(f'{catalog}|{tool.id}|{schema}'.encode(errors='replace')).hexdigest()[:16]}"
 
@@ -67,36 +259,36 @@ def form_key(catalog: str, tool: Tool) -> str:
 def _schema_problems(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, str]:
     try:
         return argument_problems(tool.input_schema, arguments)
-    except Exception:  # noqa: BLE001 - a stranger's schema can break its checker in any way; the server has the last word
+    except Exception:  # noqa: BLE001 - a stranger's schema can break its checker in any way; the server checks, too
         return {}
 
 
 def _states(fields: tuple[Field, ...], prefix: str) -> dict[str, Any]:
-    """The widgets' values; their defaults where they were never drawn."""
+    """Returns the widgets' values, or their defaults before the first drawing."""
     for place, field in enumerate(fields):
         st.session_state.setdefault(f"{prefix}.{place}", start_state(field))
     return {field.name: st.session_state[f"{prefix}.{place}"] for place, field in enumerate(fields)}
 
 
 def _editor_toggle(fields: tuple[Field, ...] | None, prefix: str) -> bool:
-    """Whether the arguments are edited as one JSON text."""
+    """Draw the heading with a switch. Tells whether the arguments are edited as JSON."""
     line = st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center")
     line.markdown(
         "##### Arguments",
         width="content",
-        help="Made from the tool's JSON Schema. A field that is left empty is not sent.",
+        help="Made from the tool's JSON Schema. Empty fields are not sent.",
     )
     if fields is None:
-        st.caption("This tool's schema does not give a form, so its arguments are written as JSON.")
+        st.caption("This tool's schema has no form. Enter the arguments as JSON.")
         return True
     return line.toggle(
         "Edit as JSON", key=f"{prefix}.raw", persist_state="session", on_change=_switched, args=(fields, prefix),
-        help="Edit the whole arguments object as text; the form takes over what it can show.",
+        help="Edit the whole arguments object as text.",
     )  # fmt: skip
 
 
 def _switched(fields: tuple[Field, ...], prefix: str) -> None:
-    """Carry the arguments from the form to the text, or back as far as the form can show them."""
+    """Copy the arguments from the form to the text, or back if the form can show them."""
     state = st.session_state
     if state[f"{prefix}.raw"]:
         arguments, _ = gather(fields, _states(fields, prefix))
@@ -107,7 +299,7 @@ def _switched(fields: tuple[Field, ...], prefix: str) -> None:
     if wrong or lost:
         state[f"{prefix}.raw"] = True
         what = f"The JSON {wrong}" if wrong else f"The form cannot show {', '.join(lost)}"
-        st.toast(escaped(f"{what}: it stays JSON."), icon=":material/data_object:")
+        st.toast(escaped(f"{what}: the editor stays on JSON."), icon=":material/data_object:")
         return
     for place, field in enumerate(fields):
         state[f"{prefix}.{place}"] = states[field.name]

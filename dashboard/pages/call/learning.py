@@ -1,8 +1,10 @@
-"""What was learnt from a call, and the decision that the same sub-task would get now."""
+"""The change of the statistics after a call, and of the next decision."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import pandas as pd
 import streamlit as st
@@ -10,30 +12,180 @@ from pandas.io.formats.style import Styler
 
 from core.app import App
 from core.domain.decision import Decision
-from core.services.call.calls import CallReport
+from core.domain.trace import ToolRow
+from core.services.call.calls import CallReport, Running
 from core.shared import units
 from core.shared.errors import WayfareError
 from dashboard.pages.call.run import Run
-from dashboard.pages.call.statistics_change import EQUATION, Row, any_change, learning_rows, next_rows, next_sentence
 from dashboard.session import visitor
 from dashboard.theme import ACCEPTED, REJECTED
-from dashboard.ui.navigation import open_page
 from dashboard.ui.text import escaped
+from dashboard.ui.url_state import open_page
+
+EQUATION = (
+    "EHRR (8), after a call with y (1 for a success, else 0), call time l, and fail (1 where the server failed after "
+    "accepting, else 0):\n\n"
+    "- success: r ← (1 − λr) · r + λr · y\n"
+    "- variance: σ² ← (1 − λσ) · σ² + λσ · (y − r)², with the r before the call\n"
+    "- post-accept failure: pfail ← (1 − λp) · pfail + λp · fail\n"
+    "- call time: L ← (1 − λl) · L + λl · l; the connection time follows the same rule when a session was opened\n\n"
+    "λr, λσ, λp and λl are the rates of smoothing, 0.15 each unless changed."
+)
+
+
+class Row(NamedTuple):
+    """One statistic before and after. `better` is None without a change, and for statistics without a good direction."""
+
+    of: str
+    statistic: str
+    before: str
+    after: str
+    change: str
+    better: bool | None
+
+
+def learning_rows(report: CallReport) -> list[Row]:
+    """Every running statistic of the server and the tool, before and after the call."""
+    server = _rows("server", report.server_before, report.server_after)
+    tool = _rows("tool", report.tool_before, report.tool_after)
+    return [*server, *(row for row in tool if row.statistic in {"success r", "call time", "calls"})]
+
+
+def any_change(report: CallReport) -> bool:
+    """Whether any statistic changed."""
+    return (report.server_before, report.tool_before) != (report.server_after, report.tool_after)
+
+
+def next_rows(before: Decision, after: Decision, tool_id: str) -> list[Row]:
+    """Returns the winner and the called tool in the earlier decision and in a new one."""
+    old, new = tool_in(before, tool_id), tool_in(after, tool_id)
+    rows = [
+        Row("winner", "tool", _name(before), _name(after), "" if _name(before) == _name(after) else "changed", None)
+    ]
+    if before.winner and after.winner:
+        rows.append(_utility("winner", before.winner, after.winner))
+    if old is None or new is None:
+        return rows
+    rows += _fits(before, after, tool_id)
+    rows.append(_utility("called tool", old, new))
+    rows.append(Row("called tool", "rank", rank_text(old), rank_text(new), *_rank_change(old.rank, new.rank)))
+    return rows
+
+
+def next_sentence(before: Decision, after: Decision, tool_id: str) -> str:
+    """Returns the change in one sentence, unescaped."""
+    old, new = before.winner, after.winner
+    if new is None:
+        return f"Now no tool would win: {after.reason}"
+    if old is None:
+        return f"{new.tool} would win now, with utility {new.utility:.3f}; before there was no winner."
+    if old.tool != new.tool:
+        sentence = (
+            f"{new.tool} would win now with utility {new.utility:.3f}, in place of {old.tool} with {old.utility:.3f}"
+        )
+    elif math.isclose(old.utility, new.utility, abs_tol=5e-5):
+        sentence = f"{new.tool} stays the winner with the same utility, {new.utility:.3f}"
+    else:
+        way = "rises" if new.utility > old.utility else "falls"
+        sentence = f"{new.tool} stays the winner; its utility {way} from {old.utility:.3f} to {new.utility:.3f}"
+    return f"{sentence}{_called(before, after, tool_id)}."
+
+
+def tool_in(decision: Decision, tool_id: str) -> ToolRow | None:
+    """Returns the row of a tool in a decision, or None if the catalog did not have it."""
+    return decision.tool_at(decision.tools.ids.index(tool_id)) if tool_id in decision.tools.ids else None
+
+
+def rank_text(row: ToolRow) -> str:
+    """Returns the rank, and the reason if the tool is not a candidate."""
+    reason = f"{row.dropped_by.replace('_', ' ')}" if row.dropped_by is not None else ""
+    if row.rank is None:
+        return reason or "not ranked"
+    return f"{row.rank} ({reason})" if reason else str(row.rank)
+
+
+def _called(before: Decision, after: Decision, tool_id: str) -> str:
+    old, new = tool_in(before, tool_id), tool_in(after, tool_id)
+    if old is None or new is None:
+        return ""
+    if rank_text(old) == rank_text(new):
+        return f"; the called tool keeps rank {rank_text(new)}" if new.rank is not None else ""
+    return f"; the called tool goes from rank {rank_text(old)} to {rank_text(new)}"
+
+
+def _rows(of: str, before: Running, after: Running) -> list[Row]:
+    columns: tuple[tuple[str, float, float, Callable[[float], str], Callable[[float], str], bool], ...] = (
+        ("success r", before.success, after.success, units.share, _points, True),
+        ("variance σ²", before.success_variance, after.success_variance, _small, _small, False),
+        ("post-accept failure", before.post_accept_failure, after.post_accept_failure, units.share, _points, False),
+        ("call time", before.call_s, after.call_s, units.seconds, units.seconds, False),
+        ("connection time", before.conn_s, after.conn_s, units.seconds, units.seconds, False),
+    )
+    rows = [
+        Row(of, name, show(old), show(new), *_change(new - old, delta, higher_is_better=higher))
+        for name, old, new, show, delta, higher in columns
+    ]
+    return [*rows, Row(of, "calls", f"{before.calls:,}", f"{after.calls:,}", _count(after.calls - before.calls), None)]
+
+
+def _utility(of: str, before: ToolRow, after: ToolRow) -> Row:
+    change = _change(after.utility - before.utility, "{:.4f}".format, higher_is_better=True)
+    return Row(of, "utility U", f"{before.utility:.4f}", f"{after.utility:.4f}", *change)
+
+
+def _fits(before: Decision, after: Decision, tool_id: str) -> list[Row]:
+    """Returns the change of the called tool's probability of fit, or [] for a router without it."""
+    old, new = (decision.fit_at(decision.tools.ids.index(tool_id)) for decision in (before, after))
+    if not old or not new:
+        return []
+    change = _change(new["p_fit"] - old["p_fit"], _points, higher_is_better=True)
+    return [Row("called tool", "fits", units.share(old["p_fit"]), units.share(new["p_fit"]), *change)]
+
+
+def _change(delta: float, show: Callable[[float], str], *, higher_is_better: bool) -> tuple[str, bool | None]:
+    """Returns a difference marked ▲ or ▼, and whether it is an improvement."""
+    if abs(delta) < 1e-9:
+        return "no change", None
+    return f"{'▲ +' if delta > 0 else '▼ −'}{show(abs(delta))}", (delta > 0) is higher_is_better
+
+
+def _rank_change(before: int | None, after: int | None) -> tuple[str, bool | None]:
+    if before == after:
+        return "no change", None
+    if before is None or after is None:
+        return ("▲ now ranked", True) if before is None else ("▼ no longer ranked", False)
+    return (f"▲ {before - after} up", True) if after < before else (f"▼ {after - before} down", False)
+
+
+def _name(decision: Decision) -> str:
+    return decision.winner.tool if decision.winner else "none"
+
+
+def _points(value: float) -> str:
+    return f"{value * 100:.3g} points"
+
+
+def _small(value: float) -> str:
+    return f"{value:.3g}"
+
+
+def _count(delta: int) -> str:
+    return f"+{delta}" if delta else "no change"
 
 
 def learning(report: CallReport) -> None:
     """Statistics before and after, in units, with the difference marked."""
     outcome = report.outcome
-    st.markdown("##### What was learnt", help=EQUATION)
+    st.markdown("##### Changed statistics", help=EQUATION)
     if not any_change(report):
         why = (
             "it was simulated"
             if outcome.simulated
             else "it was cancelled"
             if not outcome.kind.counts
-            else "nothing moved"
+            else "no statistic moved"
         )
-        st.caption(f"Nothing is learnt from this call, because {why}: the statistics stay as they are.")
+        st.caption(f"The statistics are unchanged, because {why}.")
         return
     y, fail = int(outcome.kind.success), int(outcome.kind.post_accept_failure)
     st.caption(f"Folded with y = {y}, fail = {fail}, l = {units.seconds(outcome.latency_s)}, EHRR (8).")
@@ -41,15 +193,15 @@ def learning(report: CallReport) -> None:
 
 
 def next_decision(app: App, run: Run, tool_id: str) -> None:
-    """The same sub-task routed once more with what is known now; nothing is recorded."""
+    """Route the same sub-task again with the current statistics, without recording it."""
     st.markdown(
         "##### The next decision", help="The same sub-task, router and parameters with the statistics after this call."
     )
     before = run.decision
     if before is None:
         st.caption(
-            "This call belongs to no decision. Opened from a candidate of the Route page, "
-            "this page shows how a call changes the next decision."
+            "This call has no decision. If you open this page from a candidate on the Route page, "
+            "it shows how a call changes the next decision."
         )
         if st.button("Route a sub-task", icon=":material/alt_route:", key="call.route"):
             open_page("route")
@@ -61,7 +213,7 @@ def next_decision(app: App, run: Run, tool_id: str) -> None:
     _table(next_rows(before, after, tool_id), "call.next")
     since = after.statistics_version - before.statistics_version
     if since > 1:
-        st.caption(f"{since} calls were made on this catalog since that decision; all of them count here.")
+        st.caption(f"{since} calls were made on this catalog since that decision. All of them count here.")
 
 
 def _routed(app: App, run: Run, before: Decision) -> Decision | None:
@@ -97,6 +249,6 @@ def _table(rows: Sequence[Row], key: str) -> None:
 
 
 def _coloured(frame: pd.DataFrame, better: Sequence[bool | None]) -> Styler:
-    """The column of changes in the colours of accepted and rejected; the sign says it too."""
+    """Returns the table with coloured changes. The sign carries the same information."""
     colours = ["" if good is None else f"color: {ACCEPTED if good else REJECTED}; font-weight: 600" for good in better]
     return frame.style.apply(lambda _: colours, subset=["change"])

@@ -1,19 +1,121 @@
-"""A result by type of content: text, picture, sound, resource, link, structured data. Shown, never run."""
+"""The result of a call: text, tables, media and structured content."""
 
 from __future__ import annotations
 
+import io
 import json
+import math
+import re
+import warnings
 from collections.abc import Callable
 from typing import Any
 
+import pandas as pd
 import streamlit as st
+from PIL import Image
 from streamlit.delta_generator import DeltaGenerator
 
 from core.domain.outcome import ContentBlock, Outcome
 from core.shared.untrusted_text import visible
-from dashboard.pages.call.flat_table import finite, flat_table
-from dashboard.pages.call.media import audio_mime, picture_problem
 from dashboard.ui.text import file_name, size
+
+MOST_ROWS, MOST_COLUMNS = 5_000, 60
+SAFE_INTEGER = 2**53
+
+
+def flat_table(value: Any) -> pd.DataFrame | None:
+    """Returns the first list of flat objects in a result (top or one level down), or `columns` with `rows`, else None.
+
+    >>> flat_table({"rows": [{"a": 1}, {"a": 2, "b": "x"}]}).columns.tolist()
+    ['a', 'b']
+    >>> flat_table({"a": 1}) is None
+    True
+    """
+    for candidate in [_zipped(value), value, *(value.values() if isinstance(value, dict) else ())]:
+        if _is_flat(candidate):
+            rows = candidate[:MOST_ROWS]
+            names = list(dict.fromkeys(name for row in rows for name in row))[:MOST_COLUMNS]
+            return pd.DataFrame({name: _column([row.get(name) for row in rows]) for name in names})
+    return None
+
+
+def _zipped(value: Any) -> Any:
+    """The rows of `{"columns": [...], "rows": [[...]]}`, the usual shape of a query's result, as objects."""
+    names, rows = (value.get("columns"), value.get("rows")) if isinstance(value, dict) else (None, None)
+    if not isinstance(names, list) or not isinstance(rows, list) or not all(isinstance(name, str) for name in names):
+        return None
+    fits = len(set(names)) == len(names) and all(isinstance(row, list) and len(row) == len(names) for row in rows)
+    return [dict(zip(names, row, strict=True)) for row in rows] if fits else None
+
+
+def finite(value: Any) -> Any:
+    """Returns the document with NaN, infinities and integers above 2**53 as text."""
+    if isinstance(value, dict):
+        return {str(name): finite(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(inner) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > SAFE_INTEGER:
+        return str(value)
+    return value
+
+
+def _is_flat(value: Any) -> bool:
+    if not isinstance(value, list) or not value or not all(isinstance(row, dict) and row for row in value):
+        return False
+    return not any(isinstance(cell, dict | list) for row in value for cell in row.values())
+
+
+def _column(cells: list[Any]) -> list[Any]:
+    """Returns the cells unchanged if they have one simple type, else as texts."""
+    kinds = {type(cell) for cell in cells if cell is not None}
+    numbers = kinds <= {int, float} and all(cell is None or abs(cell) <= SAFE_INTEGER for cell in cells)
+    if kinds and (numbers or kinds in ({bool}, {str})):
+        return cells
+    return [None if cell is None else cell if isinstance(cell, str) else json.dumps(cell) for cell in cells]
+
+
+MOST_PIXELS = 40_000_000
+FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
+_AUDIO = re.compile(r"audio/[A-Za-z0-9.+-]{1,40}")
+
+
+def picture_problem(data: bytes) -> str:
+    """Returns why these bytes are not shown as a picture, or "".
+
+    >>> picture_problem(b"")
+    'it has no bytes.'
+    >>> picture_problem(b"no picture")
+    'its bytes are not a PNG, JPEG, GIF, WEBP, BMP picture.'
+    """
+    if not data:
+        return "it has no bytes."
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about size, which is checked here
+            with Image.open(io.BytesIO(data), formats=FORMATS) as picture:
+                width, height = picture.size
+                if width * height > MOST_PIXELS:
+                    return f"{width:,} × {height:,} pixels are too many to show safely."
+                picture.load()
+    except Image.DecompressionBombError:
+        return "it has too many pixels to show safely."
+    except Image.UnidentifiedImageError:
+        return f"its bytes are not a {', '.join(FORMATS)} picture."
+    except Exception:  # noqa: BLE001 - a decoder can fail in any way on broken bytes
+        return "its bytes are broken."
+    return ""
+
+
+def audio_mime(declared: str) -> str:
+    """Returns the declared type of a sound if it is one, else WAV.
+
+    >>> audio_mime("audio/mpeg"), audio_mime("text/html")
+    ('audio/mpeg', 'audio/wav')
+    """
+    return declared if _AUDIO.fullmatch(declared) else "audio/wav"
+
 
 SHOWN_CHARS = 4_000
 MOST_CHARS = 200_000
@@ -30,20 +132,20 @@ def result_view(outcome: Outcome) -> None:
         st.info(NOTHING, icon=":material/inbox:")
     for place, block in enumerate(outcome.content):
         if not wrapped and repeats(block, outcome.structured):
-            st.caption("A text block says the same as the structured data.")
+            st.caption("A text block repeats the structured data.")
         elif not (block.kind == "text" and block.text.strip() == outcome.error.strip() != ""):
             BLOCKS.get(block.kind, _text)(block, f"{outcome.id}.{place}")
 
 
 def is_wrapped_text(outcome: Outcome) -> bool:
-    """Whether the structured data only wraps one text that is in a block too: then the text is easier to read."""
+    """Tells whether the structured data only wraps the text of a block, which is easier to read."""
     value = outcome.structured
     text = value.get("result") if isinstance(value, dict) and set(value) == {"result"} else None
     return isinstance(text, str) and any(block.kind == "text" and block.text == text for block in outcome.content)
 
 
 def repeats(block: ContentBlock, structured: Any) -> bool:
-    """Whether a text block is the structured data once more, as servers send it for old clients.
+    """Tells whether a text block repeats the structured data, which servers send for old clients.
 
     >>> repeats(ContentBlock("text", text='{"n": 1}'), {"n": 1}), repeats(ContentBlock("text", text="7"), {"result": 7})
     (True, True)
@@ -55,7 +157,7 @@ def repeats(block: ContentBlock, structured: Any) -> bool:
 
 
 def as_json(text: str) -> Any:
-    """A text read as JSON; the text itself where it is none."""
+    """Returns the JSON value of a text, or the text itself."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -63,7 +165,7 @@ def as_json(text: str) -> Any:
 
 
 def pretty_text(text: str) -> tuple[str, str | None]:
-    """A text as it is shown, and its language: JSON objects and lists are laid out, everything else stays as it is.
+    """Returns a text for display and its language. JSON objects and lists are indented.
 
     >>> pretty_text('{"a":[1]}')[1], pretty_text("plain")
     ('json', ('plain', None))
@@ -97,7 +199,7 @@ def _text(block: ContentBlock, key: str) -> None:
 
 
 def _long(text: str, language: str | None, key: str, name: str, *, raw: str | None = None) -> None:
-    """A text in a box of bounded height; beyond a size its beginning, and all of it on request or as a file."""
+    """Shows a text in a box of bounded height. A long one is cut, with a switch for all of it and a download."""
     shown = visible(text[:SHOWN_CHARS])
     if len(text) > SHOWN_CHARS:
         count, everything, save = st.columns([2.4, 1, 1.2], vertical_alignment="center")
@@ -147,7 +249,7 @@ def _link(block: ContentBlock, key: str) -> None:  # noqa: ARG001 - one signatur
 
 
 def _address(block: ContentBlock, caption: str = "Embedded resource.") -> None:
-    """Name and address as text: nothing to click."""
+    """Show name and address as text, without a link."""
     st.caption(caption)
     lines = [part for part in (block.name, block.uri, block.mime_type) if part]
     st.code(visible("\n".join(lines))[:SHOWN_CHARS] or "no address", language=None, wrap_lines=True)

@@ -20,11 +20,9 @@ from core.shared import units
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import visible
 from dashboard.pages.call.form import Filled
-from dashboard.pages.call.target import Target
-from dashboard.pages.call.tool_card import destructive
+from dashboard.pages.call.target import Target, destructive
 from dashboard.session import origin
-from dashboard.ui.call_mode import MODES, mode_choice
-from dashboard.ui.leave import leave_note
+from dashboard.ui.calling import MODES, leave_note, mode_choice
 from dashboard.ui.text import escaped
 
 RUNS_KEPT = 8
@@ -34,7 +32,7 @@ LONGEST_S = 600.0
 
 @dataclass
 class Run:
-    """A call that was started on this page, and the decision that would be made after it, once it was computed."""
+    """A call that was started on this page, and the next decision once it is computed."""
 
     handle: CallHandle
     started_s: float
@@ -49,12 +47,12 @@ def run_of(target: Target) -> Run | None:
 
 
 def attempted(target: Target) -> bool:
-    """Whether a call was tried with arguments that do not fit."""
+    """Tells whether a call with invalid arguments was tried."""
     return target.key in st.session_state.setdefault("call.run.attempted", set())
 
 
 def call_bar(app: App, target: Target, filled: Filled) -> None:
-    """What stands in the way, timeout, how to call, and the button; a destructive tool asks for one more click."""
+    """Draw the obstacles, the mode, the timeout and the button. A destructive tool needs a second click."""
     run = run_of(target)
     note, line = st.container(), st.container(horizontal=True, vertical_alignment="bottom")
     mode = mode_choice(line, target.server)
@@ -81,12 +79,12 @@ def _timeout(line: DeltaGenerator) -> float:
     return line.number_input(
         "Timeout (s)", 0.1, LONGEST_S, step=5.0, format="%g", width=120,
         key="call.run.timeout", persist_state="session",
-        help="The call is given up after this time; connecting to the server is not counted.",
+        help="The call is cancelled after this time. Connecting to the server does not count.",
     )  # fmt: skip
 
 
 def _button(line: DeltaGenerator, mode: CallMode, outlook: Outlook, *, disabled: bool) -> bool:
-    """Whether it was pressed. To approve is another button than to call, so that nobody approves what was not shown."""
+    """Tells whether it was pressed. Approving has a button of its own, so that an approval is deliberate."""
     words = MODES[mode]
     text, icon, key = words.button, words.icon, "call.run.go"
     if outlook.reasons:
@@ -95,20 +93,20 @@ def _button(line: DeltaGenerator, mode: CallMode, outlook: Outlook, *, disabled:
 
 
 def _blocked(target: Target, filled: Filled, *, pressed: bool) -> None:
-    """The arguments do not fit: from the first attempt on this is shown here and at the fields."""
+    """Show invalid arguments, from the first attempt on."""
     if pressed and not attempted(target):
         st.session_state["call.run.attempted"].add(target.key)
         st.rerun()
     if attempted(target):
         count = len(filled.problems)
         st.warning(
-            f"{count} {'argument has' if count == 1 else 'arguments have'} to be put right before the call.",
+            f"{count} {'argument has' if count == 1 else 'arguments have'} to be corrected before the call.",
             icon=":material/edit:",
         )
 
 
 def watch(run: Run) -> None:
-    """What a call under way is doing; redraws itself until the call is done, then the whole page once."""
+    """Show a running call until it ends, then redraw the page."""
     _watch(run)
 
 
@@ -134,7 +132,7 @@ def _watch(run: Run) -> None:
 
 
 def fraction(progress: Progress) -> float | None:
-    """How far it is, in [0, 1]; None where the server does not say of how much.
+    """Returns the finished share in [0, 1], or None if the total is unknown.
 
     >>> fraction(Progress(2, 5, "")), fraction(Progress(2, None, "")), fraction(Progress(9, 5, ""))
     (0.4, None, 1.0)
@@ -160,14 +158,14 @@ def _runs() -> dict[tuple[str, str], Run]:
 
 
 def _confirmed() -> bool:
-    """The second click that a destructive tool needs."""
+    """Draw the second question before a destructive call."""
     with st.container(border=True):
         st.markdown(
-            ":red[:material/warning:] **This tool says that it may delete or overwrite something.** Call it anyway?"
+            ":red[:material/warning:] **This tool may delete or overwrite data, as its hints say.** Call it anyway?"
         )
         with st.container(horizontal=True):
             sure = st.button("Yes, call it", type="primary", key="call.run.sure")
-            if st.button("Keep everything as it is", key="call.run.keep"):
+            if st.button("Do not call", key="call.run.keep"):
                 del st.session_state["call.run.confirm"]
                 st.rerun()
     return sure

@@ -1,9 +1,12 @@
-"""Reading a JSON Schema from a stranger: local references, "or null", examples. Pure, never raises, fetches nothing."""
+"""The input schema of a tool as the fields of a form."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, StrEnum
 from typing import Any, TypeGuard
 
 from core.shared.json_schema import referenced
@@ -13,13 +16,13 @@ MAX_DEPTH = 2
 
 
 def required_names(schema: Mapping[str, Any]) -> tuple[str, ...]:
-    """The names under `required`, as far as it is a list of names."""
+    """Returns the names under `required`, without values that are not names."""
     required = schema.get("required")
     return tuple(name for name in required if isinstance(name, str)) if isinstance(required, list | tuple) else ()
 
 
 def skeleton(schema: object) -> dict[str, Any]:
-    """Where to start editing JSON: every default, and an example for what is required without one.
+    """Returns JSON to start from: every default, and an example for other required arguments.
 
     >>> skeleton({"properties": {"n": {"type": "integer"}, "m": {"default": 2}, "o": {}}, "required": ["n"]})
     {'n': 0, 'm': 2}
@@ -39,7 +42,7 @@ def skeleton(schema: object) -> dict[str, Any]:
 
 
 def resolved(spec: object, root: Mapping[str, Any]) -> dict[str, Any]:
-    """A property with local references, single allOf and "or null" folded away; {} where it says nothing usable."""
+    """Returns a property with local references, single allOf and "or null" resolved, or {} if it is unusable."""
     for _ in range(MAX_REFERENCES):
         if not isinstance(spec, Mapping):
             return {}
@@ -52,7 +55,7 @@ def resolved(spec: object, root: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def example_of(spec: Mapping[str, Any], root: Mapping[str, Any], depth: int = 0) -> Any:
-    """A small value of the shape that a property asks for."""
+    """Returns a small example value of a property."""
     for key in ("default", "const"):
         if spec.get(key) is not None:
             return spec[key]
@@ -72,7 +75,7 @@ def example_of(spec: Mapping[str, Any], root: Mapping[str, Any], depth: int = 0)
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
-    """Whether it is a finite number that a float can hold; true and false are none."""
+    """Tells whether a value is a finite number that a float can hold. Booleans are not numbers."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return False
     try:
@@ -82,7 +85,7 @@ def is_number(value: object) -> TypeGuard[int | float]:
 
 
 def _inner(rest: dict[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """What a $ref, a single allOf or an "or null" stands for; takes that key out of `rest`."""
+    """Returns the schema behind a $ref, a single allOf or an "or null", and removes that key from `rest`."""
     if "$ref" in rest:
         found = referenced(root, rest.pop("$ref"))
         return found if isinstance(found, Mapping) else {}
@@ -107,3 +110,156 @@ def _without_null(spec: dict[str, Any]) -> dict[str, Any]:
         left = [kind for kind in kinds if kind != "null"]
         spec["type"] = left[0] if len(left) == 1 else None
     return spec
+
+
+MAX_FIELDS = 40
+MAX_CHOICES = 500
+SAFE_INTEGER = 2**53 - 1
+LONG_TEXT_CHARS = 300
+LONG_FORMATS = frozenset({"textarea", "multiline", "markdown", "html", "json", "yaml", "xml"})
+LONG_NAMES = frozenset(
+    {"text", "content", "body", "message", "markdown", "html", "code", "sql", "csv", "document", "script", "prompt"}
+)
+
+
+class Unset(Enum):
+    """The value of an argument that is not sent."""
+
+    UNSET = "not sent"
+
+
+UNSET = Unset.UNSET
+
+
+class Kind(StrEnum):
+    """The widget that a field needs."""
+
+    TEXT = "text"
+    LONG_TEXT = "long_text"
+    INTEGER = "integer"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    CHOICE = "choice"
+    JSON = "json"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One argument with its limits, and a compact example if it is entered as JSON."""
+
+    name: str
+    kind: Kind
+    required: bool = False
+    title: str = ""
+    description: str = ""
+    default: Any = UNSET
+    choices: tuple[Any, ...] = ()
+    step: float | None = None
+    limits: str = ""
+    example: str = ""
+    secret: bool = False
+
+    @property
+    def help(self) -> str:
+        """Title, description and limits in one text."""
+        parts = [part.strip() for part in (self.title, self.description, self.limits) if part.strip()]
+        return " – ".join(dict.fromkeys(parts))
+
+
+def form_fields(schema: object) -> tuple[Field, ...] | None:
+    """Returns the fields of a form, required ones first, or None if the arguments need to be edited as JSON.
+
+    >>> schema = {"properties": {"n": {"type": "integer"}, "to": {"type": "string"}}, "required": ["to"]}
+    >>> [(f.name, f.kind.value, f.required) for f in form_fields(schema)]
+    [('to', 'text', True), ('n', 'integer', False)]
+    >>> form_fields(True) is None
+    True
+    """
+    if not isinstance(schema, Mapping) or "$ref" in schema or "allOf" in schema:
+        return None
+    properties = schema.get("properties", {})
+    names = required_names(schema)
+    if not isinstance(properties, Mapping) or len({*properties, *names}) > MAX_FIELDS:
+        return None
+    if not properties and not names and not _takes_nothing(schema):
+        return None
+    every = dict.fromkeys([*properties, *names])
+    fields = [_field(str(name), properties.get(name, True), schema, name in names) for name in every]
+    return tuple(sorted(fields, key=lambda field: not field.required))
+
+
+def _takes_nothing(schema: Mapping[str, Any]) -> bool:
+    says_object = schema.get("type") == "object" and not {"anyOf", "oneOf", "patternProperties"} & schema.keys()
+    return says_object and schema.get("additionalProperties", False) is False
+
+
+def _field(name: str, raw: object, root: Mapping[str, Any], required: bool) -> Field:
+    spec = resolved(raw, root)
+    kind, choices = _kind(name, spec)
+    step = spec.get("multipleOf")
+    return Field(
+        name,
+        kind,
+        required,
+        title=_text(spec, "title"),
+        description=_text(spec, "description"),
+        default=UNSET if spec.get("default") is None else spec["default"],
+        choices=choices,
+        step=step if is_number(step) and 0 < step < SAFE_INTEGER else None,
+        limits=_limits(spec),
+        example=_compact(example_of({**spec, "default": None}, root)) if kind is Kind.JSON else "",
+        secret=spec.get("format") == "password" or spec.get("writeOnly") is True,
+    )
+
+
+def _kind(name: str, spec: Mapping[str, Any]) -> tuple[Kind, tuple[Any, ...]]:
+    options = [spec["const"]] if "const" in spec else spec.get("enum")
+    if isinstance(options, list) and options:
+        choices = tuple(option for option in options if option is not None)
+        simple = all(isinstance(option, str | int | float) for option in choices)
+        return (Kind.CHOICE, choices) if choices and simple and len(choices) <= MAX_CHOICES else (Kind.JSON, ())
+    if {"anyOf", "oneOf", "allOf", "not", "$ref"} & spec.keys():
+        return Kind.JSON, ()
+    kind = spec.get("type")
+    if kind == "string":
+        return (Kind.LONG_TEXT if _is_long(name, spec) else Kind.TEXT), ()
+    known = {"integer": Kind.INTEGER, "number": Kind.NUMBER, "boolean": Kind.BOOLEAN}
+    return (known.get(kind, Kind.JSON) if isinstance(kind, str) else Kind.JSON), ()
+
+
+def _is_long(name: str, spec: Mapping[str, Any]) -> bool:
+    longest, default = spec.get("maxLength"), spec.get("default")
+    multiline = isinstance(default, str) and ("\n" in default or len(default) > 80)
+    return (
+        multiline
+        or "contentMediaType" in spec
+        or str(spec.get("format")) in LONG_FORMATS
+        or (longest > LONG_TEXT_CHARS if is_number(longest) else name.lower() in LONG_NAMES)
+    )
+
+
+def _limits(spec: Mapping[str, Any]) -> str:
+    """The declared limits in words, as in "at least 1, at most 100"."""
+    words = {
+        "minimum": "at least {}",
+        "exclusiveMinimum": "more than {}",
+        "maximum": "at most {}",
+        "exclusiveMaximum": "less than {}",
+        "minLength": "at least {} characters",
+        "maxLength": "at most {} characters",
+        "minItems": "at least {} items",
+        "maxItems": "at most {} items",
+    }
+    return ", ".join(phrase.format(_number(spec[key])) for key, phrase in words.items() if is_number(spec.get(key)))
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) and abs(value) < 10**9 else f"{value:g}"
+
+
+def _text(spec: Mapping[str, Any], key: str) -> str:
+    return spec[key] if isinstance(spec.get(key), str) else ""
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)[:200]

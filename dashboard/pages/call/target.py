@@ -1,4 +1,4 @@
-"""Which tool of which catalog, for which decision; in the URL. Owns the keys `call.url.*`."""
+"""The tool that is called: its choice and its card."""
 
 from __future__ import annotations
 
@@ -9,21 +9,25 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.app import App
-from core.domain.catalog import Catalog, Server, Tool
+from core.domain.catalog import Catalog, Server, Tool, ToolHints
 from core.domain.decision import Decision
+from core.domain.outcome import CallMode
+from core.domain.statistics import Source
+from core.shared import units
 from core.shared.errors import WayfareError
+from core.shared.untrusted_text import visible
+from core.virtual import SENTENCE
 from dashboard.session import visitor
-from dashboard.ui.index_progress import show_preparing
-from dashboard.ui.navigation import open_page
-from dashboard.ui.query_form import DEFAULT_ROUTER
-from dashboard.ui.text import escaped
-from dashboard.ui.url_state import UrlState
-from dashboard.ui.whatif_layer import supposed
+from dashboard.ui.calling import MODES
+from dashboard.ui.layer import supposed
+from dashboard.ui.query_form import DEFAULT_ROUTER, show_preparing
+from dashboard.ui.text import Colour, escaped
+from dashboard.ui.url_state import UrlState, open_page
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The tool on the page. `decision` is None where the page was opened without one or Wayfare was restarted since."""
+    """The tool on the page. `decision` is None without one, or after a restart of Wayfare."""
 
     catalog: Catalog
     server: Server
@@ -32,12 +36,12 @@ class Target:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What a call on the page belongs to."""
+        """The key of a call of this tool."""
         return self.catalog.name, self.tool.id
 
 
 def choose_target(app: App, first_catalog: str) -> Target | None:
-    """The selectors at the top of the page; None where no tool is chosen yet, and then the page says what to do."""
+    """Draw the selectors at the top. Returns None and says what to do if no tool is chosen."""
     state = UrlState("call.url", asks=True, of_answer=("tool", "decision"))
     linked = state.begin()
     if "q" in linked:
@@ -70,8 +74,8 @@ def choose_target(app: App, first_catalog: str) -> Target | None:
 
 
 def _answer(app: App, question: Mapping[str, str], first_catalog: str) -> dict[str, str]:
-    """The tool that wins a question asked on another page, with its decision; nothing where none can be made. Under a what-if layer
-    nothing is recorded, so there is no decision to name."""
+    """Returns the winner of a question asked on another page, with its decision, or {} if there is no decision. With supposed figures
+    nothing is recorded, so the decision has no id."""
     catalog, router = question.get("catalog", first_catalog), question.get("router", DEFAULT_ROUTER)
     knobs = {name: text for name, text in question.items() if name not in {"q", "hint", "catalog", "router"}}
     text, hint = question["q"], question.get("hint", "")
@@ -87,7 +91,7 @@ def _answer(app: App, question: Mapping[str, str], first_catalog: str) -> dict[s
                 text, catalog=catalog, router=router, parameters=parameters, server_hint=hint, visitor=visitor()
             )
     except WayfareError:
-        return {}  # the page of the question says why
+        return {}  # the page of the question shows the error
     found = {"tool": decision.winner.tool if decision.winner is not None else ""}
     return found if layer else {**found, "decision": decision.id}
 
@@ -115,7 +119,7 @@ def _tool(
 
     return place.selectbox(
         "Tool", options, index=None, key=key, format_func=label, placeholder="Type a part of a server's or tool's name",
-        help="★ marks the candidates of the decision that this page was opened from, in their order.",
+        help="★ marks the candidates of the decision behind this page, in their order.",
     )  # fmt: skip
 
 
@@ -125,7 +129,7 @@ def _decision(app: App, decision_id: str, catalog: str) -> Decision | None:
 
 
 def _notes(linked: dict[str, str], catalog: Catalog, names: list[str], forgotten: bool) -> None:
-    """What the link wanted for and is not there."""
+    """Warn about parts of the link that do not exist."""
     wanted, tool = linked.get("catalog", catalog.name), linked.get("tool", "")
     if wanted not in names:
         st.warning(
@@ -139,6 +143,99 @@ def _notes(linked: dict[str, str], catalog: Catalog, names: list[str], forgotten
         )
     if forgotten:
         st.caption(
-            "The decision behind this link is no longer in memory: Wayfare was restarted, or decided much since. "
+            "The decision behind this link is no longer in memory: Wayfare was restarted, or made many decisions since. "
             "The call works without it."
         )
+
+
+SHORT_CHARS = 420
+BADGES: tuple[tuple[str, str, Colour, str], ...] = (
+    ("read-only", ":material/visibility:", "green", "Its hint: it changes no data."),
+    ("destructive", ":material/warning:", "red", "Its hint: it may delete or overwrite data."),
+    ("idempotent", ":material/repeat:", "blue", "Its hint: a second call has no further effect."),
+    ("open world", ":material/public:", "gray", "Its hint: it uses other systems."),
+)
+
+
+def tool_card(app: App, target: Target) -> None:
+    """Title, server, decision, description, hints, and price, time and success with their sources."""
+    tool, server = target.tool, target.server
+    st.markdown(f"#### {escaped(tool.title or tool.name, 120)}\n:small[:gray[{escaped(tool.id, 200)}]]")
+    if server.virtual:
+        st.badge(SENTENCE, icon=MODES[CallMode.VIRTUAL].icon, color="violet")
+    if target.decision is not None:
+        st.markdown(f":small[{_place(target.decision, tool.id)}]")
+    _description(tool.description or server.description)
+    _hints(tool.hints)
+    _metrics(app, target)
+
+
+def _place(decision: Decision, tool_id: str) -> str:
+    """Returns the place of the tool in the decision, in one sentence."""
+    task = f"For “{escaped(decision.subtask, 160)}”"
+    if tool_id not in decision.tools.ids:
+        return f"{task}: this tool was not in the catalog then."
+    row = decision.tool_at(decision.tools.ids.index(tool_id))
+    if row.dropped_by is None:
+        return f"{task}: **candidate {row.rank} of {len(decision.candidates)}**, U {row.utility:.3f}."
+    return f"{task}: not a candidate ({row.dropped_by.replace('_', ' ')}), U {row.utility:.3f}."
+
+
+def _description(text: str) -> None:
+    text = visible(text.strip())
+    if not text:
+        st.caption("The tool has no description.")
+    elif len(text) <= SHORT_CHARS:
+        st.text(text)
+    else:
+        st.text(f"{text[:SHORT_CHARS].rstrip()}…")
+        with st.expander("The whole description"):
+            st.text(text)
+
+
+def _hints(hints: ToolHints) -> None:
+    """Show badges for the server's hints about side effects."""
+    shown = [badge for badge, says in zip(BADGES, _flags(hints), strict=True) if says]
+    if not shown:
+        st.caption("The server gives no hints about side effects.")
+        return
+    with st.container(horizontal=True, gap="xsmall"):
+        for label, icon, colour, help_text in shown:
+            st.badge(label, icon=icon, color=colour, help=help_text)
+
+
+def _flags(hints: ToolHints) -> tuple[bool, ...]:
+    """In the order of BADGES."""
+    return hints.read_only is True, destructive(hints), hints.idempotent is True, hints.open_world is True
+
+
+def destructive(hints: ToolHints) -> bool:
+    """Tells whether the hints call the tool destructive and not read-only."""
+    return hints.destructive is True and hints.read_only is not True
+
+
+def _metrics(app: App, target: Target) -> None:
+    """Show price, time and success with their sources."""
+    row = target.catalog.tool_row[target.tool.id]
+    tools = app.catalogs.statistics(target.catalog.name).tools
+    grid = st.grid(3, min_column_width=120)
+    calls = int(tools.calls[row])
+    unpriced = int(tools.price_source[row]) == Source.PRIOR
+    grid.metric(
+        "Price of a call", units.price(float(tools.price_usd[row])), border=True, delta_color="off", delta_arrow="off",
+        delta="not set" if unpriced else _source(int(tools.price_source[row]), calls),
+        help="The price of one call, declared by the catalog or edited on the Catalog page.",
+    )  # fmt: skip
+    grid.metric(
+        "Expected time", units.seconds(float(tools.latency_s[row])), border=True, delta_color="off", delta_arrow="off",
+        delta=_source(int(tools.latency_source[row]), calls), help="Running mean of the tool's call time, EHRR (8).",
+    )  # fmt: skip
+    grid.metric(
+        "Success", units.share(float(tools.success[row])), border=True, delta_color="off", delta_arrow="off",
+        delta=_source(int(tools.success_source[row]), calls), help="Running mean of the tool's success, EHRR (8).",
+    )  # fmt: skip
+
+
+def _source(code: int, calls: int) -> str:
+    source = Source(code)
+    return f"measured, {calls:,} {'call' if calls == 1 else 'calls'}" if source is Source.MEASURED else source.label

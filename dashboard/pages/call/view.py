@@ -1,26 +1,151 @@
-"""The Call page: a form from the tool's schema, the call, its result, and what it changed."""
+"""The Call page: a tool, its arguments, the call, and its outcome."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from core.app import App
+from core.domain.feedback import AskedQuery
+from core.domain.outcome import CallMode, Outcome, OutcomeKind
 from core.services.call.calls import CallReport
+from core.shared import units
 from core.shared.errors import WayfareError
+from core.shared.untrusted_text import visible
+from core.virtual import SENTENCE
 from dashboard.pages.call.form import call_form
-from dashboard.pages.call.judgement import judgement
 from dashboard.pages.call.learning import learning, next_decision
-from dashboard.pages.call.outcome import outcome_head
 from dashboard.pages.call.result import result_view
 from dashboard.pages.call.run import Run, attempted, call_bar, run_of, watch
-from dashboard.pages.call.target import Target, choose_target
-from dashboard.pages.call.tool_card import tool_card
+from dashboard.pages.call.target import Target, choose_target, tool_card
 from dashboard.session import current_app, first_catalog
-from dashboard.ui.text import escaped
+from dashboard.ui.calling import MODES
+from dashboard.ui.judging import judge_popover
+from dashboard.ui.labels import label_bar, label_notice, labelling
+from dashboard.ui.text import Colour, escaped
+from dashboard.ui.url_state import open_page
+
+CALL = "call"
+
+
+def judgement(app: App, run: Run, outcome: Outcome) -> None:
+    """Draw the labels for the called tool. Draws nothing for a call without a sub-task."""
+    if run.decision is None:
+        return
+    known = labelling(app, run.decision)
+
+    def changed() -> None:
+        run.next_decision = None  # decide again with the label
+
+    st.markdown("##### Was this the right tool?")
+    st.markdown(f"For “{escaped(run.decision.subtask, 160)}”. {_teaches(outcome)}")
+    decision, tool = run.decision, f"{outcome.call.server}::{outcome.call.tool}"
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        with st.container(width="content"):
+            label_bar(known, tool, CALL, changed=changed)
+        judge_popover(
+            app, AskedQuery(decision.subtask, decision.server_hint), (tool,), CALL, catalog=decision.catalog,
+            decision_id=decision.id,
+        )  # fmt: skip
+    label_notice(known, CALL, changed=changed)
+
+
+def _teaches(outcome: Outcome) -> str:
+    """Says what the call itself teaches."""
+    if outcome.simulated:
+        return "The call was simulated and teaches nothing by itself. Your label counts as your own judgement."
+    how = "ended well" if outcome.kind.success else "failed"
+    return f"The call {how}, but this does not tell whether the tool fits. Your label does."
+
+
+WORDS: dict[OutcomeKind, tuple[str, Colour, str, str]] = {
+    OutcomeKind.OK: ("success", "green", ":material/check_circle:", "The tool answered."),
+    OutcomeKind.TOOL_ERROR: (
+        "tool error",
+        "orange",
+        ":material/report:",
+        "The tool was reached and answered with an error.",
+    ),
+    OutcomeKind.INVALID_ARGUMENTS: (
+        "invalid arguments",
+        "orange",
+        ":material/rule:",
+        "The server did not accept the arguments.",
+    ),
+    OutcomeKind.TIMEOUT: ("timeout", "red", ":material/timer_off:", "The tool gave no answer within the time limit."),
+    OutcomeKind.CRASH: ("crash", "red", ":material/power_off:", "The server was lost before it answered."),
+    OutcomeKind.NOT_CONNECTED: (
+        "not connected",
+        "red",
+        ":material/link_off:",
+        "The server could not be reached, so nothing was called.",
+    ),
+    OutcomeKind.CANCELLED: (
+        "cancelled",
+        "gray",
+        ":material/stop_circle:",
+        "You cancelled the call. The statistics are unchanged.",
+    ),
+}
+
+SIMULATED = {
+    CallMode.VIRTUAL: f"{SENTENCE} The statistics are unchanged.",
+    CallMode.DRAWN: "No tool was called: the outcome was drawn at random from the known success rate and call time.",
+}
+
+
+def outcome_head(run: Run, outcome: Outcome) -> None:
+    """Show the outcome in a line and five metrics, with a button if the server is not connected."""
+    word, colour, icon, sentence = WORDS[outcome.kind]
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.badge(word, icon=icon, color=colour)
+        if outcome.simulated:
+            st.badge("simulated", icon=MODES[outcome.mode].icon, color="violet", help="No real tool was called.")
+        st.markdown(SIMULATED.get(outcome.mode, sentence))
+    _metrics(outcome)
+    if outcome.error:
+        text = visible(outcome.error)
+        st.code(text, language=None, wrap_lines=True, height=300 if len(text) > 1500 else "content")
+    missing = outcome.kind is OutcomeKind.NOT_CONNECTED and not outcome.simulated
+    if missing and st.button("Open the Catalog page to connect it", icon=":material/inventory_2:", key="call.connect"):
+        open_page("catalog", catalog=outcome.call.catalog, server=outcome.call.server)
+    _arguments(run, outcome)
+
+
+def _metrics(outcome: Outcome) -> None:
+    connected = "open session" if outcome.connect_s is None else units.seconds(outcome.connect_s)
+    if outcome.mode is CallMode.DRAWN or (outcome.connect_s is None and outcome.kind is OutcomeKind.NOT_CONNECTED):
+        connected = "none"
+    charged = outcome.price_usd
+    metrics = (
+        ("Call time", units.seconds(outcome.latency_s), "The tool call alone, without connecting to the server."),
+        ("Connection", connected, "Time to connect to the server. An open session needs no time."),
+        (
+            "Would cost" if outcome.simulated else "Charged",
+            units.price(charged),
+            "The declared price if the tool answered; 0 if it was not reached.",
+        ),
+        (
+            "Attempts",
+            "1" if outcome.attempts == 1 else f"{outcome.attempts}, retried",
+            "A lost connection is retried once if the tool's hints allow it.",
+        ),
+        ("Protocol", outcome.protocol_version or "none", "The agreed version of MCP."),
+    )
+    with st.grid(len(metrics), min_column_width=112):
+        for label, value, help_text in metrics:
+            st.metric(label, value, help=help_text)
+
+
+def _arguments(run: Run, outcome: Outcome) -> None:
+    """Show the sent arguments with masked secrets."""
+    sent = {name: "•••" if name in run.secret else value for name, value in outcome.call.arguments.items()}
+    if sent:
+        with st.expander("Arguments of this call"):
+            st.json(sent)
 
 
 def page() -> None:
-    """Draw it: the tool and its form on the left, the result and what was learnt on the right."""
+    """Draw the tool and its form on the left, the result and the changed statistics on the right."""
     app = current_app()
     target = choose_target(app, first_catalog())
     if target is None:
@@ -35,16 +160,16 @@ def page() -> None:
     with right:
         _result(app, target, run)
     if run is not None and under_way and run.handle.done:
-        st.rerun()  # it ended between the two columns: the left one still shows it under way
+        st.rerun()  # the call ended between the two columns: the left one still shows it as running
 
 
 def _result(app: App, target: Target, run: Run | None) -> None:
     st.markdown("#### Result")
-    under_way = st.empty()  # of its own, so that nothing of it stays between the lines of the result
+    under_way = st.empty()  # a place of its own, so that it leaves no rest in the result
     if run is None:
         st.info(
             "Not called yet: fill in the form and press Call. "
-            "The result, its time and price, and what was learnt will stand here."
+            "The result, its time and price, and the changed statistics appear here."
         )
     elif not run.handle.done:
         with under_way.container():
@@ -60,12 +185,12 @@ def _result(app: App, target: Target, run: Run | None) -> None:
 
 
 def _report(run: Run) -> CallReport | None:
-    """The report of a call that is done; what went wrong on our side is shown."""
+    """Returns the report of a finished call, or shows our error and returns None."""
     try:
         return run.handle.report(0)
     except WayfareError as error:
         reason = str(error)
-    except Exception as error:  # noqa: BLE001 - a call runs in its own thread; whatever ended it belongs on the page
+    except Exception as error:  # noqa: BLE001 - a call runs in its own thread; every error is shown on the page
         reason = f"{type(error).__name__}: {error}"
     st.error(f"Wayfare could not finish this call: {escaped(reason)} Press Call to try again.", icon=":material/error:")
     return None

@@ -1,7 +1,9 @@
-"""The chosen server or tool in full: text, schema, statistics with their sources, connection, price, the way to a call."""
+"""The details of a server or tool, with its price."""
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterable
 
 import pandas as pd
@@ -12,15 +14,91 @@ from core.domain.catalog import Catalog, Json, Server, Tool
 from core.domain.outcome import CallMode
 from core.domain.statistics import Statistics
 from core.shared import units
+from core.shared.errors import WayfareError
 from core.virtual import SENTENCE
-from dashboard.pages.catalog.connections.values import own_values
-from dashboard.pages.catalog.connections.words import connection_lines
-from dashboard.pages.catalog.price import price_panel
+from dashboard.pages.catalog.connection_job import connection_lines, own_values
 from dashboard.pages.catalog.state import open_multiply, show_tools
-from dashboard.ui.call_mode import MODES
+from dashboard.ui.calling import MODES
 from dashboard.ui.catalog_frames import hint_words, price_words, source_word
-from dashboard.ui.navigation import open_page
 from dashboard.ui.text import escaped
+from dashboard.ui.url_state import open_page
+
+PROBLEM = "catalog:price_problem"
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)?(?:e-?\d{1,3})?|[.,]\d+", re.IGNORECASE)
+
+
+def parse_price(text: str) -> float:
+    """Returns a price in USD per call from m$ (`2.5` or `2.5 m$`) or dollars (`$0.0025`).
+
+    Raises ValueError if the text is not a price.
+
+    >>> parse_price("2.5"), parse_price("2,5 m$"), parse_price("$1.20"), parse_price("0")
+    (0.0025, 0.0025, 1.2, 0.0)
+    """
+    plain = text.strip()
+    dollars = plain.startswith("$")
+    digits = plain.removeprefix("$").removesuffix("m$").strip()
+    value = float(digits.replace(",", ".")) if _NUMBER.fullmatch(digits) else math.nan
+    if not math.isfinite(value):
+        problem = f"“{plain[:40]}” is not a price" if plain else "There is no price in the field"
+        raise ValueError(f"{problem}; write a number of at least 0, such as 2.5 for 2.5 m$ or $0.0025.")
+    return value if dollars else value / 1e3
+
+
+def price_panel(
+    app: App, catalog: str, server: str, tool: str, *, value_usd: float, source: str, declared_usd: float | None
+) -> None:
+    """Draw the price of a tool or, with an empty tool, the ask of a server, with a field to set and reset it."""
+    what = "Price" if tool else "Ask"
+    key = f"catalog.price.{catalog}.{server}.{tool}"
+    declared = "nothing" if declared_usd is None else units.price(declared_usd)
+    declared = "" if source == "declared" else f" · declared: {escaped(declared)}"
+    mark = ":violet[:material/edit: edited]" if source == "edited" else escaped(source)
+    st.markdown(f"**{what}: {escaped(units.price(value_usd))}** · {mark}{declared}")
+    with st.form(f"{key}.form", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+        st.text_input(
+            f"{what} per call, m\\$",
+            key=key,
+            placeholder="such as 2.5, or $0.0025" if math.isnan(value_usd) else f"{value_usd * 1e3:.6g}",
+            help="In m\\$ (thousandths of a US dollar), or in dollars after a dollar sign. 0 is free.",
+            width=230,
+        )
+        st.form_submit_button("Set", icon=":material/check:", on_click=_set, args=(app, catalog, server, tool, key))
+        st.form_submit_button(
+            "Reset to declared",
+            icon=":material/undo:",
+            on_click=_reset,
+            args=(app, catalog, server, tool, key),
+            disabled=source != "edited",
+            help="Remove the value that was set by hand.",
+        )
+    place, sentence = st.session_state.get(PROBLEM, ("", ""))
+    if place == key:
+        st.error(escaped(sentence), icon=":material/error:")
+
+
+def _set(app: App, catalog: str, server: str, tool: str, key: str) -> None:
+    try:
+        app.catalog_editor.set_figure(catalog, server, tool, parse_price(st.session_state[key]))
+    except (ValueError, WayfareError) as error:
+        st.session_state[PROBLEM] = (key, str(error))
+        return
+    _done(key)
+
+
+def _reset(app: App, catalog: str, server: str, tool: str, key: str) -> None:
+    try:
+        app.catalog_editor.set_figure(catalog, server, tool, None)
+    except WayfareError as error:
+        st.session_state[PROBLEM] = (key, str(error))
+        return
+    _done(key)
+
+
+def _done(key: str) -> None:
+    st.session_state.pop(PROBLEM, None)
+    st.session_state[key] = ""
+
 
 LONGEST_TEXT = 20_000
 Statistic = tuple[str, str, str, str]
@@ -35,7 +113,7 @@ def server_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) 
             _heading(server.name, server.title, server.category)
             if server.virtual:
                 st.badge(SENTENCE, icon=MODES[CallMode.VIRTUAL].icon, color="violet")
-            _text(server.description, "The catalog says nothing about this server.")
+            _text(server.description, "The catalog has no description of this server.")
             _server_buttons(catalog.name, server)
             _connection(server)
             own_values(app, catalog.name, server)
@@ -65,7 +143,7 @@ def _server_buttons(catalog: str, server: Server) -> None:
             "Multiply…",
             key="catalog.multiply",
             icon=":material/content_copy:",
-            help="A new catalog with virtual copies of this server: other names, other words, other statistics.",
+            help="A new catalog with virtual copies of this server with other names, texts and statistics.",
             disabled=not server.tools,
             on_click=open_multiply,
             args=(catalog, server.name),
@@ -79,7 +157,7 @@ def tool_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) ->
         left, right = st.columns([1.15, 1], gap="large")
         with left:
             _heading(tool.name, tool.title, tool.server)
-            _text(tool.description, "The catalog says nothing about this tool: it is found by its name alone.")
+            _text(tool.description, "The catalog has no description of this tool. Only its name can be found.")
             if hints := hint_words(tool.hints):
                 st.caption(f"Hints of the server: {hints}.")
             _schemas(tool)
@@ -101,7 +179,7 @@ def tool_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) ->
 
 
 def server_statistics(server: Server, statistics: Statistics, row: int) -> list[Statistic]:
-    """Name, value, source and declared value of each statistic of a server."""
+    """Returns name, value, source and declared value of each statistic of a server."""
     known, calls = statistics.servers, int(statistics.servers.calls[row])
     learnt = source_word(known.success_source[row], calls, known.decayed[row])
     variance = "–" if server.success_variance is None else f"{server.success_variance:.3g}"
@@ -130,7 +208,7 @@ def server_statistics(server: Server, statistics: Statistics, row: int) -> list[
 
 
 def tool_statistics(tool: Tool, statistics: Statistics, row: int) -> list[Statistic]:
-    """Name, value, source and declared value of each statistic of a tool."""
+    """Returns name, value, source and declared value of each statistic of a tool."""
     known, calls = statistics.tools, int(statistics.tools.calls[row])
     learnt = source_word(known.success_source[row], calls, known.decayed[row])
     return [
@@ -170,12 +248,12 @@ def _text(text: str, otherwise: str) -> None:
 def _connection(server: Server) -> None:
     connection = server.connection
     if connection is not None:
-        st.caption(f"Reached by {connection.transport}. Values stand as references; secrets are never stored.")
+        st.caption(f"Reached by {connection.transport}. Values are shown as references. Secrets are never stored.")
         st.code(connection_lines(connection), language=None, wrap_lines=True)
     elif server.virtual:
-        st.caption("A call starts it as a process of its own, which answers after the declared times.")
+        st.caption("A call starts a process that plays this server and answers after the declared times.")
     else:
-        st.caption("No command and no address: it can be ranked, and a virtual server can stand in for it.")
+        st.caption("No command and no address. The server can be ranked, and a virtual server can replace it.")
 
 
 def _schemas(tool: Tool) -> None:

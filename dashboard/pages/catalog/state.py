@@ -26,7 +26,7 @@ VIEWS = (SERVERS, TOOLS, LINT, CALIBRATION, EQUAL, CONNECTIONS)
 
 
 class Notice(NamedTuple):
-    """What was done, or why not: one sentence, remarks to unfold, and whether lint has something to show."""
+    """The result of an action: a sentence, remarks in a fold, and whether lint has findings."""
 
     sentence: str
     remarks: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class Notice(NamedTuple):
 
 
 class Known(NamedTuple):
-    """Servers to connect, the catalog that they go to, and where they come from."""
+    """Servers to connect, the name of their catalog, and their source."""
 
     imported: Imported
     name: str
@@ -43,36 +43,36 @@ class Known(NamedTuple):
 
 
 def open_dialog(dialog: Dialog) -> None:
-    """Open a dialog in the next run; for `on_click`."""
+    """Open a dialog in the next run. For `on_click`."""
     st.session_state[DIALOG] = dialog
 
 
 def open_connect(imported: Imported, name: str, source: str) -> None:
-    """Open the dialog that connects, for servers that are known already; for `on_click`."""
+    """Open the connection dialog for known servers. For `on_click`."""
     close_dialog()
     st.session_state[DIALOG] = "connect"
     st.session_state[KNOWN] = Known(imported, name, source)
 
 
 def open_multiply(catalog: str, server: str) -> None:
-    """Open the dialog that multiplies a server; for `on_click`."""
+    """Open the dialog that multiplies a server. For `on_click`."""
     close_dialog()
     st.session_state[DIALOG] = "multiply"
     st.session_state[ORIGINAL] = (catalog, server)
 
 
 def original() -> tuple[str, str]:
-    """The catalog and the server that the open dialog multiplies."""
+    """Returns the catalog and the server that the open dialog multiplies."""
     return st.session_state[ORIGINAL]
 
 
 def known_servers() -> Known | None:
-    """The servers that the open dialog is for, where they are not read from documents."""
+    """Returns the servers of the open dialog, or None if they come from documents."""
     return st.session_state.get(KNOWN)
 
 
 def close_dialog() -> None:
-    """Close the open dialog and forget everything that was typed, pasted or uploaded in it."""
+    """Close the open dialog and forget its input."""
     st.session_state.pop(DIALOG, None)
     typed = ("catalog.import.", "catalog:import.", "catalog.multiply.", "catalog:multiply.", "catalog.testbed.")
     for key in [key for key in st.session_state if str(key).startswith(typed)]:
@@ -80,12 +80,12 @@ def close_dialog() -> None:
 
 
 def dialog_open(dialog: Dialog) -> bool:
-    """Whether a dialog is to be shown."""
+    """Tells whether a dialog is open."""
     return st.session_state.get(DIALOG) == dialog
 
 
 def say(sentence: str, remarks: tuple[str, ...] = (), *, done: bool = True, findings: bool = False) -> None:
-    """Show a sentence at the top of the page until it is dismissed; with `findings`, the way to the lint view."""
+    """Show a sentence at the top of the page until it is dismissed, with a button to the lint view if `findings`."""
     st.session_state[NOTICE] = Notice(sentence, remarks, done, findings)
 
 
@@ -95,7 +95,7 @@ def go_to(catalog: str) -> None:
 
 
 def after_move(linked: dict[str, str]) -> dict[str, str]:
-    """The page's texts, or those of the catalog to go to, after a button was pressed."""
+    """Returns the texts of the page, or those of the next catalog after `go_to`."""
     following: str | None = st.session_state.pop(NEXT, None)
     if following is None:
         return linked
@@ -107,16 +107,16 @@ def after_move(linked: dict[str, str]) -> dict[str, str]:
 
 
 def show_tools(server: str) -> None:
-    """Show the tools of one server in the next run; for `on_click`."""
+    """Show the tools of one server in the next run. For `on_click`."""
     st.session_state[VIEW], st.session_state[SERVER], st.session_state[QUERY] = TOOLS, server, ""
 
 
 def show_findings() -> None:
-    """Show what lint found in the next run; for `on_click`."""
+    """Show the lint view in the next run. For `on_click`."""
     st.session_state[VIEW], st.session_state[QUERY] = LINT, ""
     st.session_state.pop(NOTICE, None)
 
 
 def clear_search() -> None:
-    """Show all rows in the next run; for `on_click`."""
+    """Clear the search for the next run. For `on_click`."""
     st.session_state[QUERY], st.session_state[SERVER] = "", ALL_SERVERS

@@ -1,21 +1,23 @@
-"""The dialog that draws a testbed: servers by words, category and size from catalogs and registry files, multiplied, with tasks."""
+"""The dialogs that make catalogs: a testbed chosen by words, and multiplied servers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
 from core.app import App
+from core.domain.catalog import Server
 from core.lab.testbed import Selection, Testbed
 from core.services.lab.measuring import Registry
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line
-from core.virtual.multiply import HIGHEST_SPREAD, MOST_COPIES
+from core.virtual.multiply import HIGHEST_SPREAD, MOST_COPIES, Recipe, multiplied_name, server_of
 from dashboard.pages.catalog import state
-from dashboard.pages.catalog.imports.documents import counted
-from dashboard.pages.catalog.imports.name import chosen_name, name_field
+from dashboard.pages.catalog.imports import chosen_name, counted, name_field
+from dashboard.ui.catalog_frames import M_USD, PERCENT
 from dashboard.ui.choice_table import ROW_PX, table_height
 from dashboard.ui.text import escaped
 
@@ -35,18 +37,18 @@ FROM, FILES, WORDS, CATEGORIES, SIZE, SERVERS, COPIES, SPREAD, SEED, TASKS, PROB
         "problem",
     )
 )
-NO_MATCH = "No server matches: use fewer or other words, or other sizes."
+NO_MATCH = "No server matches. Use fewer or other words, or other sizes."
 ROWS_SHOWN, MOST_SERVERS, MOST_TASKS, MOST_SIZE = 6, 1_000, 5_000, 200
 
 
 @st.dialog("Draw a testbed", width="large", icon=":material/playlist_add_check:", on_dismiss=state.close_dialog)
 def testbed_dialog(app: App, catalog: str) -> None:
-    """Draw it; it closes itself once the catalog is stored."""
+    """Draw the dialog. It closes when the catalog is stored."""
     if not state.dialog_open("testbed"):
         st.rerun()
     st.caption(
-        "Servers chosen by words from catalogs and registry files, each multiplied if you like, with the labelled tasks that their tools "
-        "can do: a catalog of its own to measure routers on."
+        "A new catalog to measure routers on: servers chosen by words from catalogs and registry files, with optional copies and with the labelled "
+        "tasks that their tools can do."
     )
     names = [info.name for info in app.catalogs.infos()]
     st.session_state.setdefault(FROM, [catalog] if catalog in names else names[:1])
@@ -81,7 +83,7 @@ def _fields(app: App, names: Sequence[str]) -> None:
         "Words",
         key=WORDS,
         placeholder="search weather maps",
-        help="Servers with any of them, those with more first. Empty: all servers.",
+        help="Servers with any of these words, the best matches first. Empty: all servers.",
     )
     st.session_state[CATEGORIES] = [one for one in st.session_state.get(CATEGORIES, []) if one in known]
     right.multiselect(
@@ -93,20 +95,20 @@ def _fields(app: App, names: Sequence[str]) -> None:
         MOST_SIZE,
         (1, MOST_SIZE),
         key=SIZE,
-        help="0: also servers that list their tools only once connected.",
+        help="0 includes servers that list their tools only when connected.",
     )
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     row.number_input("At most servers", 1, MOST_SERVERS, key=SERVERS, width=130)
-    copies_help = "Virtual ones: other words, prices, times."
+    copies_help = "Virtual copies with other texts, prices and times."
     row.number_input("Copies of each", 0, MOST_COPIES, key=COPIES, width=125, help=copies_help)
-    spread_help = "Of the copies' figures."
+    spread_help = "The spread of the copies' statistics."
     row.number_input("Spread", 1.0, HIGHEST_SPREAD, key=SPREAD, step=0.5, width=110, help=spread_help)
     row.number_input("Seed", 0, 2**31, key=SEED, width=110)
     row.number_input("At most tasks", 0, MOST_TASKS, key=TASKS, width=125)
 
 
 def _drawn(app: App) -> tuple[Testbed, list[Registry]]:
-    """What the fields ask for, as they are set now: also after the page was drawn. Raises WayfareError."""
+    """Returns the testbed of the current fields, which may be newer than the drawn page. Raises WayfareError."""
     files = st.session_state[FILES] or ()
     registries = [Registry(file.name, app.catalog_editor.read(file.getvalue(), file.name)) for file in files]
     return app.testbeds.draw(st.session_state[FROM], _selection(), registries=registries), registries
@@ -140,7 +142,7 @@ def _preview(testbed: Testbed) -> None:
     possible = sum(bool(task.relevant) for task in testbed.tasks)
     st.markdown(
         f"**{counted(len(catalog.servers), 'server')} with {counted(len(catalog.tools), 'tool')}** from {testbed.matching:,} that match; "
-        f"{counted(len(testbed.tasks), 'task')}, {possible:,} of them that something can do."
+        f"{counted(len(testbed.tasks), 'task')}, {possible:,} of them answerable."
     )
     frame = pd.DataFrame(
         [
@@ -172,6 +174,119 @@ def _keep(app: App) -> None:
     state.close_dialog()
     state.go_to(name)
     state.say(
-        f"{name} has {counted(len(made.servers), 'server')} with {counted(len(made.tools), 'tool')}. The Lab page offers what was drawn with "
-        f"it: {counted(len(testbed.tasks), 'task')}."
+        f"{name} has {counted(len(made.servers), 'server')} with {counted(len(made.tools), 'tool')}. The Lab page offers "
+        f"its {counted(len(testbed.tasks), 'task')}."
     )
+
+
+MULTIPLY_COPIES, MULTIPLY_SEED, MULTIPLY_SPREAD, REPLACE, TOOL, MULTIPLY_PROBLEM = (
+    f"catalog.multiply.{name}" for name in ("copies", "seed", "spread", "replace", "tool", "problem")
+)
+COPIES_SHOWN, LONGEST_TEXT = 5, 600
+COLUMNS = {
+    "server": st.column_config.TextColumn("server", width=150),
+    "call_s": st.column_config.NumberColumn("call", format="%.3g s", help="Declared seconds of one call."),
+    "success_percent": st.column_config.NumberColumn(
+        "success", format="%.4g %%", help="Declared share of successful calls."
+    ),
+    "price_musd": st.column_config.NumberColumn("price", format="%.4g m$", help="Median price of a call of its tools."),
+}
+
+
+@st.dialog("Multiply a server", width="large", icon=":material/content_copy:", on_dismiss=state.close_dialog)
+def multiply_dialog(app: App) -> None:
+    """Draw the dialog. It closes when the catalog is stored."""
+    if not state.dialog_open("multiply"):
+        st.rerun()
+    catalog, name = state.original()
+    server = server_of(app.catalogs.catalog(catalog), name)
+    st.caption(
+        f"Virtual copies of {escaped(name)}: other names, texts, prices, times and success rates; tools and schemas stay. "
+        "Each copy can be called over real MCP, with simulated results."
+    )
+    _copy_fields()
+    recipe = _recipe()
+    _copy_preview(server, app.catalog_editor.copies(catalog, name, recipe))
+    _, agreed = name_field(app, multiplied_name(catalog, name, recipe.copies))
+    st.button(
+        "Make the catalog",
+        type="primary",
+        icon=":material/check:",
+        key="catalog.multiply.go",
+        disabled=not agreed,
+        on_click=_make,
+        args=(app, catalog, name),
+    )
+    if sentence := st.session_state.get(MULTIPLY_PROBLEM, ""):
+        st.error(escaped(sentence), icon=":material/error:")
+
+
+def _recipe() -> Recipe:
+    """Returns the recipe of the current fields, which may be newer than the drawn page."""
+    return Recipe(
+        copies=int(st.session_state[MULTIPLY_COPIES]),
+        seed=int(st.session_state[MULTIPLY_SEED]),
+        spread=float(st.session_state[MULTIPLY_SPREAD]),
+        keep_original=not st.session_state[REPLACE],
+    )
+
+
+def _copy_fields() -> None:
+    for key, value in ((MULTIPLY_COPIES, 3), (MULTIPLY_SEED, 0), (MULTIPLY_SPREAD, 2.0)):
+        st.session_state.setdefault(key, value)
+    copies, seed, spread, replace = st.columns([1, 1, 1, 1.6], vertical_alignment="bottom")
+    spread_help = "The largest factor, up or down, on declared times, prices and success rates. 1 keeps them."
+    copies.number_input("Copies", 1, MOST_COPIES, key=MULTIPLY_COPIES)
+    seed.number_input("Seed", 0, 2**31, key=MULTIPLY_SEED, help="Another seed gives other texts and numbers.")
+    spread.number_input("Spread", 1.0, HIGHEST_SPREAD, key=MULTIPLY_SPREAD, step=0.5, help=spread_help)
+    replace.checkbox("Leave the original out", key=REPLACE)
+
+
+def _copy_preview(server: Server, copies: Sequence[Server]) -> None:
+    """Draw the declared statistics of each server, and each description of one tool."""
+    everyone = (server, *copies)
+    st.dataframe(
+        copies_frame(everyone),
+        hide_index=True,
+        row_height=ROW_PX,
+        height=table_height(min(len(everyone), COPIES_SHOWN)),
+        column_config=COLUMNS,
+    )
+    names = [tool.name for tool in server.tools]
+    chosen = st.selectbox("Descriptions of the tool", names, key=TOOL, width=330)
+    row = names.index(chosen) if chosen in names else 0
+    with st.container(height=190, gap="xsmall"):
+        for one in everyone:
+            description = escaped(one.tools[row].description, LONGEST_TEXT) or ":gray[no description]"
+            st.markdown(f":small[:gray[{escaped(one.name)}] {description}]")
+
+
+def copies_frame(servers: Sequence[Server]) -> pd.DataFrame:
+    """Returns descriptions and declared statistics in s, percent and m$; NaN if not declared.
+
+    >>> copies_frame([Server("a", "Finds.", call_s=0.5, success=0.9)])["success_percent"].tolist()
+    [90.0]
+    """
+    prices = [[tool.price_usd for tool in one.tools if tool.price_usd is not None] for one in servers]
+    return pd.DataFrame(
+        {
+            "server": [one.name for one in servers],
+            "call_s": pd.Series([one.call_s for one in servers], dtype=float),
+            "success_percent": pd.Series([one.success for one in servers], dtype=float) * PERCENT,
+            "price_musd": [float(np.median(known)) * M_USD if known else float("nan") for known in prices],
+            "description": [one.description for one in servers],
+        }
+    )
+
+
+def _make(app: App, catalog: str, server: str) -> None:
+    recipe = _recipe()
+    try:
+        name = chosen_name(app, multiplied_name(catalog, server, recipe.copies))
+        made = app.catalog_editor.multiply(catalog, server, recipe, name=name)
+    except WayfareError as error:
+        st.session_state[MULTIPLY_PROBLEM] = str(error)
+        return
+    state.close_dialog()
+    state.go_to(name)
+    state.say(f"{name} has {recipe.copies} virtual copies of {server}: {len(made.servers):,} servers in total.")

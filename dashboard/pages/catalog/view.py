@@ -1,4 +1,4 @@
-"""The Catalog page: servers and tools with their statistics and sources, what lint finds, calibration, imports, connections."""
+"""The Catalog page: a header with actions, and one view below it."""
 
 from __future__ import annotations
 
@@ -7,22 +7,152 @@ import streamlit as st
 from core.app import App
 from core.domain.catalog import Catalog
 from core.domain.statistics import Statistics
+from core.importers.shipped_catalogs import SAMPLE, SHIPPED_CATALOGS
 from core.shared.errors import WayfareError
-from dashboard.pages.catalog import header, state
+from dashboard.pages.catalog import state
 from dashboard.pages.catalog.body import servers_body, tools_body
-from dashboard.pages.catalog.calibration.body import calibration_body
-from dashboard.pages.catalog.connections.dialog import connection_dialog
-from dashboard.pages.catalog.connections.job import job_panel
-from dashboard.pages.catalog.connections.table import connections_panel
-from dashboard.pages.catalog.equal_sets.body import equal_sets_body
-from dashboard.pages.catalog.imports.dialog import import_dialog
-from dashboard.pages.catalog.lint.body import complete, lint_body
-from dashboard.pages.catalog.multiply import multiply_dialog
-from dashboard.pages.catalog.testbed import testbed_dialog
+from dashboard.pages.catalog.calibration import calibration_body
+from dashboard.pages.catalog.connection_job import job_panel
+from dashboard.pages.catalog.connections import connection_dialog, connections_panel
+from dashboard.pages.catalog.equal_sets import equal_sets_body
+from dashboard.pages.catalog.imports import counted, import_dialog
+from dashboard.pages.catalog.lint import complete, lint_body
+from dashboard.pages.catalog.testbed import multiply_dialog, testbed_dialog
 from dashboard.session import current_app, first_catalog
-from dashboard.ui.catalog_frames import counts
+from dashboard.ui.catalog_frames import Counts, counts
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
+
+
+def catalog_choice(app: App, wanted: str, first: str) -> str:
+    """Draw the choice of a catalog: the wanted one, or the first if it does not exist."""
+    names = [info.name for info in app.catalogs.infos()]
+    names += [name for name in dict.fromkeys((first, wanted)) if name not in names and known_catalog(app, name)]
+    if st.session_state.get(state.CATALOG) not in names:
+        st.session_state[state.CATALOG] = next(name for name in (wanted, first, *names) if name in names)
+    return st.selectbox("Catalog", names, key=state.CATALOG, width=250)
+
+
+def known_catalog(app: App, name: str) -> bool:
+    """Tells whether a catalog of this name exists."""
+    try:
+        return bool(name) and app.catalogs.catalog(name).name == name
+    except WayfareError:
+        return False
+
+
+def view_choice(view: str) -> str:
+    """Draw the choice of a view, and return it."""
+    if st.session_state.get(state.VIEW) not in state.VIEWS:
+        st.session_state[state.VIEW] = view if view in state.VIEWS else state.SERVERS
+    return (
+        st.segmented_control("Show", state.VIEWS, key=state.VIEW, required=True, label_visibility="collapsed") or view
+    )
+
+
+def search_box(query: str) -> str:
+    """Draw the search box, and return its text."""
+    st.session_state.setdefault(state.QUERY, query)
+    return st.text_input(
+        "Search",
+        key=state.QUERY,
+        placeholder="Search names and descriptions",
+        icon=":material/search:",
+        label_visibility="collapsed",
+        width=330,
+    )
+
+
+def server_filter(catalog: Catalog, chosen: str) -> str:
+    """Draw the choice of a server, and return its name, or "" for all."""
+    names = [state.ALL_SERVERS, *(server.name for server in catalog.servers)]
+    if st.session_state.get(state.SERVER) not in names:
+        st.session_state[state.SERVER] = chosen if chosen in names else state.ALL_SERVERS
+    picked = st.selectbox("Server", names, key=state.SERVER, label_visibility="collapsed", width=250)
+    return "" if picked == state.ALL_SERVERS else picked
+
+
+def counts_row(counts: Counts) -> None:
+    """Draw four counts of the catalog."""
+    metrics = (
+        ("Servers", f"{counts.servers:,}", "Servers in this catalog."),
+        ("Tools", f"{counts.tools:,}", "Tools over all its servers."),
+        ("Unpriced tools", f"{counts.unpriced:,}", "Tools without a declared price. Their calls may still cost money."),
+        (
+            "Measured statistics",
+            f"{counts.measured:,} of {counts.statistics:,}",
+            "Times and success rates of servers and tools that come from real calls, out of all.",
+        ),
+    )
+    for label, value, text in metrics:
+        st.metric(label, value, help=text, width="content")
+
+
+def actions(app: App, name: str, servers: int) -> None:
+    """Draw the buttons: import, connect, remove."""
+    st.button("Import…", icon=":material/upload_file:", on_click=state.open_dialog, args=("import",), type="primary")
+    st.button("Connect a client configuration…", icon=":material/cable:", on_click=state.open_dialog, args=("connect",))
+    shipped = name in SHIPPED_CATALOGS
+    with st.popover(
+        "Remove",
+        icon=":material/delete:",
+        disabled=shipped,
+        help="This catalog is part of Wayfare and stays." if shipped else None,
+    ):
+        st.markdown(
+            f"Remove **{escaped(name)}** with its {counted(servers, 'server')}? Recorded decisions and calls stay, "
+            "and so do prices set by hand. They apply again when a catalog of this name is imported."
+        )
+        st.button(
+            "Yes, remove it",
+            key="catalog.remove",
+            type="primary",
+            icon=":material/delete:",
+            on_click=_remove,
+            args=(app, name),
+        )
+
+
+def testbed_button() -> None:
+    """The button that opens the dialog for a testbed."""
+    st.button(
+        "Testbed…", icon=":material/playlist_add_check:", on_click=state.open_dialog, args=("testbed",),
+        help="Draw a catalog of servers by words, with tasks.",
+    )  # fmt: skip
+
+
+def notice() -> None:
+    """Show the result of the last action until it is dismissed."""
+    message: state.Notice | None = st.session_state.get(state.NOTICE)
+    if message is None:
+        return
+    with st.container(border=True):
+        text, close = st.columns([12, 1], vertical_alignment="center")
+        sign = ":green[:material/check_circle:]" if message.done else ":red[:material/error:]"
+        text.markdown(f"{sign} {escaped(message.sentence, 600)}")
+        close.button("OK", key="catalog.notice", on_click=lambda: st.session_state.pop(state.NOTICE, None))
+        if message.findings:
+            st.button("Show the findings", key="catalog.findings", icon=":material/rule:", on_click=state.show_findings)
+        if message.remarks:
+            with st.expander(f"{len(message.remarks):,} remark{'s' if len(message.remarks) != 1 else ''}"):
+                st.text("\n".join(message.remarks))
+
+
+def encoder_notes(app: App) -> None:
+    """Warn about shipped parts that could not be used."""
+    for note in app.notes:
+        st.warning(escaped(note, 600), icon=":material/build:")
+
+
+def _remove(app: App, name: str) -> None:
+    try:
+        app.catalog_editor.remove(name)
+    except WayfareError as error:
+        state.say(str(error), done=False)
+        return
+    state.go_to(SAMPLE)
+    state.say(f"The catalog {name} was removed.")
+
 
 Texts = dict[str, str]
 
@@ -31,8 +161,8 @@ def page() -> None:
     """Draw the page from the URL's state, and write the state back."""
     app, url = current_app(), UrlState("catalog")
     linked = state.after_move(url.begin())
-    header.notice()
-    header.encoder_notes(app)
+    notice()
+    encoder_notes(app)
     job_panel(app)
     shown = _page(app, linked)
     url.end(shown)
@@ -51,17 +181,17 @@ def page() -> None:
 def _page(app: App, linked: Texts) -> Texts:
     wanted = linked.get("catalog") or first_catalog()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        name = header.catalog_choice(app, wanted, first_catalog())
+        name = catalog_choice(app, wanted, first_catalog())
         try:
             catalog, statistics = app.catalogs.catalog(name), app.catalogs.statistics(name)
         except WayfareError as error:
-            header.actions(app, name, 0)
+            actions(app, name, 0)
             st.error(escaped(str(error)), icon=":material/error:")
             return {"catalog": name}
-        header.counts_row(counts(catalog, statistics))
+        counts_row(counts(catalog, statistics))
         st.space("stretch")
-        header.actions(app, name, len(catalog.servers))
-    if wanted != name and not header.known_catalog(app, wanted):
+        actions(app, name, len(catalog.servers))
+    if wanted != name and not known_catalog(app, wanted):
         st.warning(f"There is no catalog {escaped(wanted)}; {escaped(name)} is shown. Import it, or choose another.")
     return {"catalog": name, **_body(app, catalog, statistics, linked)}
 
@@ -71,13 +201,13 @@ def _body(app: App, catalog: Catalog, statistics: Statistics, linked: Texts) -> 
     if server and server not in catalog.server_row and linked.get("catalog") == catalog.name:
         st.info(f"There is no server {escaped(server)} in this catalog.", icon=":material/search_off:")
     with st.container(horizontal=True, vertical_alignment="center"):
-        view = header.view_choice(linked.get("view", state.TOOLS if tool else state.SERVERS).capitalize())
+        view = view_choice(linked.get("view", state.TOOLS if tool else state.SERVERS).capitalize())
         if view != state.CONNECTIONS:
-            query = header.search_box(query)
+            query = search_box(query)
         if view == state.TOOLS:  # a link to a tool shows it among the tools of its server
-            server = header.server_filter(catalog, server or tool.partition("::")[0])
+            server = server_filter(catalog, server or tool.partition("::")[0])
         st.space("stretch")
-        header.testbed_button()
+        testbed_button()
     if view == state.LINT:
         return {"view": "lint", "q": query, **lint_body(app, catalog, query, linked)}
     if view == state.CONNECTIONS:

@@ -1,1 +1,1 @@
-"""The Compare page: several routers on one sub-task, card by card, and where they differ."""
+"""The Compare page: several routers on one sub-task, card by card, and their differences."""

@@ -1,4 +1,4 @@
-"""What the compared routers are worth: labelled tasks played out on a button, and success against money."""
+"""The value of the compared routers: labelled tasks are played, and success is drawn against money."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.lab.execution import ROUNDS, ExecutionRun, Interval
 from core.lab.sweep import unbeaten
 from core.shared.errors import WayfareError
 from dashboard.ui.chart import chart
-from dashboard.ui.charts.frontier import frontier
+from dashboard.ui.charts.shared import frontier
 from dashboard.ui.text import escaped
 from dashboard.ui.variants import Variant
 
@@ -26,7 +26,7 @@ UPDATED_EVERY = 5  # tasks
 
 @dataclass(frozen=True)
 class Played:
-    """What was played last, of which catalog, and how it ended."""
+    """The tasks that were played last, their catalog, and the results."""
 
     catalog: str
     tasks: str
@@ -36,11 +36,11 @@ class Played:
 
 @st.fragment(key="compare:outcomes")
 def outcomes(app: App, catalog: str, variants: Sequence[Variant]) -> None:
-    """The choice of tasks, the button, and what was played last."""
-    st.markdown("##### What each is worth")
+    """Draw the choice of tasks, the button, and the last results."""
+    st.markdown("##### Value of each router")
     st.caption(
-        f"Plays labelled tasks without a model: the router decides, its candidates are tried in order, at most {ROUNDS}; a wrong tool "
-        f"takes its time and price, a right one succeeds by its declared reliability. {SEEDS} seeds; nothing is called or recorded."
+        f"Plays labelled tasks without a model. The router decides, and at most {ROUNDS} candidates are tried in order. A wrong tool "
+        f"costs its time and price, a right one succeeds with its declared reliability. {SEEDS} seeds; nothing is called or recorded."
     )
     shipped = app.lab.task_sets(catalog)
     labels = len(app.feedback.queries(catalog))
@@ -69,7 +69,7 @@ def outcomes(app: App, catalog: str, variants: Sequence[Variant]) -> None:
 
 
 def _play(app: App, catalog: str, source: str, tasks: Sequence[Task], variants: Sequence[Variant]) -> Played:
-    """All variants one after the other, with a bar. Raises WayfareError where no task has a right tool."""
+    """Play all variants in turn, with a bar. Raises WayfareError if no task has a right tool."""
     bar, runs = st.progress(0.0, "Playing"), list[ExecutionRun]()
     possible = sum(bool(task.relevant) for task in tasks)
     try:
@@ -97,12 +97,14 @@ def _play(app: App, catalog: str, source: str, tasks: Sequence[Task], variants: 
 
 def _show(played: Played, *, current: tuple[str, tuple[str, ...]]) -> None:
     if current != (played.catalog, played.names):
-        st.info("Another catalog or other routers were played; play the tasks again.", icon=":material/history:")
+        st.info(
+            "These results are for another catalog or other routers. Play the tasks again.", icon=":material/history:"
+        )
     success, money = [run.success_rate for run in played.runs], [run.usd_per_solved for run in played.runs]
     chart(frontier(played.names, success, money), key="compare:frontier")
     st.caption(
-        f":gray-badge[simulated] {escaped(played.tasks, 60)} of {escaped(played.catalog, 60)}, {played.runs[0].n:,} tasks that something can do. "
-        "Outcomes are drawn from declared figures; ◆ no other router solves as much for as little. Bars are 95 % intervals over seeds, "
+        f":gray-badge[simulated] {escaped(played.tasks, 60)} of {escaped(played.catalog, 60)}, {played.runs[0].n:,} answerable tasks. "
+        "Outcomes are drawn from declared statistics. ◆: no other router solves as much for less money. Bars are 95 % intervals over seeds, "
         "not over tasks."
     )
     best = unbeaten([(run.success_rate.mean, run.usd_per_solved.mean) for run in played.runs])

@@ -1,26 +1,151 @@
-"""The Compare page: one sub-task, several routers beside each other, and what differs between two of them."""
+"""The Compare page: one sub-task under several routers."""
 
 from __future__ import annotations
 
+import pandas as pd
 import streamlit as st
 
 from core.app import App
 from core.domain.decision import Decision
+from core.domain.feedback import AskedQuery
+from core.lab.stored_runs import ComparedTool, Placing, agreement, compared_tools, winners
+from core.routers.why import why
 from core.services.decide.whatif import Asked
+from core.shared import units
 from core.shared.errors import WayfareError
-from dashboard.pages.compare.body import compared
+from dashboard.pages.compare.charts import agreement_map
 from dashboard.pages.compare.outcomes import outcomes
 from dashboard.session import current_app, first_catalog
-from dashboard.ui.index_progress import show_preparing
-from dashboard.ui.planner_usage import planner_usage
-from dashboard.ui.query_form import QueryForm, example_subtasks, query_row
-from dashboard.ui.text import escaped
+from dashboard.ui.chart import chart
+from dashboard.ui.charts.shared import stages
+from dashboard.ui.judging import judge_popover
+from dashboard.ui.layer import badge, supposed
+from dashboard.ui.query_form import QueryForm, example_subtasks, planner_usage, query_row, show_preparing
+from dashboard.ui.text import DROPPED, escaped
 from dashboard.ui.token_meter import read_meter, start_meter, token_meter
-from dashboard.ui.url_state import UrlState
+from dashboard.ui.url_state import UrlState, open_page
 from dashboard.ui.variants import Variant, choose_variants, linked_knobs
-from dashboard.ui.whatif_layer import supposed
 
-ASKED_HERE = ("q", "hint", "catalog")  # the rest of the question is one of the variants
+LISTED = 5
+
+
+def card(variant: Variant, decision: Decision, texts: dict[str, str]) -> None:
+    """Draw the card of one router."""
+    key = f"compare:{variant.text}"
+    with st.container(border=True, gap="xsmall", height="stretch"):
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+            st.markdown(f"**{escaped(variant.name, 80)}**", width="content")
+            if st.button(
+                "Open", icon=":material/alt_route:", key=f"{key}:open", type="tertiary", help="On the Route page"
+            ):
+                changed = {name: str(value) for name, value in variant.parameters.changed().items()}
+                open_page(
+                    "route", **texts, **({} if variant.router == "ehrr" else {"router": variant.router}), **changed
+                )
+        winner = decision.winner
+        if winner is None:
+            st.markdown(f":orange[No candidate.] :small[{escaped(decision.reason, 200)}]")
+        else:
+            st.markdown(f":violet[★] {escaped(winner.tool, 60)}{badge(decision.catalog, winner.tool)}")
+        _numbers(decision)
+        chart(stages(decision.stages), key=f"{key}:stages")
+        for place, row in enumerate(decision.candidates[:LISTED], start=1):
+            tool = decision.tool_at(row)
+            st.markdown(
+                f":small[{place} · {escaped(tool.tool, 48)} · {tool.utility:.3f}]{badge(decision.catalog, tool.tool)}"
+            )
+        if (more := len(decision.candidates) - LISTED) > 0:
+            st.caption(f"and {more} more")
+
+
+def _numbers(decision: Decision) -> None:
+    winner, tokens = decision.winner, decision.tokens
+    cached = f" + {tokens['cached']:,} cached" if tokens["cached"] else ""
+    lines = [
+        ("tokens exposed", f"{tokens['exposed']:,}{cached}"),
+        ("decided in", f"{decision.timings_ms['total']:.1f} ms"),
+        ("planner", decision.planner),
+    ]
+    if winner is not None:
+        lines = [
+            ("price", f"{units.price(winner.price_usd)} a call"),
+            ("expected time", units.seconds(winner.time_cost_s)),
+            *lines,
+        ]
+    st.markdown("  \n".join(f":small[:gray[{name}] **{escaped(value)}**]" for name, value in lines))
+
+
+def places_table(app: App, variants: tuple[Variant, ...], decisions: tuple[Decision, ...]) -> None:
+    """Draw each candidate of any router with its rank, or the stage that dropped it. Each can be graded."""
+    found = compared_tools(decisions)
+    frame = pd.DataFrame(
+        [[tool.tool, *(_place(placing) for placing in tool.placings)] for tool in found],
+        columns=["tool", *(variant.name for variant in variants)],
+    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("**Ranks of the candidates**", width="content")
+        if found:
+            asked = decisions[0]
+            judge_popover(
+                app, AskedQuery(asked.subtask, asked.server_hint), sorted(tool.tool for tool in found), "compare",
+                catalog=asked.catalog,
+            )  # fmt: skip
+    st.dataframe(frame, hide_index=True, key="compare:placings")
+
+
+def difference(variants: tuple[Variant, ...], decisions: tuple[Decision, ...]) -> None:
+    """Draw two routers side by side: the tools that they rank differently, with reasons."""
+    names = [variant.name for variant in variants]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.markdown("**Differences between**", width="content")
+        one = st.selectbox("First", range(len(names)), key="compare.one", format_func=names.__getitem__, width=260)
+        other = st.selectbox(
+            "Second", range(len(names)), index=1, key="compare.other", format_func=names.__getitem__, width=260
+        )
+    pair = (decisions[one], decisions[other])
+    differing = [tool for tool in compared_tools(pair) if tool.placings[0].rank != tool.placings[1].rank]
+    if not differing:
+        st.success("Both have the same candidates in the same order.", icon=":material/equal:")
+        return
+    for tool in differing:
+        _differing(tool, pair, (names[one], names[other]))
+
+
+def _differing(tool: ComparedTool, pair: tuple[Decision, Decision], names: tuple[str, str]) -> None:
+    lines = [
+        f":small[:gray[{escaped(name, 60)}:] {escaped(why(decision, tool.tool), 300)}]"
+        for name, decision in zip(names, pair, strict=True)
+    ]
+    st.markdown("  \n".join([f"**{escaped(tool.tool, 80)}**", *lines]))
+
+
+def _place(placing: Placing) -> str:
+    if placing.rank is not None:
+        return f"{'★ ' if placing.rank == 1 else ''}{placing.rank}"
+    return DROPPED[placing.dropped_by] if placing.dropped_by is not None else "not in its catalog"
+
+
+def compared(app: App, variants: tuple[Variant, ...], decisions: tuple[Decision, ...], texts: dict[str, str]) -> None:
+    """Draw the comparison. `texts` are those of a link to the query."""
+    favourite, votes = next(iter(winners(decisions).items()))
+    choice = f"choose {escaped(favourite, 90)}" if favourite else "find no candidate"
+    st.markdown(f"**{votes} of {len(decisions)}** {choice}.{badge(decisions[0].catalog)}")
+    grid = st.grid(len(decisions), min_column_width=250, gap="xsmall")
+    for variant, decision in zip(variants, decisions, strict=True):
+        with grid.cell():
+            card(variant, decision, texts)
+    if len(decisions) < 2:
+        return
+    below = st.grid(3, min_column_width=330, gap="small")
+    with below.cell(column_span=2):
+        places_table(app, variants, decisions)
+    with below.cell():
+        names = [variant.name for variant in variants]
+        chart(agreement_map(names, agreement(decisions)), key="compare:agreement")
+    difference(variants, decisions)
+
+
+ASKED_HERE = ("q", "hint", "catalog")  # the rest of the question is a variant
 
 
 def page() -> None:
@@ -53,23 +178,23 @@ def page() -> None:
         return
     names, decisions = [variant.name for variant, _ in done], tuple(decision for _, decision in done)
     compared(app, tuple(variant for variant, _ in done), decisions, texts)
-    st.markdown("##### What each costs in tokens")
+    st.markdown("##### Cost in tokens")
     token_meter(state, assumed, names, decisions)
     outcomes(app, query.catalog, tuple(variant for variant, _ in done))
     planner_usage(app)
 
 
 def _empty_page(state: UrlState, query: QueryForm) -> None:
-    st.markdown("#### Where would each router go?")
+    st.markdown("#### Compare routers on a sub-task")
     st.markdown(
-        "Type what is needed. Each chosen router decides on it, and you see where they agree, what each one dropped and "
-        "why, and what each costs in tokens."
+        "Enter a sub-task. Each chosen router decides on it. You see where they agree, which tools each one dropped and "
+        "why, and their cost in tokens."
     )
     example_subtasks(state, query.catalog)
 
 
 def _decision(app: App, query: QueryForm, variant: Variant) -> Decision | None:
-    """To compare is only to look: nothing is recorded; what is supposed counts."""
+    """Returns a decision that is not recorded. Supposed figures count."""
     try:
         return app.what_if.decision(
             Asked(query.subtask, variant.parameters, query.catalog, variant.router, query.hint, supposed(query.catalog))

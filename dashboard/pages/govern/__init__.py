@@ -1,1 +1,1 @@
-"""Govern: what agents may do, what waits for a person, what is left of budgets, who has a token."""
+"""The Govern page: the policy for agents, calls that wait for an approval, budgets, clients and their tokens."""

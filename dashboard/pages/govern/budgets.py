@@ -1,20 +1,129 @@
-"""Budgets of the day: what is used, reserved and left, and when each runs out at this pace."""
+"""Budgets: their use today, and a new one."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 import streamlit as st
 
 from core.app import App
+from core.governance.budgets import AT_LIMIT, EACH, Budget
+from core.services.govern.clients import ANONYMOUS
 from core.services.govern.status import BudgetStatus, budgets
 from core.shared import units
-from dashboard.pages.govern.new_budget import budget_form
-from dashboard.ui.text import as_html
+from dashboard.pages.govern.waiting import SAID, do
+from dashboard.session import origin
+from dashboard.ui.text import as_html, escaped
 
-AT_LIMIT = {
+AT_LIMIT_WORDS = {"refuse": "refuse", "cheaper": "cheaper tools only", "ask": "ask a person"}
+EACH_CLIENT, ALL_CLIENTS = "each client separately", "all clients together"
+ALL_CATALOGS, EACH_CATALOG = "all catalogs together", "each catalog separately"
+ALL_SERVERS, EACH_SERVER = "all servers together", "each server separately"
+
+
+def budget_form(app: App) -> None:
+    """Draw a line for each budget, and a form for another one."""
+    if app.governance.policy.budgets:
+        with st.container(border=True, gap=None):
+            for number, budget in enumerate(app.governance.policy.budgets):
+                line = st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute")
+                line.markdown(escaped(words(budget), 300))
+                line.button("Remove", key=f"govern:budget-remove-{number}", icon=":material/delete:", type="tertiary",
+                    on_click=_remove, args=(app, budget))  # fmt: skip
+    known = dict.fromkeys([*(one.name for one in app.governance.clients.all() if not one.revoked), ANONYMOUS])
+    catalogs = [one.name for one in app.catalogs.infos()]
+    servers = [server.name for server in app.catalogs.catalog(app.settings.catalog).servers]
+    with st.form("govern:budget", border=True):
+        st.markdown("**A daily budget**")
+        whose = st.container(horizontal=True, gap="small")
+        whose.selectbox(
+            "For", [EACH_CLIENT, ALL_CLIENTS, *known], key="govern:budget-client", width=200, accept_new_options=True
+        )
+        whose.selectbox(
+            "In",
+            [ALL_CATALOGS, EACH_CATALOG, *catalogs],
+            key="govern:budget-catalog",
+            width=200,
+            accept_new_options=True,
+        )
+        whose.selectbox(
+            "On",
+            [ALL_SERVERS, EACH_SERVER, *servers],
+            key="govern:budget-server",
+            width=200,
+            accept_new_options=True,
+            help="A server by its name. With all catalogs together, its calls in all of them count together.",
+        )
+        row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+        row.number_input(
+            "USD", 0.0, value=None, key="govern:budget-usd", width=140, placeholder="no limit", format="%.4g"
+        )
+        row.number_input("Calls", 0, value=None, key="govern:budget-calls", width=140, placeholder="no limit")
+        row.number_input("Tokens", 0, value=None, key="govern:budget-tokens", width=140, placeholder="no limit")
+        row.selectbox(
+            "At the limit", AT_LIMIT, key="govern:budget-at", width=180, format_func=AT_LIMIT_WORDS.__getitem__
+        )
+        row.form_submit_button("Set it", type="primary", icon=":material/add:", on_click=_add, args=(app,))
+
+
+def words(budget: Budget) -> str:
+    """Returns a budget as a sentence.
+
+    >>> words(Budget(catalog="work", server="files", usd=1.5, at_limit="ask"))
+    'For each client separately, in work, on files: $1.5 a day; at the limit ask a person.'
+    """
+    who = {EACH: EACH_CLIENT, "": ALL_CLIENTS}.get(budget.client, budget.client)
+    where = {EACH: f", {EACH_CATALOG}", "": ""}.get(budget.catalog, f", in {budget.catalog}")
+    where += {EACH: f", {EACH_SERVER}", "": ""}.get(budget.server, f", on {budget.server}")
+    limits = [f"${budget.usd:g}"] if budget.usd is not None else []
+    limits += [
+        f"{value:,} {unit}" for unit, value in (("calls", budget.calls), ("tokens", budget.tokens)) if value is not None
+    ]
+    return f"For {who}{where}: {' and '.join(limits)} a day; at the limit {AT_LIMIT_WORDS[budget.at_limit]}."
+
+
+def _add(app: App) -> None:
+    given: dict[str, Any] = {
+        name: st.session_state[f"govern:budget-{name}"]
+        for name in ("client", "catalog", "server", "usd", "calls", "tokens", "at")
+    }
+    if given["usd"] is given["calls"] is given["tokens"] is None:
+        st.session_state[SAID] = ("error", "A budget needs a limit: USD, calls or tokens.")
+        return
+    budget = Budget(
+        client=_named(given["client"], EACH_CLIENT, ALL_CLIENTS),
+        catalog=_named(given["catalog"], EACH_CATALOG, ALL_CATALOGS),
+        server=_named(given["server"], EACH_SERVER, ALL_SERVERS),
+        usd=given["usd"],
+        calls=given["calls"],
+        tokens=given["tokens"],
+        at_limit=given["at"],
+    )
+    policy = app.governance.policy
+    do(
+        lambda: app.governance.set_policy(replace(policy, budgets=(*policy.budgets, budget)), origin=origin()),
+        "The budget is set.",
+    )
+
+
+def _named(choice: str | None, each: str, together: str) -> str:
+    """Returns the value of a choice: a name, "" for all together, or `EACH`."""
+    if choice == each:
+        return EACH
+    return "" if choice is None or choice == together else choice
+
+
+def _remove(app: App, budget: Budget) -> None:
+    policy = app.governance.policy
+    kept = tuple(one for one in policy.budgets if one is not budget)
+    do(lambda: app.governance.set_policy(replace(policy, budgets=kept), origin=origin()), "The budget is removed.")
+
+
+LIMIT_NOTES = {
     "refuse": "at the limit: refused",
     "cheaper": "at the limit: cheaper tools only",
     "ask": "at the limit: a person decides",
@@ -22,25 +131,25 @@ AT_LIMIT = {
 
 
 def budgets_view(app: App) -> None:
-    """A card for whoever a budget is for, with a bar for each limit, and the form for another budget."""
+    """Draw a card for each client of a budget, with a bar for each limit, and the form for another budget."""
     now, found = app.settings.now(), budgets(app.governance, app.settings.now)
     if found:
         st.html(f'<div class="govern-budgets">{"".join(card_html(one, now) for one in cards(found))}</div>')
     elif app.governance.policy.budgets:
         st.info("No call counted against a budget today. A row appears with the first call.", icon=":material/savings:")
     else:
-        st.info("There is no budget yet: agents may spend what they like. Set one below.", icon=":material/savings:")
+        st.info("There is no budget yet, so agents may spend without a limit. Set one below.", icon=":material/savings:")
     st.caption(
-        "Days are UTC. What a call may use at most is reserved before it and settled after it, so that calls under way never exceed a "
-        "budget. The strictest of those that are short decides; what a person lets go beyond one counts in all. "
+        "Days are UTC. The maximum use of a call is reserved before it and settled after it, so running calls never exceed a "
+        "budget. The strictest exhausted budget decides. A call that a person allows beyond a budget counts in all budgets. "
         f"A call of a tool without a price counts as {units.price(app.governance.policy.unpriced_usd).replace('$', chr(92) + '$')}, "
-        "which is assumed, not measured. Tokens are those of results as the client gets them."
+        "an assumption. Tokens are those of the results that the client receives."
     )
     budget_form(app)
 
 
 def cards(found: Sequence[BudgetStatus]) -> list[list[BudgetStatus]]:
-    """The limits of a budget for one client, catalog and server together; where least is left, first."""
+    """Returns the limits of each budget for one client, catalog and server, the tightest first."""
     together = defaultdict[tuple[str, str, str, str], list[BudgetStatus]](list)
     for one in found:
         together[one.client, one.catalog, one.server, one.at_limit].append(one)
@@ -48,21 +157,19 @@ def cards(found: Sequence[BudgetStatus]) -> list[list[BudgetStatus]]:
 
 
 def card_html(limits: Sequence[BudgetStatus], now: datetime) -> str:
-    """Who it is for, and of each limit a bar of what is used and reserved, what is left, when it runs out."""
+    """Returns a card: the client, and for each limit a bar of use and reservation, the rest, and when it runs out."""
     one = limits[0]
     who = as_html(one.client or "all clients", 60)
     where = f" on {as_html(one.server, 60)}" if one.server else ""
     where += f" in {as_html(one.catalog, 60)}" if one.catalog else ""
     bars = "".join(_bar(limit, now) for limit in limits)
-    return (
-        f'<div class="govern-budget"><div><b>{who}</b>{where}<small>{AT_LIMIT[one.at_limit]}</small></div>{bars}</div>'
-    )
+    return f'<div class="govern-budget"><div><b>{who}</b>{where}<small>{LIMIT_NOTES[one.at_limit]}</small></div>{bars}</div>'
 
 
 def _bar(one: BudgetStatus, now: datetime) -> str:
     scale = max(one.limit, one.used + one.reserved, 1e-12)
     used, reserved = 100 * one.used / scale, 100 * one.reserved / scale
-    over = f", {_amount(one, one.over)} of it let go by a person beyond a budget" if one.over else ""
+    over = f", {_amount(one, one.over)} of it allowed by a person beyond a budget" if one.over else ""
     under_way = f" · {_amount(one, one.reserved)} reserved" if one.reserved else ""
     return (
         f'<div class="govern-use"><div class="govern-bar" role="img" aria-label="{used:.0f} % used"><i style="width:{used:.2f}%"></i>'
@@ -81,7 +188,7 @@ def _amount(one: BudgetStatus, value: float) -> str:
 
 
 def _ends(one: BudgetStatus, now: datetime) -> str:
-    """When it runs out, at the pace since the day's first call."""
+    """Returns when a budget runs out at the pace since the first call of the day."""
     if one.runs_out_at is None:
         return "lasts for today at this pace"
     if one.runs_out_at <= now:

@@ -1,4 +1,4 @@
-"""Clients: who has a token and for what, a new one, and revoking one at once."""
+"""Clients: their tokens and scopes, a new token, and revoking one at once."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from core.governance.scope import Scope
 from core.services.govern.clients import ANONYMOUS, Client
 from core.services.govern.status import clients_today
 from core.shared.errors import WayfareError
-from dashboard.pages.govern.said import SAID, do
+from dashboard.pages.govern.waiting import SAID, do
 from dashboard.session import origin
 from dashboard.ui.text import escaped
 
-TOKEN = "govern:token"  # noqa: S105 - where the page keeps it until the visitor has copied it
+TOKEN = "govern:token"  # noqa: S105 - the session key of a new token until the visitor has copied it
 
 
 def clients_view(app: App) -> None:
-    """The list, and the form for one more."""
+    """Draw the list, and the form for another client."""
     _new_token(app)
     found = app.governance.clients.all()
     for client in found:
@@ -29,8 +29,8 @@ def clients_view(app: App) -> None:
         st.info(escaped(app.governance.admission.without_token_words(), 600), icon=":material/no_encryption:")
     else:
         st.info(
-            "No client has a token. On this machine none is needed; make one to give a client a scope and a name that nobody else can use. "
-            "A limited scope then ends what requests without a token may do, until the client `anonymous` has one of its own.",
+            "No client has a token. On this machine none is needed. A token gives a client a scope and a name of its own. "
+            "With a limited scope, requests without a token are refused until the client `anonymous` has a scope.",
             icon=":material/key:",
         )
     _form(app)
@@ -38,7 +38,7 @@ def clients_view(app: App) -> None:
     strangers = sorted(clients_today(app.governance, app.settings.now) - named)
     if strangers:
         st.caption(
-            f"Here today without a token, under the names that they give themselves: {escaped(', '.join(strangers), 600)}."
+            f"Clients of today without a token, by the names that they sent: {escaped(', '.join(strangers), 600)}."
         )
     revoked = [client.name for client in found if client.revoked]
     if revoked:
@@ -50,11 +50,11 @@ def _new_token(app: App) -> None:
     if not token:
         return
     with st.container(border=True):
-        st.markdown(f"**The token of {escaped(name, 80)}**, which is shown this once: only its hash is kept.")
+        st.markdown(f"**The token of {escaped(name, 80)}**, is shown only once. Only its hash is stored.")
         st.code(token, language=None)
         known = app.governance.clients.in_force(name)
         st.caption(
-            "It signs in to the pages, at `/sign-in`, where they ask for that: bound to another address than this machine's, or with `--sign-in`."
+            "It signs in to the pages at `/sign-in`. Sign-in is needed with `--sign-in`, or when the console is bound to another address than this machine's."
             if known is not None and known.scope.pages
             else f"{escaped(app.governance.admission.without_token_words(), 600)}  \nA client sends it as `Authorization: Bearer …` to the address `/mcp`; `wayfare mcp` takes it from the variable `WAYFARE_TOKEN`."
         )
@@ -68,7 +68,7 @@ def _forget() -> None:
 def _line(app: App, client: Client) -> None:
     with st.container(border=True, key=f"govern-client-{client.name}"):
         about, scope, action = st.columns([2, 4, 1.2], vertical_alignment="center")
-        seen = "not here since the start" if client.seen is None else f"here last at {client.seen:%H:%M:%S} UTC"
+        seen = "no request since the start" if client.seen is None else f"last request at {client.seen:%H:%M:%S} UTC"
         about.markdown(f"**{escaped(client.name, 80)}**  \n:gray[{escaped(seen)}]")
         scope.markdown(
             f"May use {escaped(client.scope.words(), 400)}  \n:gray[since {client.since:%Y-%m-%d %H:%M} UTC]"
@@ -80,7 +80,7 @@ def _line(app: App, client: Client) -> None:
 def _revoke(app: App, name: str) -> None:
     do(
         partial(app.governance.clients.revoke, name, origin=origin()),
-        f"{name} is revoked: its token is worth nothing now.",
+        f"{name} is revoked. Its token no longer works.",
     )
 
 
@@ -95,20 +95,20 @@ def _form(app: App) -> None:
             max_chars=80,
             width=180,
             placeholder="claude-code",
-            help="The name `anonymous` is for requests of this machine without a token: it has a scope, and no token.",
+            help="The name `anonymous` is for requests of this machine without a token. It has only a scope.",
         )
         row.multiselect("Catalogs", catalogs, key="govern:client-catalogs", placeholder="all", width=220)
         row.text_input("Servers", key="govern:client-servers", placeholder="all, or files* mail", width=200,
-            help="Names or patterns with * and ?, with spaces between.")  # fmt: skip
+            help="Names or patterns with * and ?, separated by spaces.")  # fmt: skip
         row.text_input("Tools", key="govern:client-tools", placeholder="all, or files::read*", width=200,
-            help="server::tool, or patterns with * and ?, with spaces between.")  # fmt: skip
+            help="server::tool, or patterns with * and ?, separated by spaces.")  # fmt: skip
         row.number_input(
             "Requests a minute", 0.0, value=None, key="govern:client-rate", placeholder="as in the policy", width=170
         )
-        row.checkbox("Only tools that only read", key="govern:client-read", width="content")
+        row.checkbox("Only read-only tools", key="govern:client-read", width="content")
         row.checkbox(
             "Operator of these pages", key="govern:client-pages", width="content",
-            help="The token signs in to the pages and may do everything there; it opens nothing at /mcp. The fields about tools do not count.",
+            help="The token signs in to the pages with all rights. It does not work at /mcp. The fields about tools are ignored.",
         )  # fmt: skip
         row.form_submit_button("Make a token", type="primary", icon=":material/key:", on_click=_make, args=(app,))
 

@@ -1,4 +1,4 @@
-"""The policy: its switches, and the whole of it as TOML, to be read, changed, taken in and taken along."""
+"""The policy: its switches, and the whole policy as TOML to read, change, import and export."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import streamlit as st
 from core.app import App
 from core.domain.governance_events import made_by
 from core.governance.policy import Policy, from_toml, to_toml
-from dashboard.pages.govern.said import do
+from dashboard.pages.govern.waiting import do
 from dashboard.session import origin
 from dashboard.ui.text import escaped
 
@@ -18,13 +18,13 @@ TEXT = "govern:policy-text"
 
 
 def policy_view(app: App) -> None:
-    """Switches that act at once, and the text."""
+    """Draw switches that act at once, and the text."""
     policy = app.governance.policy
     approvals, rest = st.columns(2, gap="medium")
     with approvals.container(border=True, height="stretch"):
-        st.markdown("**What waits for a person**")
+        st.markdown("**Calls that wait for a person**")
         _switch(app, "Calls of tools that may write", "writes", policy.approvals.writes,
-            "Every tool that does not say that it only reads.")  # fmt: skip
+            "Every tool without a read-only hint.")  # fmt: skip
         _switch(
             app, "Calls of tools that are new here", "new", policy.approvals.new, "Tools that no agent has called yet."
         )
@@ -33,30 +33,30 @@ def policy_view(app: App) -> None:
             "Calls dearer than, USD",
             "above_usd",
             policy.approvals.above_usd,
-            "Left empty, no price makes a call wait.",
+            "Empty: a price never makes a call wait.",
         )
         st.caption(
             f"A call waits {policy.approvals.wait_s / 60:.0f} min; approved, it may be made once within {policy.approvals.valid_s / 60:.0f} min. "
-            "The agent is told at once, and calls again."
+            "The agent gets the answer at once, and calls again later."
         )
     with rest.container(border=True, height="stretch"):
-        st.markdown("**What is held back, and who gets in**")
+        st.markdown("**Held-back tools, and access**")
         _switch(app, "Tools whose definition changed are held back", "changed_definitions", policy.changed_definitions,
-            "Changed since an agent first called them, or since a person approved them.")  # fmt: skip
+            "Changes since the first call of an agent, or since a person's approval.")  # fmt: skip
         _switch(app, "Searches leave out tools in which Lint finds an error", "lint_errors", policy.lint_errors == "hidden",
-            "Off: they come last, with the reason. A tool whose definition a person approved as it is comes like any other.")  # fmt: skip
+            "Off: they come last, with the reason. Tools with a definition that a person approved are not affected.")  # fmt: skip
         _switch(app, "Every client needs a token", "tokens", policy.tokens == "always",
-            "Off: only those that do not come from this machine. Clients says what a request of this machine without one may do.")  # fmt: skip
+            "Off: only clients of other machines. The Clients view shows the rights of requests without a token.")  # fmt: skip
         _number(
             app,
             "Requests a minute of a client",
             "per_minute",
             policy.per_minute or None,
-            "A minute's worth may come at once. Left empty: as many as it likes.",
+            "The requests of one minute may come at once. Empty: no limit.",
         )
         st.caption(
-            f"A server is left alone for {policy.breaker.open_s:g} s after {policy.breaker.failures} lost calls in a row, then tried with one; "
-            "a failed try doubles the time."
+            f"After {policy.breaker.failures} lost calls in a row a server is paused for {policy.breaker.open_s:g} s, then one call tries it. "
+            "A failed try doubles the pause."
         )
     _text(app, policy)
 
@@ -69,7 +69,7 @@ def _text(app: App, policy: Policy) -> None:
         st.text_area("Policy", key=TEXT, height=420, label_visibility="collapsed")
         row = st.container(horizontal=True, gap="small", vertical_alignment="center")
         row.button(
-            "Put it in force",
+            "Apply",
             key="govern:policy-apply",
             type="primary",
             icon=":material/check:",
@@ -78,7 +78,7 @@ def _text(app: App, policy: Policy) -> None:
         )
         row.download_button("Export", text, file_name="wayfare-policy.toml", mime="application/toml", key="govern:policy-export",
             icon=":material/download:", on_click="ignore")  # fmt: skip
-        row.caption(f"{_since(app)}Every change is sealed in the log, which `wayfare audit` verifies.")
+        row.caption(f"{_since(app)}Every change is sealed in the log. `wayfare audit` verifies it.")
 
 
 def _since(app: App) -> str:

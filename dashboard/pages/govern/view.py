@@ -1,4 +1,4 @@
-"""The Govern page: what waits for a person, budgets, clients, and the policy. Live: it follows what agents do."""
+"""The Govern page: waiting calls, budgets, clients and the policy, updated live."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from core.shared.errors import WayfareError
 from dashboard.pages.govern.budgets import budgets_view
 from dashboard.pages.govern.clients import clients_view
 from dashboard.pages.govern.policy import policy_view
-from dashboard.pages.govern.said import said
-from dashboard.pages.govern.waiting import waiting_view
+from dashboard.pages.govern.waiting import said, waiting_view
 from dashboard.session import current_app
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
@@ -30,7 +29,7 @@ def page() -> None:
     app, state = current_app(), UrlState("govern")
     linked = state.begin()
     st.html(CSS)
-    seen = _state(app)  # before anything is drawn: what changes later is drawn by the next beat
+    seen = _state(app)  # before anything is drawn: later changes are drawn by the next beat
     try:
         _headline(app)
         key = state.key("view")
@@ -46,15 +45,15 @@ def page() -> None:
 
 
 def _headline(app: App) -> None:
-    """How much waits, is held back, is left and is paused, at a glance."""
+    """Draw the counts of waiting calls, held-back tools and paused servers, and the tightest budget."""
     governance = app.governance
     paused = [one for one in servers(governance) if one.state != "closed"]
     figures = (
-        ("Calls waiting", f"{len(governance.waiting())}", "Calls of agents that a person has to approve or deny."),
-        ("Tools held back", f"{len(governance.definitions.changed())}", "Tools whose definition is not the one that was used or approved."),
-        ("Tightest budget", _tightest(budgets(governance, app.settings.now)), "The budget of the day of which the smallest share is left."),
-        ("Servers paused", f"{len(paused)}", "Servers whose last calls were lost, and that are left alone for a while."),
-        ("Clients today", f"{len(clients_today(governance, app.settings.now))}", "Clients that called something today (UTC), with a token or without one."),
+        ("Calls waiting", f"{len(governance.waiting())}", "Calls of agents that need the decision of a person."),
+        ("Tools held back", f"{len(governance.definitions.changed())}", "Tools with another definition than the one that was used or approved."),
+        ("Tightest budget", _tightest(budgets(governance, app.settings.now)), "The daily budget with the smallest remaining share."),
+        ("Servers paused", f"{len(paused)}", "Servers that are paused after lost calls."),
+        ("Clients today", f"{len(clients_today(governance, app.settings.now))}", "Clients with a call today (UTC), with or without a token."),
     )  # fmt: skip
     with st.container(horizontal=True, gap="small", key="govern-headline"):
         for label, value, about in figures:
@@ -67,7 +66,7 @@ def _tightest(found: tuple[BudgetStatus, ...]) -> str:
 
 
 def _state(app: App) -> tuple[object, ...]:
-    """What the page shows, in a form that is cheap to compare."""
+    """Returns the state behind the page, in a form that is cheap to compare."""
     governance = app.governance
     limits = tuple(
         (one.client, one.server, one.unit, one.used, one.reserved) for one in budgets(governance, app.settings.now)
@@ -82,6 +81,6 @@ def _state(app: App) -> tuple[object, ...]:
 
 @st.fragment(run_every=EVERY_S)
 def _beat(app: App, seen: tuple[object, ...], live: bool) -> None:
-    """Draw nothing, and have the page drawn anew once it would show something else. A form that is filled in stays as it is."""
+    """Redraw the page when its state changes. The Policy view is not redrawn, so that its form stays."""
     if live and _state(app) != seen:
         st.rerun()

@@ -1,7 +1,8 @@
-"""What waits for a person: calls to approve or deny, definitions that changed, servers that are left alone."""
+"""Calls that wait for an approval, and definitions that are held."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -9,13 +10,72 @@ import streamlit as st
 
 from core.app import App
 from core.domain.governance_events import ApprovalChange, made_by
+from core.services.govern.definitions import HeldDefinition
 from core.services.govern.status import servers
 from core.shared import units
+from core.shared.errors import WayfareError
 from core.shared.untrusted_text import visible
-from dashboard.pages.govern.held import held_definitions
-from dashboard.pages.govern.said import do
 from dashboard.session import origin
+from dashboard.ui.calling import what_changed
 from dashboard.ui.text import escaped
+
+SAID = "govern:said"
+
+
+def do(action: Callable[[], object], sentence: str) -> None:
+    """Run the action of a button and keep its sentence, or its error."""
+    try:
+        action()
+    except WayfareError as error:
+        st.session_state[SAID] = ("error", str(error))
+        return
+    st.session_state[SAID] = ("success", sentence)
+
+
+def said() -> None:
+    """Show the kept sentence."""
+    kind, sentence = st.session_state.pop(SAID, ("", ""))
+    if kind == "error":
+        st.error(escaped(sentence, 600), icon=":material/error:")
+    elif kind and sentence:
+        st.toast(escaped(sentence, 300), icon=":material/check:")
+
+
+def held_definitions(app: App) -> int:
+    """Draw a card for each held definition. Returns their number."""
+    found = app.governance.definitions.held()
+    for one in found:
+        with st.container(border=True):
+            _card(app, one)
+    return len(found)
+
+
+def _card(app: App, held: HeldDefinition) -> None:
+    tool, key = held.tool, f"{held.catalog}-{held.tool.id}"
+    about, buttons = st.columns([3, 1.2], vertical_alignment="top")
+    with about:
+        state = f"was denied by {escaped(made_by(held.denied_by), 100)}" if held.denied_by else "changed"
+        st.markdown(
+            f"**{escaped(tool.id, 120)}** {state}  \n"
+            f"Its definition changed since {held.known_since:%Y-%m-%d %H:%M} UTC, so it cannot be called."
+        )
+        st.caption(f"catalog {escaped(held.catalog, 60)}")
+    with buttons.container(horizontal=True, horizontal_alignment="right", gap="small"):
+        worse = any(finding.severity == "error" for finding in held.new_findings)
+        st.button("Approve", key=f"govern:definition-approve-{key}", type="secondary" if worse else "primary", icon=":material/check:",
+            on_click=_decide_definition, args=(app, held, True))  # fmt: skip
+        st.button("Deny", key=f"govern:definition-deny-{key}", type="primary" if worse else "secondary", icon=":material/close:",
+            disabled=bool(held.denied_by), on_click=_decide_definition, args=(app, held, False))  # fmt: skip
+    what_changed(held)
+
+
+def _decide_definition(app: App, held: HeldDefinition, approve: bool) -> None:
+    decided = "approved: agents may call it" if approve else "denied: the tool stays held back"
+    do(
+        lambda: app.governance.definitions.decide(held.catalog, held.tool.id, approve=approve, origin=origin()),
+        f"The definition of {held.tool.id} is {decided}.",
+    )
+
 
 STATES = {
     "approved": "✓ approved, not used yet",
@@ -27,7 +87,7 @@ RECENT = 20
 
 
 def waiting_view(app: App) -> None:
-    """All three, and what was decided lately."""
+    """Draw waiting calls, held definitions, paused servers and recent decisions."""
     waiting, now = app.governance.waiting(), app.settings.now()
     for one in waiting:
         _call(app, one.change, now)
@@ -71,7 +131,7 @@ def _paused(app: App, now: datetime) -> None:
     for one in servers(app.governance):
         if one.state == "open":
             st.warning(
-                f"**{escaped(one.server, 80)}** of catalog {escaped(one.catalog, 60)} is left alone until {now + timedelta(seconds=one.wait_s):%H:%M:%S} UTC: its last {one.failures} calls "
+                f"**{escaped(one.server, 80)}** of catalog {escaped(one.catalog, 60)} is paused until {now + timedelta(seconds=one.wait_s):%H:%M:%S} UTC, because its last {one.failures} calls "
                 "were lost. Then one call tries it.",
                 icon=":material/power_off:",
             )
@@ -86,17 +146,17 @@ def _nothing(app: App) -> None:
     rules = app.governance.policy.approvals
     if rules.writes or rules.new or rules.above_usd is not None:
         st.success(
-            "Nothing waits for a person. It appears here by itself when an agent needs you.",
+            "No call waits for a person. Calls that need you appear here by themselves.",
             icon=":material/check_circle:",
         )
         return
     st.info(
-        "Nothing waits, and no call ever will: the policy has none of them wait. Turn on under **Policy** which calls need a person, "
-        "or begin with those that may write.",
+        "No call waits, because the policy needs no approvals. Choose under **Policy** which calls need a person, "
+        "or begin with calls that may write.",
         icon=":material/front_hand:",
     )
     st.button(
-        "Have calls that may write wait", key="govern:begin", icon=":material/front_hand:", on_click=_begin, args=(app,)
+        "Let calls that may write wait", key="govern:begin", icon=":material/front_hand:", on_click=_begin, args=(app,)
     )
 
 
@@ -105,7 +165,7 @@ def _begin(app: App) -> None:
     changed = replace(policy, approvals=replace(policy.approvals, writes=True))
     do(
         lambda: app.governance.set_policy(changed, origin=origin()),
-        "Calls of tools that may write wait for you from now on.",
+        "Calls of tools that may write now wait for you.",
     )
 
 
@@ -113,7 +173,7 @@ def _recent(app: App) -> None:
     found = app.governance.approvals.recent(RECENT)
     if not found:
         return
-    with st.expander(f"Decided or expired lately: {len(found)}", icon=":material/history:"):
+    with st.expander(f"Recently decided or expired: {len(found)}", icon=":material/history:"):
         rows = [
             {
                 "when, UTC": f"{one.change.at:%Y-%m-%d %H:%M:%S}",

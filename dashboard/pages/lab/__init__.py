@@ -1,1 +1,1 @@
-"""The Lab page: labelled tasks over routers, runs compared, task by task, sweeps."""
+"""The Lab page: labelled tasks over routers, stored runs compared, task by task, sweeps, searches and judgments."""

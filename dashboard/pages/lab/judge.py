@@ -1,29 +1,138 @@
-"""Judging a pool: the first tools of every compared run, one after the other, in an order that does not tell whose they are.
-
-Owns the keys `lab:pool*`.
-"""
+"""Judging in the Lab: the pool of the compared runs, by people and by models."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
+import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.app import App
-from core.domain.feedback import GRADE_WORDS, GRADES, MOST_NOTE_CHARACTERS, Judgment
+from core.domain.feedback import GRADE_WORDS, GRADES, MOST_NOTE_CHARACTERS, AskedQuery, Judgment
 from core.domain.lab_runs import LabRun
 from core.lab.agreement import Pooled
+from core.services.lab.judgments import Checked
 from core.shared.errors import WayfareError
-from dashboard.pages.lab.fields import choose_some
+from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.judgment_sets import judgment_set
-from dashboard.pages.lab.model_judge import model_judge
-from dashboard.pages.lab.names import run_names
-from dashboard.pages.lab.pooled_tool import pooled_tool
-from dashboard.pages.lab.run import Chosen
+from dashboard.pages.lab.run import Chosen, Job, begin, start_button, taken
 from dashboard.pages.lab.tasks import JUDGED
+from dashboard.pages.lab.words import choose_some, run_names
+from dashboard.ui.choice_table import table_height
 from dashboard.ui.judging import choose_set, set_and_judge
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
+
+JUDGING = "model judge"
+Pairs = Sequence[tuple[AskedQuery, str]]
+
+
+def model_judge(app: App, catalog: str, set_name: str, pool: Pairs) -> None:
+    """Draw the model as judge. `pool` are the pairs to grade beside those that people graded."""
+    judge = app.model_judge
+    box = st.expander("A model as judge", key="lab:model-judge", icon=":material/smart_toy:", on_change="rerun")
+    if not box.open:
+        return
+    with box:
+        if not judge.name:
+            st.caption(
+                "No model is set. With WAYFARE_LLM_MODEL a model can grade tools beside people, with a reason for each grade."
+            )
+            return
+        if done := taken(JUDGING):
+            st.success(f"{done:,} grades by {escaped(judge.name, 80)}.", icon=":material/check:")
+        open_pairs, checked = judge.to_check(catalog, set_name), judge.checked(catalog, set_name)
+        row = st.container(horizontal=True, vertical_alignment="center", gap="small")
+        start_button(
+            row, f"Grade the tools that people graded ({len(open_pairs):,})", partial(_begin, app, catalog, set_name, open_pairs),
+            key="lab:model-check", icon=":material/fact_check:", disabled=not open_pairs,
+        )  # fmt: skip
+        if checked is None:
+            st.caption(
+                f"{escaped(judge.name, 80)} first grades the tools that people graded. You see its agreement with them before you use it."
+            )
+            return
+        _agreement(checked)
+        _rest(app, catalog, set_name, pool, row)
+
+
+def _agreement(checked: Checked) -> None:
+    found = checked.agreement
+    alpha = "not defined yet" if found.alpha is None else f"{found.alpha:.3f}"
+    bounds = "" if found.low is None or found.high is None else f" (95 % {found.low:.3f} to {found.high:.3f})"
+    st.markdown(
+        f"**Krippendorff's α with people: {alpha}**{bounds}; the same grade on {found.same:,} of {found.shared:,}."
+    )
+    if checked.differ:
+        frame = pd.DataFrame([_line(*pair) for pair in checked.differ])
+        st.dataframe(frame, hide_index=True, key="lab:model-differ", height=table_height(len(frame)), row_height=32)
+
+
+def _line(person: Judgment, model: Judgment) -> dict[str, str]:
+    return {
+        "sub-task": one_line(person.subtask, 120),
+        "tool": one_line(person.tool, 80),
+        "people": f"{person.grade} {GRADE_WORDS[person.grade or 0]} ({one_line(person.judge, 40)})",
+        "model": f"{model.grade} {GRADE_WORDS[model.grade or 0]}",
+        "reason of the model": one_line(model.note, 200),
+    }
+
+
+def _rest(app: App, catalog: str, set_name: str, pool: Pairs, row: DeltaGenerator) -> None:
+    judge = app.model_judge
+    grades, counting = judge.grades(catalog, set_name), judge.counting(catalog, set_name)
+    rest = [pair for pair in pool if pair not in grades]
+    start_button(
+        row, f"Grade the rest of the pool ({len(rest):,})", partial(_begin, app, catalog, set_name, rest),
+        key="lab:model-rest", icon=":material/playlist_play:", disabled=not rest,
+    )  # fmt: skip
+    row.button(
+        f"Count its {len(grades):,} grades in this set", key="lab:model-count", icon=":material/add_task:",
+        disabled=len(counting) == len(grades), on_click=judge.count, args=(catalog, set_name),
+        help="Adds the model as a judge. If judges differ, the rule of the set decides. The next button removes the grades.",
+    )  # fmt: skip
+    if counting:
+        row.button(
+            "Remove them",
+            key="lab:model-discount",
+            icon=":material/undo:",
+            on_click=judge.discount,
+            args=(catalog, set_name),
+        )
+        st.caption(f"{len(counting):,} grades of the model count in this set.")
+
+
+def _begin(app: App, catalog: str, set_name: str, pairs: Pairs) -> None:
+    def work(job: Job) -> int:
+        return app.model_judge.judge(catalog, set_name, pairs, job.report)
+
+    begin(JUDGING, "The model grades", len(pairs), work)
+
+
+DESCRIBED, PARAMETERS = 1_200, 12
+
+
+def pooled_tool(app: App, catalog: str, item: Pooled, known: Judgment | None) -> None:
+    """Draw the card of a tool in the pool."""
+    found = app.catalogs.catalog(catalog)
+    tool = found.tools[found.tool_row[item.tool]]
+    server = found.servers[found.server_row[tool.server]]
+    hint = f"  \n:small[:gray[server hint] {escaped(item.query.server_hint, 200)}]" if item.query.server_hint else ""
+    with st.container(border=True, gap="xsmall"):
+        st.markdown(f":small[:gray[sub-task]] {escaped(item.query.subtask, 600)}{hint}")
+        graded = "" if known is None else f" :blue-badge[grade {known.grade}]"
+        st.markdown(f"**{escaped(tool.name, 120)}** :small[:gray[{escaped(server.name, 80)}]]{graded}")
+        st.markdown(f":small[{escaped(tool.description or 'It has no description.', DESCRIBED)}]")
+        names = list((tool.input_schema or {}).get("properties") or {})
+        if names:
+            more = f" and {len(names) - PARAMETERS} more" if len(names) > PARAMETERS else ""
+            shown = ", ".join(escaped(name, 40) for name in names[:PARAMETERS])
+            st.markdown(f":small[:gray[takes] {shown}{more}]")
+        if server.description:
+            st.markdown(f":small[:gray[server] {escaped(server.description, 240)}]")
+
 
 POOL, AT, NOTE, ERROR, TASKS = "lab:pool", "lab:pool-at", "lab:pool-note", "lab:pool-error", "lab:pool-tasks"
 FIRST_RUNS, FIRST_DEPTH, MOST_DEPTH = 6, 5, 100
@@ -31,11 +140,11 @@ Made = tuple[object, tuple[Pooled, ...]]
 
 
 def judge_view(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen) -> dict[str, str]:
-    """All of it; what it puts into the URL."""
+    """Draw the view. Returns the texts for the URL."""
     tasks = chosen.tasks
     if (
         tasks.rule and st.session_state.get(TASKS) != tasks.option
-    ):  # a judgment set as tasks is the one that is judged into
+    ):  # a judgment set that is chosen as tasks gets the new judgments
         choose_set(tasks.option.removeprefix(JUDGED), "lab")
     st.session_state[TASKS] = tasks.option
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
@@ -51,16 +160,16 @@ def judge_view(app: App, state: UrlState, linked: Mapping[str, str], chosen: Cho
         )
         names = run_names(app, runs)
         pooled = choose_some(
-            state, linked, "pool", "Runs whose first tools are judged", [run.id for run in runs],
+            state, linked, "pool", "Runs in the pool", [run.id for run in runs],
             start=[run.id for run in runs[:FIRST_RUNS]], show=names.__getitem__,
-            note="Take every router that you compare: what only one of them found is judged then, too.",
+            note="Choose every router that you compare, so that the tools of each one are judged.",
         )  # fmt: skip
         texts = {"depth": "" if depth == FIRST_DEPTH else str(depth), "pool": ",".join(pooled)}
         _pool(app, chosen, [run for run in runs if run.id in pooled], depth, set_name, judge)
     else:
         st.info(
-            "What is judged is pooled from stored runs over these tasks, so that no router is judged on another's results: measure "
-            "the routers that you compare under Runs, then come back.", icon=":material/science:",
+            "The pool comes from stored runs over these tasks, so that each router is judged on its own results. Measure "
+            "the routers that you compare under Runs first.", icon=":material/science:",
         )  # fmt: skip
     _judging(app, chosen, set_name, judge, runs)
     made: Made | None = st.session_state.get(POOL) if runs else None
@@ -69,7 +178,7 @@ def judge_view(app: App, state: UrlState, linked: Mapping[str, str], chosen: Cho
 
 
 def _pool(app: App, chosen: Chosen, runs: Sequence[LabRun], depth: int, set_name: str, judge: str) -> None:
-    """Make the pool where something else is asked for than last time; while it is judged its order stays."""
+    """Make the pool if its inputs have changed. Its order stays while it is judged."""
     asked = (chosen.catalog, [task.id for task in chosen.tasks.tasks], [run.id for run in runs], depth, set_name, judge)
     known: Made | None = st.session_state.get(POOL)
     if known is None or known[0] != asked:
@@ -83,14 +192,14 @@ def _pool(app: App, chosen: Chosen, runs: Sequence[LabRun], depth: int, set_name
 
 @st.fragment(key="lab:judging")
 def _judging(app: App, chosen: Chosen, set_name: str, judge: str, runs: Sequence[LabRun]) -> None:
-    """What a grade redraws: the tool to be judged, where there are runs, and the set below it."""
+    """Draw the parts that follow a grade: the next tool, if there are runs, and the set."""
     if runs:
         _next_tool(app, chosen.catalog, set_name, judge)
     judgment_set(app, chosen, set_name, judge, runs)
 
 
 def _next_tool(app: App, catalog: str, set_name: str, judge: str) -> None:
-    """The tool that is to be judged now; a key press stores a grade and goes on."""
+    """Draw the next tool of the pool. A key press stores a grade and shows the next one."""
     made: Made = st.session_state[POOL]
     items, at = made[1], st.session_state[AT]
     if not items:
@@ -107,7 +216,7 @@ def _next_tool(app: App, catalog: str, set_name: str, judge: str) -> None:
         st.error(error, icon=":material/error:")
     if at >= len(items):
         st.success(
-            f"All tools of the pool are judged. To measure with them, choose “judgments: {escaped(set_name, 60)}” as tasks.",
+            f"All tools of the pool are judged. To use the judgments as tasks, choose “judgments: {escaped(set_name, 60)}” as tasks.",
             icon=":material/check:",
         )
         st.button("Back", key="lab:pool-back", icon=":material/arrow_back:", on_click=_go, args=(at - 1,))
@@ -148,7 +257,7 @@ def _grade(
     known: Judgment | None,
     at: int,
 ) -> None:
-    """Store the grade with the note that the field has now, and go on to the next; the same again stores nothing."""
+    """Store the grade with the current note and show the next tool. Unchanged grades are not stored again."""
     note = str(st.session_state[f"{NOTE}:{at}"])
     try:
         if known is None or (known.grade, known.note) != (grade, note):

@@ -1,4 +1,4 @@
-"""The stored runs over the chosen tasks: their measures with intervals, tests between those that are compared, success for money."""
+"""The leaderboard of stored runs over the same tasks, and its breakdown."""
 
 from __future__ import annotations
 
@@ -14,28 +14,67 @@ from core.domain.lab_runs import LabRun
 from core.lab.benchmark import MEASURES
 from core.lab.execution import Interval
 from core.lab.significance import Compared, compared
-from core.lab.stored_runs import task_values
+from core.lab.stored_runs import BY, NO_GROUP, Part, parts, task_values
 from core.shared import units
 from core.shared.untrusted_text import one_line
-from dashboard.pages.lab.breakdown import breakdown
-from dashboard.pages.lab.charts.intervals import intervals
-from dashboard.pages.lab.fields import choose_some, select
-from dashboard.pages.lab.names import MEASURE_WORDS, measure_name
+from dashboard.pages.lab.charts import intervals
 from dashboard.pages.lab.one_run import one_run
-from dashboard.pages.lab.shown_runs import ShownRuns
+from dashboard.pages.lab.words import MEASURE_WORDS, ShownRuns, choose_some, measure_name, select
 from dashboard.ui.chart import chart
-from dashboard.ui.charts.frontier import COSTS, MONEY, frontier
+from dashboard.ui.charts.shared import COSTS, MONEY, frontier
 from dashboard.ui.choice_table import table_height
 from dashboard.ui.text import escaped
 
+NOTHING_CAN = "no tool can do it"
+
+
+def breakdown(shown: ShownRuns, measure: str) -> dict[str, str]:
+    """Draw the view. Returns the texts for the URL."""
+    runs, tasks = shown.runs, shown.tasks
+    usable = [by for by, groups in BY.items() if len({group for task in tasks for group in groups(task)}) > 1]
+    if not usable or not runs:
+        return {}
+    by = select(
+        st.container(), shown.state, shown.linked, "per", "Split by", usable, show=lambda one: f"per {one}", width=180
+    )
+    found = {run.id: parts(tasks, run.result, MEASURES[measure], by) for run in runs}
+    rows = [
+        {
+            by: _group(some[0].group, by),
+            "tasks": f"{some[0].n + some[0].impossible:,}",
+            **{shown.names[run.id]: _part_figure(part) for run, part in zip(runs, some, strict=True)},
+        }
+        for some in zip(*found.values(), strict=True)
+    ]
+    st.dataframe(pd.DataFrame(rows), hide_index=True, key="lab:parts", height=table_height(len(rows)), row_height=32)
+    st.caption(
+        f"**{escaped(measure_name(measure))}**, mean and 95 % interval by bootstrap over the tasks of the row. Impossible tasks "
+        "are counted as refused or not. A task with tools of several servers counts for each of them."
+    )
+    return {"per": by}
+
+
+def _group(group: str, by: str) -> str:
+    if group == NO_GROUP:
+        return NOTHING_CAN if by == "server" else f"no {by}"
+    return one_line(group, 80)
+
+
+def _part_figure(part: Part) -> str:
+    texts = [f"{part.mean:.3f} [{part.low:.2f}, {part.high:.2f}]"] if part.n else []
+    if part.impossible:
+        texts.append(f"{part.refused:,} of {part.impossible:,} refused")
+    return "; ".join(texts)
+
+
 MOST, FIRST = 6, 4
 TESTS = "lab:tests"
-JUDGED_AFTER = {"hit@1": 1, "recall@3": 3, "ndcg@10": 10}  # measure: the depth whose judged share follows it
+JUDGED_AFTER = {"hit@1": 1, "recall@3": 3, "ndcg@10": 10}  # measure: the depth of the judged share behind it
 Results = Mapping[str, Mapping[str, Any]]
 
 
 def leaderboard(shown: ShownRuns) -> dict[str, str]:
-    """All of it; what it puts into the URL."""
+    """Draw the view. Returns the texts for the URL."""
     results = {run.id: run.result for run in shown.runs}
     measure = select(
         st.container(),
@@ -49,7 +88,7 @@ def leaderboard(shown: ShownRuns) -> dict[str, str]:
     )
     chosen = choose_some(
         shown.state, shown.linked, "runs", "Runs to compare", [run.id for run in shown.runs], start=[run.id for run in shown.runs[:FIRST]],
-        show=shown.names.__getitem__, most=MOST, note="Each pair of them is tested, and the tests are corrected for their number.",
+        show=shown.names.__getitem__, most=MOST, note="Each pair is tested, and the tests are corrected for their number.",
     )  # fmt: skip
     ordered = sorted(shown.runs, key=lambda run: -results[run.id][measure])
     now = shown.app.lab_runs.digest(shown.runs[0].catalog).fingerprint
@@ -58,10 +97,10 @@ def leaderboard(shown: ShownRuns) -> dict[str, str]:
     )
     st.dataframe(frame, hide_index=True, key="lab:leaderboard", height=table_height(len(frame)), row_height=32)
     st.caption(
-        "Means over the tasks that something can do, with 95 % intervals by bootstrap over tasks; the names are those of ir_measures. "
-        "**Refused rightly**: tasks that nothing can do and that got no candidate. **Judged@k**: how much of the first k the labels "
-        "say something of; what nobody judged counts as wrong, until it is judged under Judge. **Median** of a decision, on the machine that ran it. "
-        "**Solved** and its money: played out, drawn from declared figures; intervals over seeds."
+        "Means over answerable tasks, with 95 % intervals by bootstrap over tasks. Names are those of ir_measures. "
+        "**Refused rightly**: impossible tasks without a candidate. **Judged@k**: share of the first k tools with a judgment; "
+        "unjudged tools count as wrong until they are judged under Judge. **Median**: time of a decision on the machine of the run. "
+        "**Solved** and its money: simulated with declared statistics; intervals over seeds."
     )
     compared = replace(shown, runs=[run for run in ordered if run.id in chosen])
     texts = _compare(compared, results, measure) | breakdown(compared, measure)
@@ -96,11 +135,11 @@ def _compare(shown: ShownRuns, results: Results, measure: str) -> dict[str, str]
             success, taken = ([_interval(results[run.id], name) for run in played] for name in ("success_rate", cost))
             chart(frontier([names[run.id] for run in played], success, taken, cost=cost), key="lab:frontier")
             st.caption(
-                "Outcomes are drawn from declared figures; ◆ no other run solves as much for as little. Bars: 95 % over seeds."
+                "Outcomes are drawn from declared statistics. ◆: no other run solves as much for less. Bars: 95 % over seeds."
             )
     else:
         st.caption(
-            "None of these runs was played out: with *Play the tasks out* a run says what solving took of money, time and tokens."
+            "These runs have no simulated outcomes. With *Play the tasks out* a run has money, time and tokens of solved tasks."
         )
     if len(runs) > 1:
         _tests(shown, results, measure)
@@ -114,19 +153,19 @@ def _tests(shown: ShownRuns, results: Results, measure: str) -> None:
     if known is None or known[0] != asked:
         values = [
             task_values(shown.tasks, results[run.id], MEASURES[measure]) for run in reversed(runs)
-        ]  # the better is b
+        ]  # the better run is b
         known = st.session_state[TESTS] = (asked, compared(values, MEASURES[measure]))
     pairs, worst_first = known[1], list(reversed(runs))
     if not pairs:
-        st.info("No task names a tool that can do it, so there is nothing to test.", icon=":material/info:")
+        st.info("No task has a right tool, so there is nothing to test.", icon=":material/info:")
         return
-    st.markdown(f"**Is the difference more than chance?** {escaped(measure_name(measure))}")
+    st.markdown(f"**Are the differences significant?** {escaped(measure_name(measure))}")
     rows = sorted(pairs, key=lambda pair: pair.p_holm)
     frame = pd.DataFrame([_pair(pair, [shown.names[run.id] for run in worst_first]) for pair in rows])
     st.dataframe(frame, hide_index=True, key="lab:tests-table", height=table_height(len(frame)), row_height=32)
     st.caption(
         f"Paired randomisation test over {pairs[0].n:,} tasks; p is corrected by Holm for the {len(pairs)} pair{'s' if len(pairs) > 1 else ''} "
-        "shown. **Tasks needed**: how many would show a difference of this size, at 5 % with a power of 80 %."
+        "shown. **Tasks needed**: the number of tasks that shows a difference of this size at 5 % with a power of 80 %."
     )
 
 
@@ -138,14 +177,14 @@ def _line(run: LabRun, name: str, result: Mapping[str, Any], same_catalog: bool)
         "median": f"{result['latency_ms_p50']:.1f} ms",
         "solved, simulated": _figure(result, "success_rate"),
         "money each": units.price(result.get("usd_per_solved")) if result.get("usd_per_solved") is not None else "–",
-        "catalog": "as now" if same_catalog else "has changed since",
+        "catalog": "unchanged" if same_catalog else "changed since",
         "when": f"{run.at:%Y-%m-%d %H:%M}",
         "id": run.id[:8],
     }
 
 
 def _measure(result: Mapping[str, Any], key: str) -> Iterator[tuple[str, str]]:
-    """A measure, and after the last one of its depth how much of that depth is judged."""
+    """Yields a measure, followed by the judged share if it is the last measure of its depth."""
     yield MEASURE_WORDS[key][0], _figure(result, key)
     if key in JUDGED_AFTER:
         share = result.get(f"judged@{JUDGED_AFTER[key]}")
@@ -159,7 +198,7 @@ def _pair(pair: Compared, names: Sequence[str]) -> dict[str, str]:
         "against": one_line(names[pair.a], 100),
         "difference": f"{pair.difference:+.3f} [{pair.low:+.3f}, {pair.high:+.3f}]",
         "p (Holm)": "< 0.001" if pair.p_holm < 0.001 else f"{pair.p_holm:.3f}",
-        "shown at 5 %": "yes" if pair.p_holm < 0.05 else "no",
+        "significant at 5 %": "yes" if pair.p_holm < 0.05 else "no",
         "effect d": effect,
         "tasks needed": "–" if pair.tasks_needed is None else f"{pair.tasks_needed:,}",
         "won, lost, same": f"{pair.won}, {pair.lost}, {pair.same}",

@@ -1,4 +1,4 @@
-"""One stored run: all that it is stored with, and the same again over the catalog as it is now."""
+"""One stored run: its settings, its levels, and its repetition."""
 
 from __future__ import annotations
 
@@ -10,14 +10,64 @@ import streamlit as st
 
 from core.app import App
 from core.domain.lab_runs import LabRun
+from core.domain.tasks import Task
+from core.lab.levels import LEVELS, LevelRun
 from core.services.lab.measuring import Repeated
 from core.shared.untrusted_text import one_line
-from dashboard.pages.lab.fields import select
-from dashboard.pages.lab.job import Job, begin, result, start_button
-from dashboard.pages.lab.levels import levels
-from dashboard.pages.lab.shown_runs import ShownRuns
+from dashboard.pages.lab.run import Job, begin, result, start_button
+from dashboard.pages.lab.words import ShownRuns, select
 from dashboard.ui.choice_table import table_height
 from dashboard.ui.text import escaped
+
+ETOM = "levels"
+LEVEL_WORDS = {
+    "L1": "the platform is named",
+    "L2": "no platform is named; any equal tool is right",
+    "L3": "a chain inside one server",
+    "L4": "a chain across servers",
+    "L5": "no tool can do it",
+}
+
+
+def levels(app: App, run: LabRun, tasks: Sequence[Task]) -> None:
+    """Draw the button and the table. Draws nothing if no task has a level."""
+    if not any(task.level in LEVELS for task in tasks):
+        return
+    about = (run.id, app.equal_sets.sets(run.catalog))
+    found: tuple[LevelRun, ...] | None = result(ETOM, about)
+    if found is None:
+        start_button(
+            st.container(), "ETOM's levels", partial(_start_levels, app, run, tasks, about), key="lab:levels", icon=":material/stairs:",
+            help="Each task is routed again without a hint, and scored by the rule of its level.",
+        )  # fmt: skip
+        return
+    frame = pd.DataFrame([_line(one) for one in found])
+    st.dataframe(frame, hide_index=True, key="lab:levels-table", height=table_height(len(frame)), row_height=32)
+    sets = len(app.equal_sets.sets(run.catalog))
+    st.caption(
+        f"ETOM's measures over the current catalog: exact match, and F1 of the needed tools for chains. Tools of one of the catalog's {sets:,} "
+        "equal function sets count as equal. The Equal view of the Catalog page makes the sets."
+    )
+
+
+def _start_levels(app: App, run: LabRun, tasks: Sequence[Task], about: object) -> None:
+    def work(job: Job) -> tuple[LevelRun, ...]:
+        parameters = app.routing.parameters(run.router, run.parameters)
+        return app.lab.levels(tasks, catalog=run.catalog, router=run.router, parameters=parameters, progress=job.report)
+
+    begin(ETOM, "Asking", sum(task.level in LEVELS for task in tasks), work, about)
+
+
+def _line(one: LevelRun) -> dict[str, str]:
+    return {
+        "level": one.level,
+        "request": LEVEL_WORDS[one.level],
+        "tasks": f"{one.n:,}",
+        "exact match": f"{one.scores['em']:.3f}",
+        "F1": f"{one.scores['f1']:.3f}" if "f1" in one.scores else "–",
+        "median": f"{one.latency_ms_p50:.1f} ms",
+    }
+
 
 REPEAT = "repeat"
 LISTED = 12
@@ -26,22 +76,22 @@ WORDS = {
     "catalog_fingerprint": "fingerprint of the catalog",
     "tasks": "tasks",
     "tasks_fingerprint": "fingerprint of the tasks",
-    "hints": "server hints given",
+    "hints": "server hints",
     "router": "router",
     "preset": "preset",
-    "outcomes": "calls that the statistics knew",
+    "outcomes": "calls in the statistics",
     "labels": "labels",
     "calibration": "calibration in force",
     "seed": "seed",
     "parameters": "parameters",
     "versions": "versions",
-    "played": "played out with",
+    "played": "simulated with",
 }
 
 
 def one_run(shown: ShownRuns) -> dict[str, str]:
-    """All of it; what it puts into the URL."""
-    st.markdown("**One run: what it follows from, and the same again**")
+    """Draw the view. Returns the texts for the URL."""
+    st.markdown("**One run: its conditions, and its repetition**")
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     id_ = select(
         row,
@@ -56,14 +106,14 @@ def one_run(shown: ShownRuns) -> dict[str, str]:
     run = next(one for one in shown.runs if one.id == id_)
     start_button(
         row, "Repeat", partial(_start, shown.app, run), key="lab:repeat", icon=":material/replay:",
-        help="Measures the same again, with the catalog and the labels of today, and shows the differences. Nothing is "
+        help="Measures the same again with the current catalog and labels, and shows the differences. Nothing is "
         "stored.",
     )  # fmt: skip
     repeated: Repeated | None = result(REPEAT, id_)
     if repeated is not None:
         _repeated(repeated)
-    rows = [{"what": WORDS.get(name, name), "value": _text(value)} for name, value in run.to_json().items()]
-    with st.expander("What it is stored with"):
+    rows = [{"condition": WORDS.get(name, name), "value": _text(value)} for name, value in run.to_json().items()]
+    with st.expander("Stored conditions"):
         st.dataframe(
             pd.DataFrame(rows), hide_index=True, key="lab:conditions", height=table_height(len(rows)), row_height=32
         )
@@ -84,18 +134,18 @@ def _work(app: App, run: LabRun, job: Job) -> Repeated:
 def _repeated(found: Repeated) -> None:
     if not found.other:
         st.success(
-            "The same to the last byte, but for the times of decisions, which no clock gives twice.",
+            "Equal to the last byte, except for the times of decisions.",
             icon=":material/check:",
         )
     else:
         st.warning(
-            f"Not the same: {escaped(_listed(found.other), 300)}. Tasks whose first right tool has another rank: "
+            f"Different: {escaped(_listed(found.other), 300)}. Tasks with another rank of the first right tool: "
             f"{escaped(_listed(found.moved) or 'none', 600)}.",
             icon=":material/difference:",
         )
     if found.differing:
         words = ", ".join(WORDS.get(name, name) for name in found.differing)
-        st.caption(f"Other than then: {escaped(words, 300)}.")
+        st.caption(f"Changed conditions: {escaped(words, 300)}.")
     if found.changes:
         named = _listed([f"{one.what} {one_line(one.name, 60)} {one.change}" for one in found.changes])
         st.caption(f"Changed in the catalog: {escaped(named, 900)}.")

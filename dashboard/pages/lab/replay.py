@@ -1,4 +1,4 @@
-"""Replay: recorded sub-tasks under the sidebar's knobs or as they were, with the statistics of their time: one table, one picture."""
+"""Replay: recorded sub-tasks under other knobs or the recorded ones, with the statistics of their time."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from core.lab.replay import Chosen, Replayed, ReplayTotals
 from core.services.lab.lab import RANKED
 from core.shared import units
 from core.shared.untrusted_text import one_line
-from dashboard.pages.lab.charts.replay_change import replay_change
-from dashboard.pages.lab.fields import select
-from dashboard.pages.lab.job import Job, begin, result, start_button
+from dashboard.pages.lab.charts import replay_change
+from dashboard.pages.lab.run import Job, begin, result, start_button
+from dashboard.pages.lab.words import select
 from dashboard.ui.chart import chart
 from dashboard.ui.choice_table import ROW_PX, table_height
 from dashboard.ui.text import escaped
@@ -26,9 +26,9 @@ from dashboard.ui.url_state import UrlState
 REPLAY = "replay"
 KNOBS, ROUTER, RECORDED = "knobs", "router", "recorded"
 HOW = {
-    KNOBS: "what each router was set to then, but for the knobs turned in the sidebar",
+    KNOBS: "the recorded router and knobs, with the changed knobs of the sidebar",
     ROUTER: "the sidebar's router with its knobs",
-    RECORDED: "as recorded: what changed with the catalog and what labels taught",
+    RECORDED: "the recorded router and knobs: shows the effect of catalog and labels",
 }
 DECISIONS, MOST, LISTED = 300, 5_000, 200
 
@@ -36,7 +36,7 @@ DECISIONS, MOST, LISTED = 300, 5_000, 200
 def replays(
     app: App, state: UrlState, linked: Mapping[str, str], catalog: str, router: str, parameters: Parameters
 ) -> dict[str, str]:
-    """All of it; what it puts into the URL."""
+    """Draw the view. Returns the texts for the URL."""
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     how = select(
         row, state, linked, "how", "Decide again with", list(HOW), start=ROUTER, show=HOW.__getitem__, width=470
@@ -45,10 +45,10 @@ def replays(
         text = linked.get("last", "")
         st.session_state[state.key("last")] = min(max(1, int(text)), MOST) if text.isdecimal() else DECISIONS
     last = int(
-        row.number_input("The newest", 1, MOST, key=state.key("last"), width=120, help="How many recorded decisions.")
+        row.number_input("The newest", 1, MOST, key=state.key("last"), width=120, help="The number of recorded decisions.")
     )
     settings = {RECORDED: {}, KNOBS: parameters.changed(), ROUTER: parameters.values()}[how]
-    if str(settings.get("n")) == RANKED:  # the lab looks deeper than a decision does; tokens follow from it
+    if str(settings.get("n")) == RANKED:  # the Lab ranks more tools than a decision; tokens depend on it
         settings = {name: value for name, value in settings.items() if name != "n"}
     chosen = router if how == ROUTER else ""
     about = (catalog, chosen, repr(settings), last)
@@ -57,12 +57,12 @@ def replays(
         key="lab:replay", icon=":material/replay:", type="primary",
     )  # fmt: skip
     st.caption(
-        f"Recorded sub-tasks of {escaped(catalog)} are decided again, each with the statistics of its own time. Nothing is called or "
+        f"Recorded sub-tasks of {escaped(catalog)} are decided again, each with the statistics of its time. Nothing is called or "
         "recorded."
     )
     rows: tuple[Replayed, ...] | None = result(REPLAY, about)
     if rows is None:
-        st.info("Choose with what to decide again, and press Replay.", icon=":material/replay:")
+        st.info("Choose the knobs, and press Replay.", icon=":material/replay:")
     else:
         knobs = {name: str(value) for name, value in parameters.changed().items()}
         _show(app, rows, {"catalog": catalog, "router": router, **knobs} if how == ROUTER else {})
@@ -83,8 +83,8 @@ def _start(app: App, catalog: str, router: str, settings: Mapping[str, object], 
 def _show(app: App, rows: Sequence[Replayed], again: Mapping[str, str]) -> None:
     totals = ReplayTotals.of(rows)
     st.markdown(
-        f"**{totals.changed:,} of {totals.decisions:,} have another winner**: {totals.refused:,} have none now, {totals.answered:,} have "
-        "one only now."
+        f"**{totals.changed:,} of {totals.decisions:,} have another winner**: {totals.refused:,} now have no winner, {totals.answered:,} "
+        "have a winner only now."
     )
     sums = [
         ("price of the winners", units.price(totals.usd_then), units.price(totals.usd_now)),
@@ -92,7 +92,7 @@ def _show(app: App, rows: Sequence[Replayed], again: Mapping[str, str]) -> None:
         ("expected time", f"{totals.s_then:,.2f} s", f"{totals.s_now:,.2f} s"),
         ("tokens of candidates", f"{totals.tokens_then:,}", f"{totals.tokens_now:,}"),
     ]
-    of = f"sums over {totals.both:,} with a winner both times"
+    of = f"sums over {totals.both:,} with two winners"
     st.dataframe(pd.DataFrame(sums, columns=[of, "then", "now"]), hide_index=True, key="lab:replay-sums", width=520)
     if totals.both:
         chart(replay_change(rows), key="lab:replay-chart")
@@ -101,7 +101,7 @@ def _show(app: App, rows: Sequence[Replayed], again: Mapping[str, str]) -> None:
 
 def _table(changed: Sequence[Replayed], titles: Mapping[str, str], again: Mapping[str, str]) -> None:
     if not changed:
-        st.success("Every winner is the one of then.", icon=":material/check:")
+        st.success("All winners are unchanged.", icon=":material/check:")
         return
     newest = list(reversed(changed))[:LISTED]
     frame = pd.DataFrame([_line(row, titles, again) for row in newest])
@@ -110,12 +110,12 @@ def _table(changed: Sequence[Replayed], titles: Mapping[str, str], again: Mappin
         column_config={
             "sub-task": st.column_config.TextColumn(width=280),
             "now": st.column_config.LinkColumn(
-                "now", display_text="open ↗", width="small", help="The sub-task on the Route page, with the statistics of today"
+                "now", display_text="open ↗", width="small", help="The sub-task on the Route page, with the current statistics"
             ),
         },
     )  # fmt: skip
     more = f" The newest {LISTED:,} of {len(changed):,} are listed." if len(changed) > LISTED else ""
-    st.caption(f"Sub-tasks with another winner, the newest first; price a call, expected seconds to success.{more}")
+    st.caption(f"Sub-tasks with another winner, the newest first; price of a call, expected seconds to success.{more}")
 
 
 def _line(row: Replayed, titles: Mapping[str, str], again: Mapping[str, str]) -> dict[str, str]:

@@ -1,21 +1,136 @@
-"""What is measured: the router of the sidebar with its knobs, others beside it, played out or not; the estimate and the button."""
+"""A run in the Lab: its form and its background job."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.app import App
 from core.domain.params import Parameters
 from core.lab.execution import ROUNDS, Playing
 from core.routers.presets import DEFAULT_PRESET, preset_of
-from dashboard.pages.lab.fields import choose_some
-from dashboard.pages.lab.job import RUN, Job, begin, start_button
+from core.shared.errors import WayfareError
 from dashboard.pages.lab.tasks import TaskSet
+from dashboard.pages.lab.words import choose_some
+from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
+
+JOB = "lab:job"
+POLL_S = 0.3
+RUN, SWEEP, CHANGE = "run", "sweep", "change"
+
+
+class Stopped(Exception):
+    """The visitor stopped the work."""
+
+
+@dataclass(eq=False)
+class Job:
+    """Running or finished work: `done` of `of` steps. `about` identifies its inputs."""
+
+    kind: str
+    title: str
+    of: int
+    about: object
+    started_s: float = field(default_factory=time.monotonic)
+    done: int = 0
+    cancel: threading.Event = field(default_factory=threading.Event)
+    future: Future[Any] = field(default_factory=Future[Any], repr=False)
+
+    def report(self, done: int) -> None:
+        """Set the number of finished steps. Raises Stopped if the visitor has stopped the work."""
+        if self.cancel.is_set():
+            raise Stopped
+        self.done = done
+
+    @property
+    def text(self) -> str:
+        """The progress, and the estimated time left."""
+        elapsed_s = time.monotonic() - self.started_s
+        left = f", about {elapsed_s * (self.of - self.done) / self.done:,.0f} s left" if self.done else ""
+        return f"{self.title}: {self.done:,} of {self.of:,}{left}. You can leave this page meanwhile."
+
+
+def start_button(
+    place: DeltaGenerator, label: str, start: Callable[[], None], *, disabled: bool = False, **looks: Any
+) -> None:
+    """Draw a button that starts work with the current choices. A callback would use the choices of the last drawing, which are
+    outdated if a choice and the click come close together. The button is disabled while other work runs."""
+    if busy():
+        looks["help"] = "Other work is running. Stop it, or wait for its end."
+    if place.button(label, disabled=disabled or busy(), **looks):
+        start()
+        st.rerun()  # the panel above the button shows the progress
+
+
+def begin(kind: str, title: str, of: int, work: Callable[[Job], object], about: object = None) -> None:
+    """Start work in a thread. Does nothing while other work runs."""
+    if busy():
+        return
+    job = st.session_state[JOB] = Job(kind, title, max(1, of), about)
+    pool = ThreadPoolExecutor(1, thread_name_prefix="wayfare-lab")
+    job.future = pool.submit(work, job)
+    pool.shutdown(wait=False)
+
+
+def busy() -> bool:
+    """Tells whether work of this visitor runs."""
+    job: Job | None = st.session_state.get(JOB)
+    return job is not None and not job.future.done()
+
+
+def result(kind: str, about: object = None) -> Any:
+    """Returns the result of finished work of this kind and these inputs, or None."""
+    job: Job | None = st.session_state.get(JOB)
+    if job is None or (job.kind, job.about) != (kind, about) or not job.future.done() or job.future.exception():
+        return None
+    return job.future.result()
+
+
+def taken(kind: str) -> Any:
+    """Returns the result once, and forgets the work."""
+    found = result(kind)
+    if found is not None:
+        st.session_state.pop(JOB)
+    return found
+
+
+def job_panel() -> None:
+    """Show the running work, or why it ended without a result."""
+    job: Job | None = st.session_state.get(JOB)
+    if job is None:
+        return
+    if not job.future.done():
+        _progress(job)
+        return
+    error = job.future.exception()
+    if isinstance(error, Stopped):
+        st.info(
+            "Stopped. Finished steps are stored, and the same button continues from there.",
+            icon=":material/stop_circle:",
+        )
+    elif isinstance(error, WayfareError):
+        st.error(escaped(str(error), 600), icon=":material/error:")
+    elif error is not None:
+        st.error(f"The work ended unexpectedly ({type(error).__name__}). Start it again.", icon=":material/error:")
+
+
+@st.fragment(run_every=POLL_S)
+def _progress(job: Job) -> None:
+    if job.future.done():
+        st.rerun()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.progress(min(1.0, job.done / job.of), job.text)
+        st.button("Stop", key="lab:stop", icon=":material/stop:", on_click=job.cancel.set)
+
 
 BY_N = "n"
 Asked = list[tuple[str, Parameters]]
@@ -32,7 +147,7 @@ class Chosen:
 
     @property
     def preset(self) -> str:
-        """The preset that the knobs are, else the one that they start from."""
+        """The preset of the knobs, else the default one."""
         return preset_of(self.parameters) or DEFAULT_PRESET
 
 
@@ -42,19 +157,19 @@ def knob_prefix(router: str) -> str:
 
 
 def run_form(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen) -> dict[str, str]:
-    """The row with the button; what it puts into the URL."""
+    """Draw the row with the button. Returns the texts for the URL."""
     titles = {router.id: router.title for router in app.routing.routers()}
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     with row:
         also = choose_some(
-            state, linked, "also", f"Measure {titles[chosen.router]} as the knobs say, and beside it",
+            state, linked, "also", f"Measure {titles[chosen.router]} with these knobs, and also",
             [router for router in titles if router != chosen.router], show=titles.__getitem__,
-            note="The others have the preset of the sidebar; Balanced where the knobs are set by hand.",
+            note="The other routers use the preset of the sidebar, or Balanced if the knobs are set by hand.",
         )  # fmt: skip
         play = st.toggle(
             "Play the tasks out", key="lab:play",
-            help=f"What solving takes, too: candidates are tried in order, at most {ROUNDS}; a right one succeeds by its declared "
-            "reliability, drawn over 20 seeds. Nothing is called.",
+            help=f"Also simulates solving: at most {ROUNDS} candidates are tried in order, and a right one succeeds with its declared "
+            "reliability, over 20 seeds. Nothing is called.",
         )  # fmt: skip
     start_button(
         row,
@@ -76,16 +191,16 @@ def _estimate(app: App, chosen: Chosen, asked: Asked, titles: Mapping[str, str],
     unknown = [titles[router] for router, value in expected.items() if value is None]
     words = [f"{count:,} task{'s' if count != 1 else ''}, {len(routers)} router{'s' if len(routers) > 1 else ''}"]
     if known:
-        words.append(f"about {max(1, round(sum(known))):,} s by the last runs")
+        words.append(f"about {max(1, round(sum(known))):,} s as in the last runs")
     if unknown:
-        words.append(f"no run says yet how long {', '.join(unknown)} takes")
+        words.append(f"the time of {', '.join(unknown)} is not known yet")
     if kept := _kept(app, chosen, asked, play=play):
-        words.append(f"{kept:,} decisions are kept of runs that were ended: Run goes on from there")
-    st.caption(f"{'; '.join(words)}. Nothing that is routed here is recorded as a decision.")
+        words.append(f"{kept:,} decisions of stopped runs are kept, and Run continues from there")
+    st.caption(f"{'; '.join(words)}. These decisions are not recorded.")
 
 
 def _asked(app: App, chosen: Chosen, also: tuple[str, ...]) -> Asked:
-    """Every router that is to be measured, with its parameters."""
+    """Returns every router to measure with its parameters."""
     more = [(router, app.routing.parameters(router, {BY_N: 10}, preset=chosen.preset)) for router in also]
     return [(chosen.router, chosen.parameters), *more]
 
@@ -105,7 +220,7 @@ def _kept(app: App, chosen: Chosen, asked: Asked, *, play: bool) -> int:
 
 
 def _playing(parameters: Parameters) -> Playing:
-    """As deep as a decision is on its own; tokens follow from it."""
+    """Returns the depth of an ordinary decision, on which tokens depend."""
     return Playing(int(next(knob.default for knob in parameters.knobs() if knob.name == BY_N) or 0))
 
 

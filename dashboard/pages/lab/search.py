@@ -1,4 +1,4 @@
-"""Optuna's search on the page: which knobs, how many trials, the button; the stored searches, and the one that is shown."""
+"""A search over knobs with Optuna, and its result."""
 
 from __future__ import annotations
 
@@ -11,15 +11,70 @@ import streamlit as st
 from core.app import App
 from core.domain.lab_runs import Sweep
 from core.domain.params import Knob, Parameters
-from core.lab.sweep import Axis, evenly, read_axis
+from core.lab.sweep import OBJECTIVES, SECONDS, SOLVED, USD, Axis, evenly, read_axis
 from core.services.lab.sweeps import OPTUNA, SweepPlan
 from core.shared.errors import WayfareError
-from dashboard.pages.lab.fields import choose_some, select
-from dashboard.pages.lab.job import Job, begin, busy, start_button, taken
-from dashboard.pages.lab.run import Chosen
-from dashboard.pages.lab.search_result import search_result
+from dashboard.pages.lab.charts import importance_bars, parallel, pareto, slices
+from dashboard.pages.lab.run import Chosen, Job, begin, busy, start_button, taken
+from dashboard.pages.lab.sweep import CHOSEN_ON_THE_SAME, OBJECTIVE_WORDS, apply_point, values_text
+from dashboard.pages.lab.words import choose_some, select
+from dashboard.ui.chart import chart
 from dashboard.ui.knobs import knob_title
+from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
+
+
+def search_result(
+    app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen, sweep: Sweep, axes: Sequence[Axis]
+) -> dict[str, str]:
+    """Draw the view. Returns the texts for the URL."""
+    document = app.sweeps.document(sweep.id)
+    points, front = document["points"], document["front"]
+    if not points:
+        st.info("This search has no stored trials yet.", icon=":material/travel_explore:")
+        return {}
+    row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    objective = select(
+        row, state, linked, "objective", "Objective", list(OBJECTIVES), show=OBJECTIVE_WORDS.__getitem__, width=330
+    )
+    down = OBJECTIVES[objective] == "minimize"
+    best = sorted(
+        points, key=lambda one: (one["number"] not in front, one[objective] if down else -one[objective], one["number"])
+    )
+    known = {str(one["number"]): one for one in best}
+    key = f"point.{sweep.id}"
+    number = select(
+        row, state, linked, key, "Trial, the front first", list(known), width=330,
+        show=lambda one: f"{known[one][objective]:.4g} at {values_text(known[one]['values'])}", note="Or click a point in a chart.",
+    )  # fmt: skip
+    point = known[number]
+
+    def choose(one: str) -> None:
+        st.session_state[state.key(key)] = one
+
+    columns = st.grid(2, min_column_width=420, gap="small")
+    with columns.cell():
+        chart(pareto(points, front, point["number"]), key="lab:pareto", choose=choose)
+    with columns.cell():
+        shares = app.sweeps.importances(axes, points, objective)
+        if shares:
+            chart(importance_bars(shares, objective=OBJECTIVE_WORDS[objective]), key="lab:importances")
+        else:
+            st.caption("The importance of each knob appears after ten trials, if their objectives differ.")
+    chart(parallel(points, axes, front, point["number"]), key="lab:parallel", choose=choose)
+    chart(
+        slices(points, axes, objective, point["number"], name=OBJECTIVE_WORDS[objective]),
+        key="lab:slices",
+        choose=choose,
+    )
+    st.caption(
+        f"{len(front):,} of {len(points):,} trials are on the front of success, money and time. Trial {point['number']:,}: "
+        f"{escaped(values_text(point['values']), 300)}: solved {point[SOLVED]:.3f}, {point[USD]:.5f} USD and {point[SECONDS]:.2f} s a "
+        f"task, expected from declared statistics. {CHOSEN_ON_THE_SAME}"
+    )
+    apply_point(app, chosen, sweep.id, point)
+    return {"objective": objective}
+
 
 SEARCH = "search"
 TRIALS, MOST_TRIALS, MOST_KNOBS = 40, 500, 6
@@ -27,10 +82,10 @@ FIRST = ("alpha_s", "alpha_t", "kappa")
 
 
 def searches(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen) -> dict[str, str]:
-    """All of it; what it puts into the URL."""
+    """Draw the view. Returns the texts for the URL."""
     knobs = {knob.name: knob for knob in chosen.parameters.knobs() if _searchable(knob)}
     names = choose_some(
-        state, linked, "over", "Knobs that Optuna may turn, each over all that it can be", list(knobs),
+        state, linked, "over", "Knobs to search with Optuna, each over its whole range", list(knobs),
         start=[name for name in FIRST if name in knobs] or list(knobs)[:2], most=MOST_KNOBS,
         show=lambda one: f"{knob_title(knobs[one])} ({one})",
     )  # fmt: skip
@@ -46,14 +101,14 @@ def searches(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chose
         key="lab:search", icon=":material/search:", type="primary", disabled=not names,
     )  # fmt: skip
     st.caption(
-        f"Success, money and time at once over {len(chosen.tasks.tasks):,} tasks, by a tree-structured Parzen estimator; the other knobs are "
-        "as in the sidebar. Each trial is stored: a search that was stopped goes on where it was, with the same trials."
+        f"Searches for success, money and time over {len(chosen.tasks.tasks):,} tasks with a tree-structured Parzen estimator. Other knobs are "
+        "those of the sidebar. Each trial is stored, so a stopped search continues with the same trials."
     )
     texts = {"over": ",".join(names), "trials": str(trials), "seed": str(seed)}
     fresh = taken(SEARCH)
     stored = _stored(app, chosen)
     if not stored:
-        st.info("No search over these tasks is stored yet: press Search.", icon=":material/travel_explore:")
+        st.info("No search over these tasks is stored yet. Press Search.", icon=":material/travel_explore:")
         return texts
     if fresh:
         st.session_state[state.key("search")] = fresh
@@ -65,7 +120,7 @@ def searches(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chose
     try:
         axes = [read_axis(text, type(chosen.parameters)) for text in json.loads(sweep.plan_json)["axes"]]
     except WayfareError as error:
-        st.warning(f"That search turned a knob that is not there any more: {error}", icon=":material/history:")
+        st.warning(f"That search used a knob that no longer exists: {error}", icon=":material/history:")
         return {**texts, "search": id_}
     _go_on(app, chosen, sweep, axes)
     return {**texts, "search": id_, **search_result(app, state, linked, chosen, sweep, axes)}
@@ -76,7 +131,7 @@ def _searchable(knob: Knob) -> bool:
 
 
 def _axis(knob: Knob) -> Axis:
-    """All that a knob can be."""
+    """Returns the whole range of a knob."""
     if knob.low is None or knob.high is None:
         return evenly(knob, 0, 0, 0)
     text = f"{knob.name}={knob.low:g}:{knob.high:g}"
@@ -86,7 +141,7 @@ def _axis(knob: Knob) -> Axis:
 
 
 def _stored(app: App, chosen: Chosen) -> list[Sweep]:
-    """The searches of this router over these tasks, newest first."""
+    """Returns the searches of this router over these tasks, newest first."""
     return [
         sweep
         for sweep in app.lab_runs.sweeps()
@@ -103,7 +158,7 @@ def _name(sweep: Sweep) -> str:
 
 
 def _go_on(app: App, chosen: Chosen, sweep: Sweep, axes: Sequence[Axis]) -> None:
-    """For a search that was ended: the button that takes it up."""
+    """Draw the button that continues a stopped search."""
     plan, known = json.loads(sweep.plan_json), len(app.sweeps.document(sweep.id)["points"])
     if known >= plan["points"] or busy():
         return
@@ -113,10 +168,10 @@ def _go_on(app: App, chosen: Chosen, sweep: Sweep, axes: Sequence[Axis]) -> None
         return
     row = st.container(horizontal=True, vertical_alignment="center", gap="small")
     start_button(
-        row, "Go on", partial(_begin, app, chosen, tuple(axes), plan["points"], sweep.seed, parameters, sweep.preset),
+        row, "Continue", partial(_begin, app, chosen, tuple(axes), plan["points"], sweep.seed, parameters, sweep.preset),
         key="lab:search-on", icon=":material/resume:",
     )  # fmt: skip
-    row.caption(f"{known:,} of {plan['points']:,} trials are known.")
+    row.caption(f"{known:,} of {plan['points']:,} trials are finished.")
 
 
 def _start(app: App, chosen: Chosen, axes: tuple[Axis, ...], trials: int, seed: int) -> None:

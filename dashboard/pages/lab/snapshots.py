@@ -1,4 +1,4 @@
-"""Snapshots of the whole console: kept under a name, compared, returned to with one click, and taken along as a file."""
+"""Snapshots of the whole console: kept under a name, compared, restored with one click, exported and imported."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from core.app import App
 from core.domain.lab_runs import ConsoleState, Snapshot, differences
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line
-from dashboard.pages.lab.fields import select
+from dashboard.pages.lab.words import select
 from dashboard.ui.choice_table import table_height
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState, pages_state, restore_pages
 
 SAID = "lab:snapshot-said"
 FILE = "lab:snapshot-file"
-NOW = "\x00"  # what no name can be
+NOW = "\x00"  # never the name of a snapshot
 SHOWN = ("q", "catalog", "router", "profile")
 
 
 def snapshots(app: App, state: UrlState, linked: Mapping[str, str], catalog: str) -> dict[str, str]:
-    """All of it; what it puts into the URL."""
+    """Draw the view. Returns the texts for the URL."""
     _said()
     st.caption(
-        "A snapshot keeps what every page shows (query, catalog, router, knobs, filters, network), the calibrations in force and the "
-        "saved networks. Returning to one sets all of it again; catalogs, labels and calls stay as they are."
+        "A snapshot keeps the state of every page (query, catalog, router, knobs, filters, network), the active calibrations and the "
+        "saved networks. Restoring a snapshot sets all of them again. Catalogs, labels and calls do not change."
     )
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     row.text_input("Name", key="lab:snapshot-name", placeholder="before the new prices", width=300, max_chars=80)
     row.button(
-        "Keep the state of now",
+        "Keep the current state",
         key="lab:snapshot-save",
         icon=":material/photo_camera:",
         type="primary",
@@ -40,10 +40,10 @@ def snapshots(app: App, state: UrlState, linked: Mapping[str, str], catalog: str
         args=(app, catalog),
     )
     found = app.snapshots.all()
-    with st.expander("Take one in from a file", expanded=False):
-        st.file_uploader("A snapshot that Export wrote", type="json", key=FILE, on_change=_import, args=(app,))
+    with st.expander("Import from a file", expanded=False):
+        st.file_uploader("An exported snapshot", type="json", key=FILE, on_change=_import, args=(app,))
     if not found:
-        st.info("No snapshot is kept yet: give a name and press the button.", icon=":material/photo_camera:")
+        st.info("No snapshot is kept yet. Enter a name and press the button.", icon=":material/photo_camera:")
         return {}
     frame = pd.DataFrame([_line(one) for one in found])
     st.dataframe(frame, hide_index=True, key="lab:snapshots", height=table_height(len(frame)), row_height=32)
@@ -51,15 +51,15 @@ def snapshots(app: App, state: UrlState, linked: Mapping[str, str], catalog: str
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     chosen = select(row, state, linked, "snapshot", "Snapshot", names, show=lambda one: one_line(one, 60), width=260)
     key = state.key("snapshot")
-    row.button("Return to it", key="lab:snapshot-return", icon=":material/history:", on_click=_return, args=(app, key))
+    row.button("Restore", key="lab:snapshot-return", icon=":material/history:", on_click=_return, args=(app, key))
     row.download_button(
         "Export", app.snapshots.export(chosen), file_name="wayfare-snapshot.json", mime="application/json", key="lab:snapshot-export",
         icon=":material/download:", on_click="ignore",
     )  # fmt: skip
     row.button("Remove", key="lab:snapshot-remove", icon=":material/delete:", on_click=_remove, args=(app, key))
     with_ = select(
-        st.container(), state, linked, "beside", "What differs from", [NOW, *(name for name in names if name != chosen)], width=260,
-        show=lambda one: "the state of now" if one == NOW else one_line(one, 60),
+        st.container(), state, linked, "beside", "Compare with", [NOW, *(name for name in names if name != chosen)], width=260,
+        show=lambda one: "the current state" if one == NOW else one_line(one, 60),
     )  # fmt: skip
     states = {one.name: one.state for one in found}
     other = app.snapshots.state(pages_state(), catalog) if with_ == NOW else states[with_]
@@ -74,12 +74,12 @@ def _compare(name: str, one: ConsoleState, other_name: str, other: ConsoleState)
         if (one.where, one.name) not in {("lab", "view"), ("lab", "snapshot"), ("lab", "beside")}
     ]
     if not found:
-        st.success("Nothing differs.", icon=":material/check:")
+        st.success("No differences.", icon=":material/check:")
         return
     rows = [
         {
-            "where": one_line(each.where, 40),
-            "what": one_line(each.name, 60),
+            "page": one_line(each.where, 40),
+            "setting": one_line(each.name, 60),
             one_line(name, 40): one_line(each.one, 160) or "–",
             f"{one_line(other_name, 40)} ": one_line(each.other, 160) or "–",
         }
@@ -93,7 +93,7 @@ def _compare(name: str, one: ConsoleState, other_name: str, other: ConsoleState)
         row_height=32,
     )
     st.caption(
-        "A dash: the default, or that page was not visited. Catalogs are compared by the fingerprint of what routing reads of them."
+        "A dash is the default, or a page that was not visited. Catalogs are compared by their fingerprint for routing."
     )
 
 
@@ -132,7 +132,7 @@ def _import(app: App) -> None:
     except WayfareError as error:
         st.session_state[SAID] = ("error", str(error))
         return
-    st.session_state[SAID] = ("success", f"Taken in as {kept.name}.")
+    st.session_state[SAID] = ("success", f"Imported as {kept.name}.")
 
 
 def _return(app: App, key: str) -> None:
@@ -146,7 +146,7 @@ def _return(app: App, key: str) -> None:
     remarks = " ".join(found.remarks)
     st.session_state[SAID] = (
         "warning" if remarks else "success",
-        f"Everything is as in {name} again. {remarks}".strip(),
+        f"{name} is restored. {remarks}".strip(),
     )
 
 
@@ -157,12 +157,12 @@ def _remove(app: App, key: str) -> None:
 
 
 def _chosen_now(key: str) -> str:
-    """The name in the field, which may be chosen anew while the page with its buttons is still drawn."""
+    """Returns the current name in the field, which may be newer than the drawn buttons."""
     return str(st.session_state[key])
 
 
 def _said() -> None:
-    """What the last button did."""
+    """Show the result of the last button."""
     kind, sentence = st.session_state.pop(SAID, ("", ""))
     if kind == "error":
         st.error(escaped(sentence, 600), icon=":material/error:")

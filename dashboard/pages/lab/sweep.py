@@ -1,33 +1,192 @@
-"""A sweep over one or two knobs of the sidebar's router: its axes, the button, and the sweep that is shown."""
+"""A sweep over one or two knobs, and its result."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
 from core.app import App
 from core.domain.lab_runs import Sweep
-from core.domain.params import Knob
-from core.lab.sweep import Axis, evenly
+from core.domain.params import Knob, Value
+from core.lab.benchmark import MEASURES
+from core.lab.significance import compared
+from core.lab.stored_runs import task_changes, task_values
+from core.lab.sweep import OBJECTIVES, SECONDS, SOLVED, USD, Axis, evenly
 from core.services.lab.sweeps import OPTUNA, SweepPlan
 from core.shared.errors import UnknownNameError
-from dashboard.pages.lab.fields import select
-from dashboard.pages.lab.job import SWEEP, Job, begin, start_button, taken
-from dashboard.pages.lab.run import Chosen
-from dashboard.pages.lab.sweep_result import sweep_result
+from core.shared.untrusted_text import one_line
+from dashboard.pages.lab.charts import sweep_lines, sweep_map
+from dashboard.pages.lab.run import CHANGE, SWEEP, Chosen, Job, begin, knob_prefix, result, start_button, taken
+from dashboard.pages.lab.words import MEASURE_WORDS, measure_name, select
+from dashboard.ui.chart import chart
 from dashboard.ui.knobs import knob_title
+from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
+
+UNDO = "lab:undo"
+LISTED = 12
+CHOSEN_ON_THE_SAME = "The point is chosen and measured on the same tasks, so it may gain less on other tasks."
+Points = Sequence[Mapping[str, Any]]
+OBJECTIVE_WORDS = {
+    SOLVED: "Solved: chance of success within 3 tries",
+    USD: "Money: USD a task, expected",
+    SECONDS: "Time: seconds a task, expected",
+}
+
+
+def sweep_result(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen, sweep: Sweep) -> dict[str, str]:
+    """Draw the view. Returns the texts for the URL."""
+    document = app.sweeps.document(sweep.id)
+    points: Points = document["points"]
+    if not points:
+        st.info("This sweep has no stored points yet. Press Sweep.", icon=":material/stacked_line_chart:")
+        return {}
+    words = {**OBJECTIVE_WORDS, **{key: measure_name(key) for key in MEASURE_WORDS}}
+    row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    measure = select(row, state, linked, "by", "Measure", list(words), show=words.__getitem__, width=245)
+    less = OBJECTIVES.get(measure) == "minimize"
+    best = sorted(points, key=lambda point: (point[measure] if less else -point[measure], point["number"]))
+    known = {str(point["number"]): point for point in best}
+    number = select(
+        row, state, linked, f"point.{sweep.id}", "Point, the best first", list(known), width=245,
+        show=lambda one: f"{known[one][measure]:.4g} at {values_text(known[one]['values'])}", note="Or click a point in the chart.",
+    )  # fmt: skip
+    point = known[number]
+    _chart(sweep, points, point, measure, words[measure].partition(":")[0], chosen, state)
+    on_front = "; it is on the front of success, money and time" if point["number"] in document["front"] else ""
+    missing = json.loads(sweep.plan_json)["points"] - len(points)
+    st.caption(
+        f"{escaped(values_text(point['values']), 200)}: solved {point[SOLVED]:.3f}, {point[USD]:.5f} USD and {point[SECONDS]:.2f} s a task "
+        f"(expected from declared statistics), RR {point['mrr']:.3f}, Success@1 {point['hit@1']:.3f}{on_front}."
+        + (f" {missing:,} points are not computed yet. Press Sweep to continue." if missing else "")
+    )
+    st.caption(CHOSEN_ON_THE_SAME)
+    apply_point(app, chosen, sweep.id, point)
+    return {"by": measure}
+
+
+def _chart(
+    sweep: Sweep, points: Points, point: Mapping[str, Any], measure: str, title: str, chosen: Chosen, state: UrlState
+) -> None:
+    values, numbers = [one["values"] for one in points], [one["number"] for one in points]
+    measured, axes = [float(one[measure]) for one in points], tuple(values[0])
+    if len(axes) == 1:
+        drawn = sweep_lines(
+            [value[axes[0]] for value in values], measured, numbers, axis=axes[0], measure=title, chosen=point["number"],
+            now=chosen.parameters.values()[axes[0]],
+        )  # fmt: skip
+    else:
+        drawn = sweep_map(
+            values, measured, numbers, axes=(axes[0], axes[1]), measure=title, chosen=point["number"],
+            less_is_better=OBJECTIVES.get(measure) == "minimize",
+        )  # fmt: skip
+    key = state.key(f"point.{sweep.id}")
+    chart(drawn, key="lab:sweep-chart", choose=lambda number: st.session_state.update({key: number}))
+
+
+def apply_point(app: App, chosen: Chosen, sweep: str, point: Mapping[str, Any]) -> None:
+    """Show the changes of a point, then a button that applies it, and one that undoes it."""
+    now = chosen.parameters.values()
+    new = {name: value for name, value in point["values"].items() if now[name] != value}
+    about = (sweep, point["number"], chosen.router, json.dumps(now, sort_keys=True))
+    changes = result(CHANGE, about)
+    row = st.container(horizontal=True, vertical_alignment="center", gap="small")
+    if not new:
+        row.caption("The knobs are at this point.")
+    elif changes is None:
+        start_button(
+            row,
+            "Show the changes",
+            partial(_start_point, app, chosen, new, about),
+            key="lab:change",
+            icon=":material/difference:",
+        )
+    else:
+        _show(chosen, changes, new)
+        row = st.container(horizontal=True, vertical_alignment="center", gap="small")
+        row.button(
+            "Apply", key="lab:apply", icon=":material/check:", type="primary",
+            on_click=_set, args=(chosen.router, new, {name: now[name] for name in new}),
+            help="Sets these knobs in the sidebar, and in the URL.",
+        )  # fmt: skip
+    undo: tuple[str, Mapping[str, Value]] | None = st.session_state.get(UNDO)
+    if undo is not None and undo[0] == chosen.router:
+        row.button(
+            f"Undo: back to {values_text(undo[1])}",
+            key="lab:undo-button",
+            icon=":material/undo:",
+            on_click=_set,
+            args=(*undo, None),
+        )
+
+
+def _set(router: str, values: Mapping[str, Value], before: Mapping[str, Value] | None) -> None:
+    """Set knobs. `before` are the values for Undo."""
+    for name, value in values.items():
+        st.session_state[f"{knob_prefix(router)}.{name}"] = value
+    if before is None:
+        st.session_state.pop(UNDO, None)
+    else:
+        st.session_state[UNDO] = (router, before)
+
+
+def _start_point(app: App, chosen: Chosen, new: Mapping[str, Value], about: object) -> None:
+    """Route the tasks with the current and with the new knobs. Nothing is stored."""
+    tasks = chosen.tasks.tasks
+
+    def work(job: Job) -> list[dict[str, Any]]:
+        return [
+            app.lab.benchmark(
+                tasks, catalog=chosen.catalog, router=chosen.router, parameters=parameters,
+                progress=lambda done, before=before: job.report(before + done),
+            ).to_json()
+            for before, parameters in ((0, chosen.parameters), (len(tasks), chosen.parameters.replaced(new)))
+        ]  # fmt: skip
+
+    begin(CHANGE, "Comparing", 2 * len(tasks), work, about)
+
+
+def _show(chosen: Chosen, results: Sequence[Mapping[str, Any]], new: Mapping[str, Value]) -> None:
+    tasks, measure = chosen.tasks.tasks, "mrr"
+    before, after = results
+    found = task_changes(tasks, before, after, MEASURES[measure])
+    pairs = compared([task_values(tasks, one, MEASURES[measure]) for one in results], measure)
+    now = chosen.parameters.values()
+    st.markdown(
+        "**Changes:** "
+        + escaped(", ".join(f"{name} {_text(now[name])} → {_text(value)}" for name, value in new.items()))
+    )
+    for pair in pairs:
+        st.markdown(
+            f"RR {before[measure]:.3f} → {after[measure]:.3f}: {pair.difference:+.3f}, 95 % interval {pair.low:+.3f} to "
+            f"{pair.high:+.3f}, p {pair.p:.3f} (paired randomisation test over {pair.n:,} tasks)."
+        )
+    for change, sign in (("won", "▲"), ("lost", "▼")):
+        named = [one.task.subtask for one in found if one.change == change]
+        more = f" and {len(named) - LISTED:,} more" if len(named) > LISTED else ""
+        texts = "; ".join(escaped(one_line(text, 70)) for text in named[:LISTED])
+        st.caption(f"{sign} **{len(named):,} {change}**" + (f": {texts}{more}" if named else ""))
+
+
+def values_text(values: Mapping[str, Value]) -> str:
+    return ", ".join(f"{name} = {_text(value)}" for name, value in values.items())
+
+
+def _text(value: Value) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
 
 NONE, VALUES, MOST = "none", 9, 41
 AXES = ("axis1", "axis2")
 
 
 def sweeps(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen) -> dict[str, str]:
-    """All of it; what it puts into the URL."""
+    """Draw the view. Returns the texts for the URL."""
     knobs = {
         knob.name: knob
         for knob in chosen.parameters.knobs()
@@ -50,8 +209,8 @@ def sweeps(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen)
         type="primary",
     )
     row.caption(
-        f"{points:,} points over {len(chosen.tasks.tasks):,} tasks; the other knobs are as in the sidebar. Each point is stored: a "
-        "sweep that was stopped goes on where it was."
+        f"{points:,} points over {len(chosen.tasks.tasks):,} tasks. Other knobs are those of the sidebar. Each point is stored, so a "
+        "stopped sweep continues."
     )
     shown = taken(SWEEP) or linked.get("sweep", "")
     found = _found(app, shown, chosen)
@@ -62,7 +221,7 @@ def sweeps(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen)
 
 
 def _found(app: App, sweep: str, chosen: Chosen) -> Sweep | None:
-    """The sweep of the link or the one just made, where it is of this catalog, router and tasks."""
+    """Returns the sweep of the link or the one just made, if it is of this catalog, router and tasks."""
     if not sweep:
         return None
     try:
@@ -78,7 +237,7 @@ def _found(app: App, sweep: str, chosen: Chosen) -> Sweep | None:
 def _axis(
     state: UrlState, linked: Mapping[str, str], name: str, knobs: Mapping[str, Knob], *, first: bool
 ) -> tuple[str, Axis | None]:
-    """One axis: its knob, and for a number from where to where in how many values. As the URL has it, `alpha_t:0:0.2:9`."""
+    """Draw one axis: its knob and, for a number, range and count of values. Returns its URL text, as `alpha_t:0:0.2:9`, and the axis."""
     wanted = [*linked.get(name, "").split(":"), "", "", ""]
     start = "alpha_t" if "alpha_t" in knobs else next(iter(knobs))
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
@@ -92,7 +251,7 @@ def _axis(
     knob = knobs[knob_name]
     if knob.low is None or knob.high is None:
         axis = evenly(knob, 0, 0, 0)
-        row.caption(f"all that it can be: {', '.join(map(str, axis.values))}")
+        row.caption(f"all values: {', '.join(map(str, axis.values))}")
         return knob_name, axis
     linked_numbers = wanted[1:4] if wanted[0] == knob_name else ["", "", ""]
     low, high = float(knob.low), float(knob.high)
@@ -111,7 +270,7 @@ def _axis(
 
 
 def _number(text: str, otherwise: float, low: float, high: float) -> float:
-    """The number in a link within its range; `otherwise` where it has none.
+    """Returns the number in a link within its range, or `otherwise`.
 
     >>> _number("0.5", 1, 0, 1), _number("x", 1, 0, 1), _number("7", 0, 0, 1)
     (0.5, 1, 1)

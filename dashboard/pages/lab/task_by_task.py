@@ -1,4 +1,4 @@
-"""One run against a baseline, task by task: won, lost, same, why tasks failed, and either decision one click away."""
+"""Tasks one by one: a run against a baseline, and the tasks that failed."""
 
 from __future__ import annotations
 
@@ -13,12 +13,18 @@ from core.domain.lab_runs import LabRun
 from core.domain.tasks import Task
 from core.lab.benchmark import MEASURES
 from core.lab.stored_runs import STAGES as GROUPS
-from core.lab.stored_runs import TaskChange, failures, stage, task_changes
+from core.lab.stored_runs import Failed, TaskChange, Why, failures, stage, task_changes
 from core.shared.untrusted_text import one_line
-from dashboard.pages.lab.fields import select
-from dashboard.pages.lab.links import changed, compare_link, route_link
-from dashboard.pages.lab.names import MEASURE_WORDS, STAGES, measure_name
-from dashboard.pages.lab.shown_runs import ShownRuns
+from dashboard.pages.lab.words import (
+    MEASURE_WORDS,
+    STAGES,
+    ShownRuns,
+    changed,
+    compare_link,
+    measure_name,
+    route_link,
+    select,
+)
 from dashboard.ui.choice_table import ROW_PX, table_height
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
@@ -31,10 +37,10 @@ Results = Mapping[str, Mapping[str, Any]]
 
 
 def task_by_task(shown: ShownRuns) -> dict[str, str]:
-    """All of it; what it puts into the URL."""
+    """Draw the view. Returns the texts for the URL."""
     if len(shown.runs) < 2:
         st.info(
-            "One run alone has no baseline: measure another router or other knobs first.", icon=":material/science:"
+            "One run has no baseline. Measure another router or other knobs first.", icon=":material/science:"
         )
         return {}
     ids = [run.id for run in shown.runs]
@@ -47,7 +53,7 @@ def task_by_task(shown: ShownRuns) -> dict[str, str]:
     )
     measure = select(
         row, shown.state, shown.linked, "measure", "Measure", list(MEASURE_WORDS), show=measure_name, width=330,
-        note="A task is won where it is worth more by this measure. One that nothing can do is won where it is refused now.",
+        note="A task is won if this measure is higher. An impossible task is won if it is refused now.",
     )  # fmt: skip
     chosen = {id_: next(run for run in shown.runs if run.id == id_) for id_ in dict.fromkeys((base, mine))}
     results = {id_: run.result for id_, run in chosen.items()}
@@ -69,7 +75,7 @@ def _filters(
     tasks: Sequence[Task],
     result: Mapping[str, Any],
 ) -> tuple[str, str, str]:
-    """Which tasks are shown: by what became of them, by why they failed, and with which words."""
+    """Draw the filters: by change, by reason of failure, and by words."""
     failed = failures(tasks, result)
     counts = {ALL: len(found), FAILED: sum(map(len, failed.values()))}
     counts |= {change: sum(one.change == change for one in found) for change in ("won", "lost", "same")}
@@ -99,7 +105,7 @@ def _admitted(one: TaskChange, result: Mapping[str, Any], show: str, why: str) -
 
 
 def _reasons(tasks: Sequence[Task], runs: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
-    """How many tasks failed, by why, in each run."""
+    """Show the number of failed tasks of each run by reason."""
     counted = [failures(tasks, result) for _, result in runs]
     known = list(dict.fromkeys(why for found in counted for why in found))
     if not known:
@@ -110,13 +116,13 @@ def _reasons(tasks: Sequence[Task], runs: Sequence[tuple[str, Mapping[str, Any]]
         for (name, _), found in zip(runs, counted, strict=True)
     ]
     st.caption(
-        "Tasks without a right tool on top, by what became of the most similar right tool  \n" + "  \n".join(lines)
+        "Tasks without a right tool on top, by the fate of the most similar right tool  \n" + "  \n".join(lines)
     )
 
 
 def _table(app: App, rows: Sequence[TaskChange], runs: tuple[LabRun, LabRun], result: Mapping[str, Any]) -> None:
     if not rows:
-        st.info("No task is like that; choose another filter.", icon=":material/filter_alt_off:")
+        st.info("No task meets the filter. Choose another one.", icon=":material/filter_alt_off:")
         return
     values = {run: changed(app, run) for run in runs}
     base, mine = runs
@@ -129,7 +135,7 @@ def _table(app: App, rows: Sequence[TaskChange], runs: tuple[LabRun, LabRun], re
             "base": [route_link(base, values[base], one.task) for one in rows],
             "run": [route_link(mine, values[mine], one.task) for one in rows],
             "both": [compare_link(values, one.task) for one in rows],
-            "right": [one_line(", ".join(one.task.relevant) or "nothing can do it", 120) for one in rows],
+            "right": [one_line(", ".join(one.task.relevant) or "no tool can do it", 120) for one in rows],
             "first then": [one_line(next(iter(one.before), "–"), 80) for one in rows],
             "first now": [one_line(next(iter(one.after), "–"), 80) for one in rows],
             "why it failed": [STAGES.get(where := stage(one.task, result), where) for one in rows],
@@ -146,7 +152,7 @@ def _table(app: App, rows: Sequence[TaskChange], runs: tuple[LabRun, LabRun], re
             "sub-task": column.TextColumn(width=300),
             **{name: column.TextColumn(width=170) for name in ("right", "first then", "first now", "why it failed")},
             **{
-                name: column.LinkColumn(words.split()[0], display_text="open ↗", width="small", help="The decision, made again, in a new tab")
+                name: column.LinkColumn(words.split()[0], display_text="open ↗", width="small", help="Makes the decision again in a new tab")
                 for name, words in LINK.items()
             },
         },
@@ -157,3 +163,69 @@ def _rank(one: TaskChange, rank: int | None, candidates: Sequence[str]) -> str:
     if not one.possible:
         return "not refused" if candidates else "refused"
     return "–" if rank is None else str(rank)
+
+
+WHY_WORDS = {
+    Why.NOT_IN_INDEX: "no right tool is in the catalog, or among the tools that the router ranks",
+    Why.WRONG_SERVER: "the right tool's server was not short-listed",
+    Why.OUT_RANKED: "other tools were ranked before the right one",
+    Why.PRICED_OUT: "the ask was above the posted price, the tool was too dear, or the call was not worth its price",
+    Why.GATED: "the right tool did not pass the router's gate or threshold",
+    Why.REFUSED_WRONGLY: "the router refused a task that a tool can do",
+    Why.NOT_REFUSED: "the router proposed a tool for an impossible task",
+    Why.UNKNOWN: "the run has no stored stage",
+}
+
+
+def failed_tasks(shown: ShownRuns) -> dict[str, str]:
+    """Draw the failures of a run in groups, and the tasks of one group. Returns the texts for the URL."""
+    st.markdown("**Why tasks failed**")
+    row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    ids = [run.id for run in shown.runs]
+    id_ = select(row, shown.state, shown.linked, "failed", "Run", ids, show=shown.names.__getitem__, width=235)
+    run = shown.runs[ids.index(id_)]
+    groups = failures(shown.tasks, run.result)
+    if not groups:
+        st.success(f"None of its {len(shown.tasks):,} tasks failed.", icon=":material/check:")
+        return {"failed": "" if id_ == ids[0] else id_}
+    key, wanted = shown.state.key("group"), shown.linked.get("group", "")
+    if st.session_state.get(key) not in groups:
+        st.session_state[key] = Why(wanted) if wanted in groups else next(iter(groups))
+    chosen = row.segmented_control(
+        f"{sum(map(len, groups.values())):,} of {len(shown.tasks):,} tasks have no right tool on top", list(groups), key=key,
+        required=True, format_func=lambda one: f"{one} {len(groups[one]):,}",
+    )  # fmt: skip
+    why = chosen or next(iter(groups))
+    st.caption(f"{why}: {WHY_WORDS[why]}.")
+    _failure_table(shown.app, run, groups[why])
+    return {"failed": "" if id_ == ids[0] else id_, "group": "" if why is next(iter(groups)) else str(why)}
+
+
+def _failure_table(app: App, run: LabRun, failed: Sequence[Failed]) -> None:
+    values, entries = changed(app, run), run.result["tasks"]
+    frame = pd.DataFrame(
+        {
+            "sub-task": [one_line(one.task.subtask, 200) for one in failed],
+            "decision": [route_link(run, values, one.task) for one in failed],
+            "right": [one_line(", ".join(one.task.relevant) or "no tool can do it", 120) for one in failed],
+            "first": [one_line(next(iter(entries[one.task.id]["candidates"]), "–"), 80) for one in failed],
+            "stage": [STAGES.get(one.stage, one.stage) for one in failed],
+        }
+    )
+    column = st.column_config
+    st.dataframe(
+        frame,
+        hide_index=True,
+        key="lab:failed",
+        height=table_height(len(frame)),
+        row_height=ROW_PX,
+        column_config={
+            "sub-task": column.TextColumn(width=340),
+            "decision": column.LinkColumn(
+                display_text="open ↗", width="small", help="Makes the decision again in a new tab"
+            ),
+            "right": column.TextColumn(width=230),
+            "first": column.TextColumn(width=230),
+            "stage": column.TextColumn(help="The stage of the router that dropped the most similar right tool"),
+        },
+    )

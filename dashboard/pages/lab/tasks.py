@@ -1,4 +1,4 @@
-"""The tasks that everything on the Lab page is about: those that come with a catalog, of its labels, of a stored run, of a file."""
+"""The tasks of the Lab: those of a catalog, of its labels, of a judgment set, of a stored run, or of a file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.app import App
 from core.domain.tasks import Task
 from core.lab.agreement import JUDGE, RULE_WORDS, RULES
 from core.shared.untrusted_text import one_line
-from dashboard.pages.lab.fields import select
+from dashboard.pages.lab.words import select
 from dashboard.ui.url_state import UrlState
 
 OWN_FILE, LABELS, STORED, JUDGED = "a file of mine", "the labels of this catalog", "stored:", "judgments: "
@@ -20,7 +20,7 @@ OWN_FILE, LABELS, STORED, JUDGED = "a file of mine", "the labels of this catalog
 
 @dataclass(frozen=True, slots=True)
 class TaskSet:
-    """Labelled tasks, what the URL calls them, and where they are from; of a judgment set also how its judges are settled."""
+    """Labelled tasks with their name in the URL and their source. A judgment set has the rule that settles its grades."""
 
     option: str
     source: str
@@ -31,7 +31,7 @@ class TaskSet:
 def choose_tasks(
     app: App, where: DeltaGenerator, state: UrlState, linked: Mapping[str, str], catalog: str
 ) -> TaskSet | None:
-    """The chosen tasks; None where a file is still to be given. Raises WayfareError where they cannot be read."""
+    """Returns the chosen tasks, or None without a file. Raises WayfareError if they cannot be read."""
     shipped = app.lab.task_sets(catalog)
     stored = {f"{STORED}{one}": source for one, source in app.lab_runs.task_sets(catalog).items()}
     judged = [f"{JUDGED}{name}" for name in app.judgments.sets(catalog)]
@@ -42,7 +42,7 @@ def choose_tasks(
 
     option = select(
         where, state, linked, "tasks", "Tasks", [*shipped, *judged, *stored, *labels, OWN_FILE], show=shown, width=300,
-        note="Labelled tasks: sub-tasks with the tools that can do them. Those of stored runs are kept with the runs.",
+        note="Labelled tasks are sub-tasks with the tools that can do them. Stored runs keep their tasks.",
     )  # fmt: skip
     if option in shipped:
         return TaskSet(option, option, app.lab.read_tasks(shipped[option]))
@@ -65,20 +65,20 @@ def choose_tasks(
 def _judged(
     app: App, where: DeltaGenerator, state: UrlState, linked: Mapping[str, str], catalog: str, option: str
 ) -> TaskSet:
-    """A judgment set; where it has several judges, with the choice of what settles them."""
+    """Returns the tasks of a judgment set. With several judges, draws the choice of the rule."""
     name = option.removeprefix(JUDGED)
     judges = app.judgments.judges(catalog, name)
     rule = next(iter(RULES))
     if len(judges) > 1:
         rules = [*RULES, *(f"{JUDGE}{judge}" for judge in judges)]
         rule = select(
-            where, state, linked, "settle", "Where judges differ", rules, show=lambda one: one_line(one, 60), width=190,
+            where, state, linked, "settle", "If judges differ", rules, show=lambda one: one_line(one, 60), width=190,
             note="  \n".join(f"{rule}: {words}" for rule, words in RULE_WORDS.items()),
         )  # fmt: skip
     tasks, left_out = app.judgments.tasks(catalog, name, rule)
     if left_out:
         st.caption(
             f"{left_out:,} judged sub-task{'s have' if left_out > 1 else ' has'} no tool above grade 0 and {'are' if left_out > 1 else 'is'} "
-            "left out: that nothing else can do it was not judged."
+            "left out, because the other tools were not judged."
         )
     return TaskSet(option, app.judgments.source(name, rule), tasks, rule)

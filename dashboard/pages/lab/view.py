@@ -1,4 +1,4 @@
-"""The Lab page: labelled tasks over routers and parameters, stored runs compared, task by task, and sweeps."""
+"""The Lab page: the choice of catalog, tasks, router and view."""
 
 from __future__ import annotations
 
@@ -10,25 +10,20 @@ from core.app import App
 from core.domain.params import Parameters
 from core.services.lab.lab import RANKED
 from core.shared.errors import WayfareError
-from dashboard.pages.lab.failures import failed_tasks
-from dashboard.pages.lab.fields import select
-from dashboard.pages.lab.job import RUN, job_panel, taken
 from dashboard.pages.lab.judge import judge_view
 from dashboard.pages.lab.leaderboard import leaderboard
-from dashboard.pages.lab.names import run_names
 from dashboard.pages.lab.replay import replays
-from dashboard.pages.lab.run import Chosen, knob_prefix, run_form
+from dashboard.pages.lab.run import RUN, Chosen, job_panel, knob_prefix, run_form, taken
 from dashboard.pages.lab.search import searches
-from dashboard.pages.lab.shown_runs import ShownRuns
 from dashboard.pages.lab.snapshots import snapshots
 from dashboard.pages.lab.sweep import sweeps
-from dashboard.pages.lab.task_by_task import task_by_task
+from dashboard.pages.lab.task_by_task import failed_tasks, task_by_task
 from dashboard.pages.lab.tasks import choose_tasks
+from dashboard.pages.lab.words import ShownRuns, run_names, select
 from dashboard.session import current_app, first_catalog
-from dashboard.ui.index_progress import show_preparing
 from dashboard.ui.knobs import knob_panel, read_knobs, start_knobs
-from dashboard.ui.preset_choice import preset_choice
-from dashboard.ui.query_form import DEFAULT_ROUTER
+from dashboard.ui.presets import preset_choice
+from dashboard.ui.query_form import DEFAULT_ROUTER, show_preparing
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 
@@ -67,10 +62,10 @@ def page() -> None:
             else:
                 texts |= snapshots(app, state, linked, catalog)
         elif tasks is None:
-            st.info("Give a file of labelled tasks to measure routers over them.", icon=":material/upload_file:")
+            st.info("Upload a file of labelled tasks to measure routers.", icon=":material/upload_file:")
         else:
             show_preparing(app, catalog, decides=True)
-            with st.container():  # always: what is below keeps its place
+            with st.container():  # always drawn, so that the parts below keep their place
                 job_panel()
             chosen = Chosen(catalog, tasks, router, parameters)
             texts |= {"tasks": tasks.option, "settle": tasks.rule, **_body(app, state, linked, view, chosen)}
@@ -80,7 +75,7 @@ def page() -> None:
 
 
 def _sidebar(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[str, Parameters]:
-    """The router whose knobs are there, and its parameters."""
+    """Draw the choice of the router and its knobs. Returns both."""
     titles = {router.id: router.title for router in app.routing.routers()}
     with st.sidebar:
         router = select(
@@ -98,7 +93,7 @@ def _sidebar(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[str,
         preset_choice(defaults, prefix)
         knob_panel(defaults, prefix, ())
     for problem in problems:
-        st.warning(f"The link was not taken whole: {escaped(problem)}", icon=":material/link_off:")
+        st.warning(f"A part of the link was not used: {escaped(problem)}", icon=":material/link_off:")
     return router, read_knobs(defaults, prefix)
 
 
@@ -109,7 +104,7 @@ def _view(state: UrlState, linked: Mapping[str, str]) -> str:
 
 
 def _body(app: App, state: UrlState, linked: Mapping[str, str], view: str, chosen: Chosen) -> dict[str, str]:
-    """A view of the page; what it puts into the URL."""
+    """Draw a view. Returns the texts for the URL."""
     if view == SWEEPS:
         return sweeps(app, state, linked, chosen)
     if view == SEARCHES:
@@ -126,7 +121,7 @@ def _body(app: App, state: UrlState, linked: Mapping[str, str], view: str, chose
     runs = app.lab_runs.over(chosen.catalog, chosen.tasks.tasks)
     if not runs:
         st.info(
-            "No run over these tasks is stored yet: choose routers and press Run, or use wayfare bench.",
+            "No run over these tasks is stored yet. Choose routers and press Run, or use wayfare bench.",
             icon=":material/science:",
         )
         return texts

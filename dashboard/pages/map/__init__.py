@@ -1,1 +1,1 @@
-"""The Map page: a catalog's tools in two dimensions, with the sub-task and its candidates among them."""
+"""The Map page: the tools of a catalog in two dimensions, with a sub-task and its candidates among them."""

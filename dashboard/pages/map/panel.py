@@ -1,21 +1,140 @@
-"""Beside the map: the chosen tool with its neighbours, or what is nearest to the sub-task. Owns the key `map.tool`."""
+"""The panel beside the map: the query, its candidates, and the selected tools."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.column_config import NumberColumn, TextColumn
 
 from core.app import App
 from core.domain.catalog import Catalog
+from core.domain.decision import Decision
+from core.domain.map import Neighbour, Placement
+from core.domain.params import Parameters
+from core.domain.statistics import Statistics
 from core.importers.shipped_catalogs import starting_subtasks
 from core.routers.why import why
 from core.shared import units
-from dashboard.pages.map.lists import COLUMNS, namesakes, nearest_frame, neighbour_frame
-from dashboard.pages.map.query import MapContent
+from dashboard.session import first_catalog
+from dashboard.theme import CHOSEN_SIGN
+from dashboard.ui.catalog_frames import M_USD
 from dashboard.ui.choice_table import choice_table, table_key
-from dashboard.ui.navigation import open_page
+from dashboard.ui.knobs import read_knobs, reset_knobs, start_knobs
+from dashboard.ui.query_form import QueryForm
 from dashboard.ui.text import escaped
-from dashboard.ui.url_state import UrlState
+from dashboard.ui.url_state import UrlState, open_page
+
+LISTED = 20
+
+COSINE = (
+    "Exact cosine of the two vectors; 1 means equal meaning. Distances on the map approximate it."
+)
+COLUMNS = {
+    "rank": TextColumn("★", help="Rank among the candidates.", width=40),
+    "tool": TextColumn("tool", width=148),
+    "server": TextColumn("server", width=96),
+    "cosine": NumberColumn("cosine", help=COSINE, format="%.3f", width=58),
+    "similarity": NumberColumn("Sim", help="The similarity of the router: EHRR (1) with weights and contrast.", format="%.3f", width=50),
+    "price_musd": NumberColumn("price", help="Price of one call. Empty: unpriced.", format="%.3g m$", width=78),
+}  # fmt: skip
+
+
+def nearest_frame(catalog: Catalog, decision: Decision, place: Placement) -> pd.DataFrame:
+    """Returns the candidates, then the tools most similar to the sub-task. The index is the row of the tool."""
+    similarity = decision.tools.similarity
+    by_similarity = np.lexsort((-place.cosine, -similarity)).tolist()
+    rows = list(dict.fromkeys([*decision.candidates, *by_similarity[:LISTED]]))
+    ranks = {row: f"{CHOSEN_SIGN} {rank}" for rank, row in enumerate(decision.candidates, start=1)}
+    return pd.DataFrame(
+        {
+            "rank": [ranks.get(row, "") for row in rows],
+            "tool": [catalog.tools[row].name for row in rows],
+            "server": [catalog.tools[row].server for row in rows],
+            "cosine": place.cosine[rows],
+            "similarity": similarity[rows],
+        },
+        index=rows,
+    )
+
+
+def neighbour_frame(catalog: Catalog, found: Sequence[Neighbour], price_usd: np.ndarray) -> pd.DataFrame:
+    """Returns the nearest tools of a tool, best first. The index is the row of the tool."""
+    rows = [catalog.tool_row[neighbour.tool] for neighbour in found]
+    tools = [catalog.tools[row] for row in rows]
+    return pd.DataFrame(
+        {
+            "tool": [tool.name for tool in tools],
+            "server": [tool.server for tool in tools],
+            "cosine": [neighbour.cosine for neighbour in found],
+            "price_musd": price_usd[rows] * M_USD,
+        },
+        index=rows,
+    )
+
+
+def namesakes(catalog: Catalog, row: int) -> list[str]:
+    """Returns the other servers with a tool of the same name, ignoring case."""
+    name = catalog.tools[row].name.casefold()
+    return [tool.server for place, tool in enumerate(catalog.tools) if place != row and tool.name.casefold() == name]
+
+
+@dataclass(frozen=True, slots=True)
+class MapContent:
+    """The content of the page. Decision and place are None without a sub-task. `texts` are those of the URL, with the
+    `question`."""
+
+    catalog: Catalog
+    statistics: Statistics
+    decision: Decision | None
+    place: Placement | None
+    question: Mapping[str, str]
+    texts: Mapping[str, str]
+
+
+def linked_parameters(app: App, query: QueryForm, linked: Mapping[str, str]) -> Parameters:
+    """Returns the router's defaults, or the parameters of a link, and shows the differences."""
+    defaults, prefix = app.routing.parameters(query.router), f"map.knob.{query.router}"
+    for problem in start_knobs(defaults, linked, prefix):
+        st.warning(f"A part of the link was not used: {escaped(problem)}", icon=":material/link_off:")
+    found = read_knobs(defaults, prefix)
+    if changed := found.changed():
+        with st.container(horizontal=True, vertical_alignment="center"):
+            texts = ", ".join(f"{name} = {value}" for name, value in changed.items())
+            st.caption(f"Knobs as on the Route page: {escaped(texts)}", width="content")
+            st.button(
+                "Use the defaults", key="map:defaults", type="tertiary", on_click=reset_knobs, args=(defaults, prefix)
+            )
+    return found
+
+
+def query_texts(query: QueryForm, parameters: Parameters) -> dict[str, str]:
+    """Returns the texts of a link to the query. The Route page accepts them, too."""
+    texts = {**query.texts(first_catalog()), **{name: str(value) for name, value in parameters.changed().items()}}
+    return {name: text for name, text in texts.items() if text}
+
+
+def map_content(
+    app: App, query: QueryForm, parameters: Parameters, question: Mapping[str, str], shown: Mapping[str, str]
+) -> MapContent:
+    """Returns the catalog with a decision on the sub-task that is not recorded."""
+    texts = {**question, **shown}
+    catalog, statistics = app.catalogs.catalog(query.catalog), app.catalogs.statistics(query.catalog, parameters)
+    if not (query.subtask and catalog.tools):
+        return MapContent(catalog, statistics, None, None, question, texts)
+    decision = app.routing.route(
+        query.subtask,
+        catalog=query.catalog,
+        router=query.router,
+        parameters=parameters,
+        server_hint=query.hint,
+        record=False,
+    )
+    return MapContent(catalog, statistics, decision, app.maps.place(query.catalog, query.subtask), question, texts)
+
 
 PANEL, TOOL = "map:panel", "map.tool"
 LONG, LONGEST = 420, 20_000
@@ -23,19 +142,19 @@ NAMED, EXAMPLES = 6, 4
 
 
 def chosen_row(catalog: Catalog, linked: str) -> int | None:
-    """The row of the chosen tool, which is the linked one at first; None where there is none in this catalog."""
+    """Returns the row of the chosen tool, at first the linked one, or None."""
     return catalog.tool_row.get(st.session_state.setdefault(TOOL, linked))
 
 
 def click(tool: str) -> None:
-    """Choose the tool of the point that was clicked, none for the sub-task's star; the map stays as it is."""
+    """Choose the tool of the clicked point, or none for the star. The map is not redrawn."""
     st.session_state[TOOL] = tool
     st.rerun(PANEL)
 
 
 @st.fragment(key=PANEL)
 def panel(app: App, state: UrlState, content: MapContent) -> None:
-    """The chosen tool, or the nearest of the sub-task, or how to begin."""
+    """Draw the chosen tool, the nearest tools of the sub-task, or the first steps."""
     row = chosen_row(content.catalog, "")
     chosen = "" if row is None else content.catalog.tools[row].id
     state.end({**content.texts, "tool": chosen}, question=content.question)
@@ -47,10 +166,10 @@ def panel(app: App, state: UrlState, content: MapContent) -> None:
         _choose(content, nearest_frame(content.catalog, content.decision, content.place), "the sub-task")
         st.caption("Candidates first, then by similarity. Choose a row, or click a point of the map.")
     else:
-        st.markdown("##### Which tools can stand in for one another?")
+        st.markdown("##### Which tools are alike?")
         st.markdown(
-            "Click a point: its description, its price and its nearest tools are shown here. Type above what is needed, "
-            "and the map shows where that lies and which tools the router takes."
+            "Click a point for its description, its price and its nearest tools. Enter a sub-task above, "
+            "and the map shows its place and the tools that the router takes."
         )
         for number, text in enumerate(starting_subtasks(content.catalog.name, EXAMPLES)):
             st.button(
@@ -75,7 +194,7 @@ def _tool(app: App, content: MapContent, row: int) -> None:
         with st.container(height=150 if len(tool.description) > LONG else "content", border=False):
             st.text(tool.description[:LONGEST])
     else:
-        st.caption("The catalog says nothing about this tool: it is found by its name alone.")
+        st.caption("The catalog has no description of this tool. Only its name can be found.")
     st.markdown("  ·  ".join(f":gray[{name}] **{escaped(value)}**" for name, value in _numbers(content, row)))
     if content.decision is not None:
         st.caption(escaped(why(content.decision, tool.id), 400))
@@ -116,12 +235,12 @@ def _choose(content: MapContent, frame: pd.DataFrame, about: str) -> None:
     )
     if row is not None:
         st.session_state[TOOL] = content.catalog.tools[row].id
-        st.rerun()  # the map marks it too
+        st.rerun()  # the map marks it, too
 
 
 def _forget() -> None:
     st.session_state[TOOL] = ""
-    st.rerun()  # the map forgets it too
+    st.rerun()  # the map forgets it, too
 
 
 def _ask(key: str, text: str) -> None:

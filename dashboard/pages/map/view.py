@@ -1,23 +1,111 @@
-"""The Map page: a catalog's tools in two dimensions, the sub-task and its candidates among them, neighbours on click."""
+"""The Map page: the tools of a catalog by meaning, with a decision on them."""
 
 from __future__ import annotations
 
-import streamlit as st
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from core.app import App
+from core.domain.catalog import Catalog
 from core.domain.map import CatalogMap
 from core.shared.errors import WayfareError
-from dashboard.pages.map.charts.base import MapData
-from dashboard.pages.map.charts.tool_map import CONFIG, tool_map
-from dashboard.pages.map.display import Display, display_controls, groups, highlighted
-from dashboard.pages.map.panel import chosen_row, click, panel
-from dashboard.pages.map.progress import ready_map
-from dashboard.pages.map.query import MapContent, linked_parameters, map_content, query_texts
+from dashboard.pages.map.charts import CONFIG, MapData, tool_map
+from dashboard.pages.map.panel import MapContent, chosen_row, click, linked_parameters, map_content, panel, query_texts
 from dashboard.session import current_app, first_catalog
+from dashboard.ui.catalog_frames import matching, tool_text
 from dashboard.ui.chart import chart
-from dashboard.ui.navigation import open_page
-from dashboard.ui.query_form import query_row
+from dashboard.ui.query_form import query_row, show_preparing
 from dashboard.ui.text import escaped
-from dashboard.ui.url_state import UrlState
+from dashboard.ui.url_state import UrlState, open_page
+
+CATEGORY, SERVER = "category", "server"
+NO_CATEGORY = "no category"
+
+
+@dataclass(frozen=True, slots=True)
+class Display:
+    """`by` is category or server. `show` is "", `category: x`, `server: x`, or words to search."""
+
+    by: str
+    show: str
+
+
+def display_controls(state: UrlState, linked: Mapping[str, str], catalog: Catalog) -> Display:
+    """Draw the two controls."""
+    kinds = [CATEGORY, SERVER] if any(server.category for server in catalog.servers) else [SERVER]
+    for name, start in (("by", linked.get("by", kinds[0])), ("show", linked.get("show") or None)):
+        st.session_state.setdefault(state.key(name), start)
+    if st.session_state[state.key("by")] not in kinds:
+        st.session_state[state.key("by")] = kinds[0]
+    by = st.segmented_control(
+        "Colour by", kinds, key=state.key("by"), required=True, format_func=str.capitalize,
+        help="The meaning of colour and symbol. Neighbouring groups differ in colour.",
+    )  # fmt: skip
+    options = [f"{CATEGORY}: {name}" for name in sorted({s.category for s in catalog.servers if s.category})]
+    options += [f"{SERVER}: {server.name}" for server in catalog.servers]
+    show = st.selectbox(
+        "Highlight", options, key=state.key("show"), index=None, accept_new_options=True, width=330,
+        placeholder="Everything. Choose, or enter words",
+        help="A category, a server, or words of names and descriptions. All other tools turn grey.",
+    )  # fmt: skip
+    return Display(by or kinds[0], show or "")
+
+
+def groups(catalog: Catalog, by: str) -> list[str]:
+    """Returns the group of each tool (T,)."""
+    if by == SERVER:
+        return [tool.server for tool in catalog.tools]
+    of_server = {server.name: server.category or NO_CATEGORY for server in catalog.servers}
+    return [of_server[tool.server] for tool in catalog.tools]
+
+
+def highlighted(catalog: Catalog, show: str) -> NDArray[np.bool_]:
+    """Returns the highlighted tools (T,), all without a choice."""
+    kind, _, name = show.partition(": ")
+    if kind in {CATEGORY, SERVER} and name:
+        return np.array([group == name for group in groups(catalog, kind)], dtype=bool)
+    return np.array(matching(map(tool_text, catalog.tools), show), dtype=bool)
+
+
+POLL_S = 0.2
+START_S, EACH_THOUSAND_S, MOST_S = 1.5, 1.6, 8.0  # measured on one core
+
+
+def ready_map(app: App, catalog: str) -> CatalogMap:
+    """Returns the map, and shows progress while it is made. Raises WayfareError if the catalog cannot be prepared."""
+    show_preparing(app, catalog)
+    pool = ThreadPoolExecutor(1, thread_name_prefix="wayfare-map")
+    future = pool.submit(app.maps.map, catalog)
+    pool.shutdown(wait=False)
+    tools = len(app.catalogs.catalog(catalog).tools)
+    started_s, place = time.monotonic(), st.empty()
+    while True:
+        try:
+            drawn = future.result(POLL_S)
+        except TimeoutError:
+            place.progress(*_progress(tools, time.monotonic() - started_s))
+        else:
+            place.empty()
+            return drawn
+
+
+def _progress(tools: int, elapsed_s: float) -> tuple[float, str]:
+    """Returns the estimated share of progress, and a sentence.
+
+    >>> _progress(10_000, 4.0)
+    (0.5, 'Drawing the map of 10,000 tools for the first time: 4 s of about 8 s. You can leave this page meanwhile.')
+    """
+    expected_s = min(START_S + EACH_THOUSAND_S * tools / 1000, MOST_S)
+    return min(elapsed_s / expected_s, 0.95), (
+        f"Drawing the map of {tools:,} tools for the first time: {elapsed_s:.0f} s of about {expected_s:.0f} s. "
+        "You can leave this page meanwhile."
+    )
 
 
 def page() -> None:
@@ -68,8 +156,8 @@ def _chart(drawn: CatalogMap, content: MapContent, display: Display, linked_tool
     if display.show:
         st.caption(f"{int(lit.sum()):,} of {len(lit):,} tools are highlighted; the others are grey.")
     st.caption(
-        "Distances on the map are approximate, the lists have the exact similarities: of a tool's ten nearest, "
-        f"{drawn.kept:.0%} are among its ten nearest here. The axes mean nothing. Scroll to zoom, drag to move."
+        "Distances on the map are approximate: of the ten nearest tools of a tool, "
+        f"{drawn.kept:.0%} are among its ten nearest on the map. Lists have the exact similarities. The axes have no meaning. Scroll to zoom, drag to move."
     )
 
 

@@ -1,5 +1,4 @@
 """The Network page: two routers through the same simulated or live network, step by step.
 
-`run_both.py` makes a `RunTimeline` in a background job, `player.py` draws it at a step. `editor` is the dialog that edits a
-network, `runs` the section of stored runs.
+`job.py` makes a `RunTimeline` in the background, `view.py` draws it at a step.
 """

@@ -1,25 +1,104 @@
-"""What is run, simulated or live: network, catalog, two routers, how many servers and tools they keep, seed and length."""
+"""The choice of a network profile, its knobs and its mode."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
 
 from core.app import App
-from core.domain.lab_runs import LIVE
-from core.lab.scenarios.measures import SETTINGS, Setting
+from core.domain.lab_runs import LIVE, SIMULATED
+from core.domain.outcome import CallMode
+from core.domain.params import Value
+from core.lab.scenarios.measures import SETTINGS, Setting, parameters_under
 from core.network.profiles import Profile
 from core.services.lab.scenarios import TASKS, TESTBED
-from dashboard.pages.network.editor.dialog import editor
-from dashboard.pages.network.editor.state import after_editing, open_editor
-from dashboard.pages.network.knobs import SIDES, Changed, link_text, router_knobs, title_with_mark
-from dashboard.pages.network.mode import mode_badge, mode_control
+from dashboard.pages.network.editor import editor
+from dashboard.pages.network.editor_state import after_editing, open_editor
+from dashboard.ui.calling import MODES
+from dashboard.ui.knobs import knob_panel, read_knobs, reset_knobs, start_knobs
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 
-PROFILE = "hybrid_default"  # the one in which outages come and go
+SIDES = ("one", "other")
+Changed = tuple[tuple[str, Value], ...]  # in the order of the parameters
+
+
+def router_knobs(app: App, place: int, router: str, title: str, setting: Setting, linked: Mapping[str, str]) -> Changed:
+    """Draw the button with the knobs of the first or second router. Returns the changed ones.
+
+    The values of the setting (s and t, or k) and the planner are left out: both routers share them.
+    """
+    defaults, prefix = app.routing.parameters(router), f"network.knob.{place}.{router}"
+    names = [knob.name for knob in defaults.knobs()]
+    shared = {*parameters_under(setting, names), "planner"}
+    texts = dict(parse_qsl(linked.get(SIDES[place], "")))
+    for problem in start_knobs(defaults, {name: texts[name] for name in texts if name not in shared}, prefix):
+        st.warning(escaped(problem), icon=":material/link_off:")
+    changed = {n: v for n, v in read_knobs(defaults, prefix).changed().items() if n not in shared}
+    label = f"{escaped(title, 40)}{f' · :violet[{len(changed)} changed]' if changed else ''}"
+    with st.popover(label, icon=":material/tune:", key=f"network:knobs:{place}"):
+        st.button(
+            "Reset", icon=":material/restart_alt:", key=f"network:knobs:reset:{place}", disabled=not changed,
+            on_click=reset_knobs, args=(defaults, prefix), help=None if changed else "Every knob is at its default.",
+        )  # fmt: skip
+        knob_panel(defaults, prefix, (), elsewhere=shared)
+    return tuple(changed.items())
+
+
+def title_with_mark(title: str, changed: Changed) -> str:
+    """Returns the name of a router, marked if a parameter is changed."""
+    return f"{title}, changed" if changed else title
+
+
+def link_text(changed: Changed) -> str:
+    """Returns the knobs of one router for the URL."""
+    return urlencode(changed)
+
+
+GO = "network:go"
+LIVE_HELP = (
+    "Every call is made over MCP. The network is injected below the protocol: delays, time-outs after 1 s, dropped connections. "
+    "Latencies are measured. Results of virtual servers are simulated; of real servers only read-only tools are called."
+)
+SIMULATED_HELP = (
+    "No tool is called. Latencies come from the network, outcomes are drawn from the catalog's success rates with the seed."
+)
+
+
+def mode_control(state: UrlState, linked: Mapping[str, str]) -> bool:
+    """Draw the choice of the mode. Tells whether the run is live."""
+    key = state.key("mode")
+    st.session_state.setdefault(key, LIVE if linked.get("mode") == LIVE else SIMULATED)
+    return st.segmented_control("Calls", (SIMULATED, LIVE), key=key, required=True) == LIVE
+
+
+def mode_badge(live: bool) -> None:
+    """Show whether the numbers on the page are simulated or measured."""
+    if live:
+        st.badge("live, network injected", icon=":material/network_ping:", color="gray", help=LIVE_HELP)
+    else:
+        st.badge("simulated", icon=MODES[CallMode.DRAWN].icon, color="violet", help=SIMULATED_HELP)
+
+
+def calls_wanted(choice: object) -> bool:
+    """Tells whether the visitor has just asked for these calls. Opening a link calls nothing."""
+    return st.session_state.get(GO) == choice and st.session_state.pop(GO) is not None
+
+
+def calls_button(choice: object, calls: int, *, again: bool = False) -> None:
+    """Draw the button that makes the calls of a choice, with an explanation unless it is to make them `again`."""
+    if not again:
+        st.info(f"Up to {calls:,} calls of at most one second. {LIVE_HELP}", icon=":material/network_ping:")
+    st.button(
+        "Make the calls again" if again else "Make the calls", key="network:make", icon=":material/play_arrow:",
+        type="tertiary" if again else "primary", on_click=st.session_state.__setitem__, args=(GO, choice),
+    )  # fmt: skip
+
+
+PROFILE = "hybrid_default"  # has intermittent outages
 ROUTERS = ("sonar", "ehrr")
 STEPS, MOST_STEPS, FEWEST_STEPS, MOST_SEED = 300, 2000, 10, 2**31 - 1
 LIVE_STEPS, MOST_LIVE = 60, 300
@@ -27,10 +106,10 @@ LIVE_STEPS, MOST_LIVE = 60, 300
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One run; equal choices give equal results. `titles` are the routers' names."""
+    """The inputs of one run. Equal choices give equal results."""
 
     profile: str
-    network: Profile  # as it is defined now: a saved one may be changed
+    network: Profile  # its current definition: a saved one may change
     catalog: str
     routers: tuple[str, str]
     titles: tuple[str, str]
@@ -42,11 +121,11 @@ class Choice:
 
     @property
     def calls(self) -> int:
-        """Most calls of a live run."""
+        """The maximum number of calls of a live run."""
         return self.steps * len(self.routers)
 
     def texts(self) -> dict[str, str]:
-        """What the URL carries."""
+        """Returns the texts for the URL."""
         return {
             "profile": self.profile,
             "catalog": self.catalog,
@@ -60,7 +139,7 @@ class Choice:
 
 
 def choose_run(app: App, state: UrlState, linked: Mapping[str, str]) -> Choice:
-    """The row at the top of the page. Where a link names what is not there, the page says so and takes the default."""
+    """Draw the row at the top of the page. Warns about unknown names in a link and uses the default."""
     titles = {router.id: router.title for router in app.routing.routers()}
     wanted: dict[str, str] = dict(zip(("one", "other"), linked.get("routers", "").split(","), strict=False))
     after_editing(state.key("profile"))
@@ -69,7 +148,7 @@ def choose_run(app: App, state: UrlState, linked: Mapping[str, str]) -> Choice:
         profile = _select("Network", "profile", app.networks.names(), PROFILE, state, linked, 170, _spaced)
         st.button(
             "Edit", icon=":material/tune:", key="network:change", on_click=open_editor, args=(profile,),
-            help="Which server is in which state, and what that is like; saved under a name of its own.",
+            help="Edit the states of servers and their values, and save them under a name.",
         )  # fmt: skip
         catalog = _select("Catalog", "catalog", tuple(TASKS), TESTBED, state, linked, 140)
         one = _select("Router", "one", tuple(titles), ROUTERS[0], state, wanted, 165, titles.__getitem__)
@@ -77,7 +156,7 @@ def choose_run(app: App, state: UrlState, linked: Mapping[str, str]) -> Choice:
         settings = {setting.name: setting for setting in SETTINGS}
         setting = _select(
             "Short-list", "setting", tuple(settings), SETTINGS[0].name, state, linked, 95,
-            note="How many servers (s) and tools (t) a router keeps: its own parameters s and t, or EHRR's k.",
+            note="The number of servers (s) and tools (t) that a router keeps: its parameters s and t, or EHRR's k.",
         )  # fmt: skip
         seed = _number(
             "Seed",
@@ -88,11 +167,11 @@ def choose_run(app: App, state: UrlState, linked: Mapping[str, str]) -> Choice:
             1,
             state,
             linked,
-            "Of latencies, the order of the queries, and which calls succeed.",
+            "The seed of latencies, of the order of queries, and of success.",
         )
         live = mode_control(state, linked)
         name, start, most, by = ("calls", LIVE_STEPS, MOST_LIVE, 10) if live else ("steps", STEPS, MOST_STEPS, 50)
-        steps = _number("Steps", name, start, FEWEST_STEPS, most, by, state, linked, "One query a step, each 10 s.")
+        steps = _number("Steps", name, start, FEWEST_STEPS, most, by, state, linked, "One query in each step of 10 s.")
     editor(app, catalog, seed, PROFILE)
     network = app.networks.load(profile)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -137,7 +216,7 @@ def _number(
 
 
 def whole_number(text: str, start: int, low: int, high: int) -> int:
-    """The number in a link, within its range; `start` where the link has none.
+    """Returns the number in a link within its range, or `start`.
 
     >>> whole_number("12", 5, 0, 10), whole_number("-1", 5, 0, 10), whole_number("", 5, 0, 10)
     (10, 5, 5)

@@ -1,43 +1,111 @@
-"""The run in the background: its progress, the button that stops it, and its result.
-
-A simulation is its visitor's alone. The calls of a live run cost something, so the console has one at a time: every page shows it,
-and it is found again after a reload.
-"""
+"""A live run on the Network page, and the run of both modes."""
 
 from __future__ import annotations
 
+from collections import Counter
 from concurrent.futures import wait
 from functools import partial
 
 import streamlit as st
 
 from core.app import App
+from core.domain.outcome import OutcomeKind
+from core.lab.scenarios.measures import RankingCollector, ScenarioRun
+from core.lab.scenarios.records import changes, curves
+from core.lab.scenarios.simulation import Step, World
 from core.services.lab.background_runs import BackgroundRun
-from core.services.lab.scenarios import Cancelled
+from core.services.lab.scenarios import Cancelled, planned
 from core.shared import units
-from dashboard.pages.network.charts.live_calls import LiveCall, calls_so_far
-from dashboard.pages.network.choice import Choice
-from dashboard.pages.network.mode import calls_button, calls_wanted
-from dashboard.pages.network.run_both import run_both
+from core.shared.errors import StoreError
+from dashboard.pages.network.charts.runs import LiveCall, calls_so_far
+from dashboard.pages.network.choice import Choice, calls_button, calls_wanted
 from dashboard.pages.network.run_timeline import RunTimeline
 from dashboard.ui.chart import chart
-from dashboard.ui.index_progress import show_preparing
-from dashboard.ui.navigation import open_page
+from dashboard.ui.query_form import show_preparing
 from dashboard.ui.text import escaped
+from dashboard.ui.url_state import open_page
+
+MOST_CURVES = 8
+
+
+def run_both(app: App, choice: Choice, run: BackgroundRun) -> RunTimeline:
+    """Run both routers. Reports each call of a live run as a `LiveCall`. Raises WayfareError or Cancelled."""
+    world = app.scenarios.world(choice.profile, catalog=choice.catalog, steps=choice.steps, seed=choice.seed)
+    plan = [
+        entry
+        for router, changed in zip(choice.routers, choice.knobs, strict=True)
+        for entry in planned([router], [choice.setting], dict(changed))
+    ]
+    collectors = [RankingCollector(entry.router, entry.parameters.values()) for entry in plan]
+
+    def watch(router: int, step: Step) -> None:
+        collectors[router].add(step)
+        if choice.live and step.server >= 0:
+            name, ok = world.context.server_names[step.server], step.kind is OutcomeKind.OK
+            run.reported.append(LiveCall(router, step.at - world.lead_in, name, step.network_s, ok, step.injected))
+
+    runs = app.scenarios.run(world, plan, live=choice.live, progress=run.report, cancel=run.stop, watch=watch)
+    catalog = world.context.catalog
+    states = choice.network.assign(catalog.servers, choice.seed)
+    experts, names = _experts(world), tuple(world.context.server_names)
+    return RunTimeline(
+        titles=choice.titles,
+        runs=runs,
+        rankings=tuple(collector.history(world) for collector in collectors),
+        changes=tuple(changes(world, run) for run in runs),
+        curves=curves(world.traces, states, servers_to_show(runs, experts, names)),
+        subtasks=tuple(world.text(task) for task in world.tasks),
+        experts=experts,
+        servers=names,
+        tools=tuple(tool.name for tool in catalog.tools),
+        steps=choice.steps,
+        lead_in=world.lead_in,
+        step_s=world.traces.step_s,
+        live=choice.live,
+        not_stored=_store(app, world, runs),
+    )
+
+
+def servers_to_show(
+    runs: tuple[ScenarioRun, ...], experts: tuple[frozenset[int], ...], names: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Returns the servers that were called or can do the tasks, the most frequent first."""
+    seen = Counter(int(server) for run in runs for server in run.server if server >= 0)
+    seen.update(server for task in runs[0].task for server in experts[int(task)])
+    return tuple(names[row] for row, _ in seen.most_common(MOST_CURVES))
+
+
+def _store(app: App, world: World, runs: tuple[ScenarioRun, ...]) -> str:
+    """Store the runs. Returns an error or "": the page shows unstored runs, too."""
+    try:
+        app.scenarios.keep(world, runs)
+    except StoreError as error:
+        return str(error)
+    return ""
+
+
+def _experts(world: World) -> tuple[frozenset[int], ...]:
+    """Returns the rows of the servers that can do each task."""
+    row = world.context.catalog.server_row
+    return tuple(
+        frozenset(row[name] for tool in task.relevant if (name := tool.partition("::")[0]) in row)
+        for task in world.tasks
+    )
+
 
 JOB, LIVE_RUN = "network:job", "live network run"
 POLL_S, OTHER_S = 0.1, 2.0
-STOPPING = "It is being stopped: what is under way ends first."
-PREPARING = "Laying out the network and reading the queries."
+STOPPING = "Stopping after the current step."
+PREPARING = "Preparing the network and reading the queries."
 
 
 def finished_timeline(app: App, choice: Choice) -> RunTimeline | None:
-    """The result for a choice: at once where there is one, else after its progress; None where it was stopped, or where its calls
-    are not wanted yet.
+    """Returns the result for a choice, and shows progress until it is there. Returns None if the run was stopped, or if its calls
+    are not requested yet.
 
-    Raises WayfareError as the catalog and the planner do.
+    Raises WayfareError if the catalog or the planner fails.
     """
-    offer = st.empty()  # there in every run: what was offered goes as soon as it was taken
+    offer = st.empty()  # drawn in every run, so that an accepted offer disappears at once
     run = _begun(app, choice) if choice.live and calls_wanted(choice) else _found(app, choice)
     if run is None and choice.live:
         with offer.container():
@@ -61,15 +129,15 @@ def finished_timeline(app: App, choice: Choice) -> RunTimeline | None:
 
 
 def forget(app: App) -> None:
-    """Have what the page showed last run anew; for `on_click`."""
+    """Run the last choice again. For `on_click`."""
     run: BackgroundRun | None = st.session_state.pop(JOB, None)
     if run is not None:
         app.background.forget(run)
 
 
 def other_live_run(app: App, choice: Choice) -> None:
-    """A line about a live run under way that is not the one of this page, with the way to it; nothing where there is none."""
-    place = st.empty()  # there in every run: what is below it keeps its place when it comes or goes
+    """Show a line about a live run of another choice, with a button to it, if one is running."""
+    place = st.empty()  # drawn in every run, so that the parts below keep their place
     run = app.background.under_way(LIVE_RUN)
     if run is not None and run.about != choice:
         with place.container():
@@ -85,7 +153,7 @@ def _other(run: BackgroundRun) -> None:
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
         st.container(width="stretch").markdown(
             f":material/network_ping: **A live run is {'being stopped' if stopping else 'under way'}**: "
-            f"{escaped(' and '.join(choice.titles), 80)} over {escaped(choice.catalog, 60)}. The next one can begin when it has ended."
+            f"{escaped(' and '.join(choice.titles), 80)} over {escaped(choice.catalog, 60)}. The next live run can begin when it has ended."
         )
         if st.button("Show it", key="network:other", icon=":material/visibility:"):
             open_page("network", **{name: text for name, text in choice.texts().items() if text})
@@ -96,7 +164,7 @@ def _other(run: BackgroundRun) -> None:
 
 
 def _found(app: App, choice: Choice) -> BackgroundRun | None:
-    """The run of this choice. A simulation of another one is stopped: its result is not wanted any more."""
+    """Returns the run of this choice, or None. Stops a simulation of another choice."""
     if choice.live:
         return app.background.of(LIVE_RUN, choice)
     run: BackgroundRun | None = st.session_state.get(JOB)
@@ -116,19 +184,19 @@ def _begun(app: App, choice: Choice) -> BackgroundRun:
         return run
     run = app.background.begin(LIVE_RUN, choice, work)
     if run.about != choice:
-        st.rerun()  # somebody else's began meanwhile: the page says so
+        st.rerun()  # another visitor's run has begun: the page shows it
     return run
 
 
 def _offer_calls(app: App, choice: Choice, *, again: bool = False) -> None:
-    """The way to the calls, where none are being made."""
+    """Draw the button that makes the calls if no live run is running."""
     if app.background.under_way(LIVE_RUN) is None:
         calls_button(choice, choice.calls, again=again)
 
 
 def _stopped(app: App, run: BackgroundRun) -> None:
     choice: Choice = run.about
-    calls = f" {len(run.reported):,} calls were made; they are on the Activity page." if choice.live else ""
+    calls = f" {len(run.reported):,} calls were made. They are on the Activity page." if choice.live else ""
     st.info(f"The {'run' if choice.live else 'simulation'} was stopped.{calls}", icon=":material/stop_circle:")
     if choice.live:
         _offer_calls(app, choice)
@@ -137,7 +205,7 @@ def _stopped(app: App, run: BackgroundRun) -> None:
 
 
 def _show_progress(run: BackgroundRun) -> None:
-    """A bar, a button that stops it, and the calls of a live run as they are made; until the job is done."""
+    """Show a bar, a stop button and the calls of a live run until the job is done."""
     place = st.empty()
     with place.container(horizontal=True, vertical_alignment="center"):
         bar = st.progress(0.0, PREPARING)
@@ -154,7 +222,7 @@ def _show_progress(run: BackgroundRun) -> None:
         if len(run.reported) > drawn:
             drawn = len(run.reported)
             figure = calls_so_far(run.reported[:drawn], run.about.titles, run.about.steps)
-            with calls.container():  # a key is good for one element of a run
+            with calls.container():  # a key is valid for one element of a run
                 chart(figure, key=f"network:live:{drawn}")
     calls.empty()
     place.empty()
@@ -165,9 +233,9 @@ def _progress_text(run: BackgroundRun) -> str:
     if run.stop.is_set():
         return STOPPING
     if not run.about.live:
-        return f"Simulating: {done:,} of {of:,} decisions. It goes on when you leave this page."
-    last = f" The last one: {escaped(_call_text(run.reported[-1]), 120)}." if run.reported else ""
-    return f"Calling: {done:,} of {of:,} calls.{last} It goes on when you leave this page."
+        return f"Simulating: {done:,} of {of:,} decisions. You can leave this page meanwhile."
+    last = f" Last call: {escaped(_call_text(run.reported[-1]), 120)}." if run.reported else ""
+    return f"Calling: {done:,} of {of:,} calls.{last} You can leave this page meanwhile."
 
 
 def _call_text(call: LiveCall) -> str:

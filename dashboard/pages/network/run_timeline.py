@@ -1,4 +1,4 @@
-"""Two routers' runs over time as plain data: what the Network page's charts, cards and tables are drawn from."""
+"""The runs of two routers over time: the plain data of the Network page's charts, cards and tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.shared import units
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What happened at a step, and to whom: a server or a router. `subtask` is empty for a server's."""
+    """An event of a server or a router at a step. `subtask` is empty for servers."""
 
     step: int
     who: str
@@ -24,8 +24,8 @@ class RunTimeline:
     """Two routers through the same network, simulated or `live` (then latencies are measured).
 
     Steps count from the first query; each lasts `step_s`. `experts` are the rows of the servers that can do each task.
-    `curves` are the latencies of the servers that are shown; they begin `lead_in` steps before the first query.
-    `not_stored` says why the runs could not be stored, if so.
+    `curves` are the latencies of the shown servers, from `lead_in` steps before the first query.
+    `not_stored` is the reason if the runs could not be stored.
     """
 
     titles: tuple[str, ...]
@@ -45,28 +45,27 @@ class RunTimeline:
 
     @property
     def source(self) -> str:
-        """Where the numbers come from, for titles."""
+        """The source of the numbers, for titles."""
         return "measured live" if self.live else "simulated"
 
     @property
     def first_step(self) -> int:
-        """Where the page opens: the first time that a router goes elsewhere than before, else the first outage, else the
-        middle."""
+        """The first step to show: the first change of a router's server, else the first outage, else the middle."""
         changes = [change.step for of_router in self.changes for change in of_router]
         outages = [int(begin) for curve in self.curves for begin, _ in self.outages(curve)]
         return min(changes or outages, default=self.steps // 2)
 
     def step_of(self, time_s: float) -> float:
-        """The step of a time on a curve; below 0 before the first query."""
+        """Returns the step of a time on a curve; negative before the first query."""
         return time_s / self.step_s - self.lead_in
 
     def outages(self, curve: Curve) -> list[tuple[float, float]]:
-        """From which step to which a server is down, from the first query on."""
+        """Returns the spans of steps in which a server is down, from the first query on."""
         spans = [(self.step_of(begin), self.step_of(end)) for begin, end in curve.outages]
         return [(max(begin, 0.0), end) for begin, end in spans if end > 0]
 
     def events(self) -> list[Event]:
-        """Outages and changes of server, in the order of time."""
+        """Returns outages and changes of server in order of time."""
         found: list[Event] = []
         for curve in self.curves:
             for begin, end in self.outages(curve):

@@ -1,43 +1,131 @@
-"""The tables of the Network page: measures of the whole run, and the newest events."""
+"""The tables and cards of a run of the Network page."""
 
 from __future__ import annotations
 
+from datetime import timedelta
+
+import numpy as np
 import pandas as pd
 import streamlit as st
 from streamlit.column_config import NumberColumn, TextColumn
 
+from core.domain.lab_runs import LIVE
+from core.lab.scenarios.measures import ScenarioRun
+from core.network.traces import OUTAGE_S
 from core.shared import units
 from core.shared.untrusted_text import visible
 from dashboard.pages.network.run_timeline import Event, RunTimeline
+from dashboard.ui.text import escaped, injected_badge
+
+SIGNS = (":violet[●]", ":blue[◆]")  # the marks in the charts
+
+
+def step_cards(timeline: RunTimeline, at: int) -> None:
+    """Draw the query of a step, and a card for each router."""
+    subtask = timeline.subtasks[int(timeline.runs[0].task[at])]
+    passed = timedelta(seconds=at * timeline.step_s)
+    st.markdown(f":gray[Step {at:,}, {passed} after the first query, asks:] **{escaped(subtask, 300)}**")
+    grid = st.grid(len(timeline.runs), min_column_width=340, gap="small")
+    for place in range(len(timeline.runs)):
+        with grid.cell(), st.container(border=True, gap="xsmall", height="stretch"):
+            _card(timeline, place, at)
+
+
+def _card(timeline: RunTimeline, place: int, at: int) -> None:
+    run, title = timeline.runs[place], f"{SIGNS[place]} **{escaped(timeline.titles[place], 60)}**"
+    server = int(run.server[at])
+    if server < 0:
+        st.markdown(f"{title} :orange[✗ no candidate, no call.]")
+        return
+    tool = f"{timeline.servers[server]}::{timeline.tools[int(run.tool[at])]}"
+    st.markdown(f"{title} → :violet[★] {escaped(tool, 90)}")
+    expert = server in timeline.experts[int(run.task[at])]
+    st.markdown(
+        f"{outcome_text(run, at)} · {latency_text(run, at)} · "
+        f"costs **{escaped(units.price(float(run.price_usd[at])))}** · "
+        + (":green[✓ an expert server]" if expert else ":orange[✗ not an expert server]")
+    )
+    if timeline.live and run.injected[at]:
+        injected_badge(run.injected[at])
+    st.caption(compared_with_last_time(timeline, place, at))
+    st.caption(best_tools(timeline, place, at))
+
+
+def best_tools(timeline: RunTimeline, place: int, at: int) -> str:
+    """Returns Markdown: the best tools of a step by the router's score."""
+    ranking = timeline.rankings[place]
+    best = [
+        f"{escaped(timeline.tools[int(tool)], 60)} **{score:.3f}**"
+        for tool, score in zip(ranking.ranked[at], ranking.scores[at], strict=True)
+        if tool >= 0
+    ]
+    return f"By {ranking.score}: {' · '.join(best)}"
+
+
+def outcome_text(run: ScenarioRun, at: int) -> str:
+    """Returns the outcome of a step with its sign, as Markdown."""
+    if run.ok[at]:
+        return ":green[✓ answered]"
+    if run.network_s[at] >= OUTAGE_S:
+        return (
+            ":orange[✗ no answer: the server is down]" if run.mode == LIVE else ":orange[✗ timeout: the server is down]"
+        )
+    return ":orange[✗ failed: the tool or its server]"
+
+
+def latency_text(run: ScenarioRun, at: int) -> str:
+    """Returns Markdown: the latency of a step and its source. A live call without an answer has a fixed one."""
+    value = f"**{escaped(units.seconds(float(run.network_s[at])))}**"
+    if run.mode != LIVE:
+        return f"network latency {value}"
+    return f"counts as {value}" if run.network_s[at] >= OUTAGE_S else f"measured latency {value}"
+
+
+def compared_with_last_time(timeline: RunTimeline, place: int, at: int) -> str:
+    """Returns Markdown: whether the router chose another server than for the last equal query, and why."""
+    run = timeline.runs[place]
+    before = np.flatnonzero(run.task[:at] == run.task[at])
+    if not len(before):
+        return "The first query of this kind."
+    last = int(before[-1])
+    changed = next((change for change in timeline.changes[place] if change.step == at), None)
+    if changed is not None:
+        return (
+            f"Changed: at step {last:,} this query went to {escaped(changed.left, 60)}. {escaped(changed.why, 200)}"
+        )
+    if run.server[last] == run.server[at]:
+        return f"The same server as at step {last:,}."
+    return f"At step {last:,} there was no candidate." if run.server[last] < 0 else ""
+
 
 NEWEST = 8
 
 MEASURES = {
     "router": TextColumn("router", width=130),
-    "ssr": NumberColumn("SSR", format="%.1f %%", help="Share of queries that went to a server with a tool that can do them."),
+    "ssr": NumberColumn("SSR", format="%.1f %%", help="Share of queries that went to a server that can do them."),
     "ee": NumberColumn("EE", format="%.3f", help="Mean expertise C of the chosen tools, SONAR (5), in [0, 1]."),
     "al_ms": NumberColumn("AL", format="%.1f ms", help="Mean network latency of the calls."),
-    "sl_ms": NumberColumn("SL", format="%.2f ms", help="Mean time of a selection, with embedding, as it took on this machine."),
-    "fr": NumberColumn("FR", format="%.1f %%", help="Share of calls that met an outage: 1,000 ms or more."),
-    "cost": TextColumn("cost", help="Sum of what the calls cost by the catalog's prices."),
-    "utility": NumberColumn("utility", format="%.3f", help="Mean utility of the chosen tools, EHRR (7). Empty: the router does not rank by it."),
+    "sl_ms": NumberColumn("SL", format="%.2f ms", help="Mean time of a selection with embedding on this machine."),
+    "fr": NumberColumn("FR", format="%.1f %%", help="Share of calls during an outage (1,000 ms or more)."),
+    "cost": TextColumn("cost", help="Sum of the calls' prices in the catalog."),
+    "utility": NumberColumn("utility", format="%.3f", help="Mean utility of the chosen tools, EHRR (7). Empty for routers without it."),
 }  # fmt: skip
 
 LIVE_NOTE = (
-    "  :gray[live: AL and FR are measured, with the network injected; a call without an answer counts as 1,000 ms, and "
-    "results of virtual servers are simulated. The routers learn from these calls within the run; the statistics of the other pages do not.]"
+    "  :gray[live: AL and FR are measured with the injected network. A call without an answer counts as 1,000 ms, and "
+    "results of virtual servers are simulated. The routers learn from these calls only within the run.]"
 )
 
 EVENTS = {
     "step": NumberColumn("step", width=60),
     "who": TextColumn("who", width=120),
-    "what": TextColumn("what happened", width=430),
-    "subtask": TextColumn("sub-task", width=430, help="The query of that step. Empty for what happened to a server."),
+    "what": TextColumn("event", width=430),
+    "subtask": TextColumn("sub-task", width=430, help="The query of the step. Empty for events of servers."),
 }
 
 
 def measures_frame(timeline: RunTimeline) -> pd.DataFrame:
-    """One row a router; shares in percent."""
+    """Returns one row for each router; shares in percent."""
     return pd.DataFrame(
         {
             "router": timeline.titles,
@@ -53,7 +141,7 @@ def measures_frame(timeline: RunTimeline) -> pd.DataFrame:
 
 
 def events_frame(events: list[Event], at: int) -> pd.DataFrame:
-    """The newest events up to a step, the newest first."""
+    """Returns the newest events up to a step, the newest first."""
     past = [event for event in events if event.step <= at][-NEWEST:][::-1]
     return pd.DataFrame(
         {
@@ -66,7 +154,7 @@ def events_frame(events: list[Event], at: int) -> pd.DataFrame:
 
 
 def measures_table(timeline: RunTimeline) -> None:
-    """The measures of the whole run."""
+    """Draw the measures of the whole run."""
     st.markdown(f"**The whole run, {timeline.steps:,} steps**{LIVE_NOTE if timeline.live else ''}")
     st.dataframe(
         measures_frame(timeline), hide_index=True, column_config=MEASURES, key="network:measures", placeholder="–"
@@ -74,9 +162,9 @@ def measures_table(timeline: RunTimeline) -> None:
 
 
 def events_table(events: list[Event], at: int) -> None:
-    """The newest events, or that there are none yet."""
+    """Draw the newest events, or say that there are none yet."""
     frame = events_frame(events, at)
     if frame.empty:
-        st.caption("Nothing has happened yet: no server went down, and no router went elsewhere than before.")
+        st.caption("No events yet: no server went down, and no router changed its server.")
         return
     st.dataframe(frame, hide_index=True, column_config=EVENTS, key="network:events")

@@ -1,1 +1,1 @@
-"""The Papers page: what the five papers print, with ours beside it."""
+"""The Papers page: the figures that five papers print, with ours beside them."""

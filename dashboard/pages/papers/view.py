@@ -1,29 +1,149 @@
-"""The Papers page: the five papers' tables and figures, ours beside theirs. It reads what `make papers` wrote and computes nothing."""
+"""The Papers page: results of papers beside what Wayfare computes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import html
+import math
+from collections.abc import Callable, Mapping
 from itertools import groupby
 from pathlib import Path
+from urllib.parse import urlencode
 
 import streamlit as st
 
 import dashboard
 from core.app import App
-from core.lab.papers.report import Chart, Kind, Link, Report, Table
+from core.lab.papers.report import AS_IT_IS, Chart, Column, Kind, Link, Report, Row, Table, Value, agrees
 from core.services.lab.papers import papers
 from core.shared.errors import WayfareError
-from dashboard.pages.papers.charts.paper_chart import paper_chart
-from dashboard.pages.papers.links import WORDS, address
-from dashboard.pages.papers.table import kind_words, table_html, width
+from core.shared.untrusted_text import one_line
+from dashboard.pages.papers.charts import paper_chart
 from dashboard.session import current_app
 from dashboard.ui.chart import chart
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 
+DEFAULT_PAGE = "route"
+WORDS = {"route": "Route", "compare": "Compare", "network": "Network", "lab": "Lab", "catalog": "Catalog"}
+
+
+def address(app: App, link: Link) -> str:
+    """Returns the address of a link, or "" if its router or parameters no longer exist."""
+    query = dict(link.query)
+    if link.router:
+        try:
+            chosen = app.routing.parameters(link.router, link.settings, preset=link.preset)
+        except WayfareError:
+            return ""
+        query |= {"router": link.router, **{name: str(value) for name, value in chosen.changed().items()}}
+    return f"/{'' if link.page == DEFAULT_PAGE else link.page}?{urlencode(query)}"
+
+
+FEWEST_DIGITS, WHOLE = 3, 1000
+Address = Callable[[Link], str]
+
+
+def kind_words(table: Table, row: Row) -> str:
+    """Returns the origin of a row in a word or two."""
+    if row.kind is Kind.EXACT:
+        same = all(agrees(column, *row.values[column.key]) for column in table.columns if column.key in row.values)
+        return "exact ✓" if same else "exact ≠"
+    if row.kind is Kind.OURS:
+        return "our data"
+    if row.kind is Kind.MODEL:
+        made = any(ours is not None for _, ours in row.values.values())
+        return f"by {one_line(row.model, 40)}" if made else "needs a model"
+    return "not made"
+
+
+def shown(value: Value, digits: int) -> str:
+    """Returns a figure with the digits of the paper, a small one with at least three significant digits, or a dash.
+
+    >>> shown(94.2, 1), shown(0.0170234, 2), shown(52278678.0, 2), shown(2500.31, 2), shown(None, 1), shown("Yes", 1)
+    ('94.2', '0.0170', '52,278,678', '2,500.31', '–', 'Yes')
+    >>> shown(5.0, AS_IT_IS), shown(0.0025, AS_IT_IS), shown(0.0, 1)
+    ('5', '0.0025', '0.0')
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, str):
+        return value
+    if digits == AS_IT_IS:
+        return f"{value:g}"
+    if abs(value) >= WHOLE and value == int(value):
+        return f"{value:,.0f}"
+    if 0 < abs(value) < 1 and digits:
+        digits = max(digits, FEWEST_DIGITS - 1 - math.floor(math.log10(abs(value))) if abs(value) < 0.1 else digits)
+    return f"{value:,.{digits}f}"
+
+
+def table_html(table: Table, address: Address) -> str:
+    """Returns the table as HTML. All texts are escaped."""
+    sides = {column.key: _sides(table, column) for column in table.columns}
+    head = "".join(f'<th colspan="{len(sides[c.key])}">{_title(c)}</th>' for c in table.columns)
+    whose = "".join(
+        f'<th class="{"ours" if side else "theirs"}">{"ours" if side else "paper"}</th>'
+        for c in table.columns
+        for side in sides[c.key]
+    )
+    tried = _has_links(table)
+    lines = "".join(_line(table, row, sides, address, tried=tried) for row in table.rows)
+    end = '<th rowspan="2"></th>' * (2 if tried else 1)
+    return (
+        f'<div class="papers-scroll"><table class="papers"><thead><tr><th rowspan="2"></th>{head}{end}</tr><tr>{whose}</tr></thead>'
+        f"<tbody>{lines}</tbody></table></div>"
+    )
+
+
+def width(table: Table) -> int:
+    """Returns the approximate width of a table in px."""
+    figures = sum(max(8 * len(_title(column)) + 20, 62 * len(_sides(table, column))) for column in table.columns)
+    names = max(max(len(row.name) for row in table.rows) * 7, 120)
+    return min(names, 300) + figures + 100 + 70 * _has_links(table)
+
+
+def _has_links(table: Table) -> bool:
+    """Tells whether rows have links of their own."""
+    return any(row.link is not None and row.link != table.link for row in table.rows)
+
+
+def _sides(table: Table, column: Column) -> tuple[int, ...]:
+    """Returns the sides (paper, ours) that have values, or both if there are no values."""
+    present = [
+        side for side in (0, 1) if any(row.values.get(column.key, (None, None))[side] is not None for row in table.rows)
+    ]
+    return tuple(present) or (0, 1)
+
+
+def _title(column: Column) -> str:
+    return html.escape(f"{column.title}, {column.unit}" if column.unit else column.title)
+
+
+def _line(table: Table, row: Row, sides: dict[str, tuple[int, ...]], address: Address, *, tried: bool) -> str:
+    cells = "".join(_cell(row, column, side) for column in table.columns for side in sides[column.key])
+    why = f'<div class="why">{html.escape(one_line(row.why, 400))}</div>' if row.why else ""
+    name = f'<th scope="row">{html.escape(one_line(row.name, 120))}{why}</th>'
+    words = kind_words(table, row)
+    end = f'<td class="kind{" differs" if "≠" in words else ""}">{html.escape(words)}</td>'
+    if tried:
+        target = "" if row.link is None else address(row.link)
+        end += f'<td class="try">{_anchor(row.link, target) if row.link is not None and target else ""}</td>'
+    return f"<tr>{name}{cells}{end}</tr>"
+
+
+def _anchor(link: Link, target: str) -> str:
+    return f'<a href="{html.escape(target)}">{html.escape(WORDS.get(link.page, link.page))}</a>'
+
+
+def _cell(row: Row, column: Column, side: int) -> str:
+    pair = row.values.get(column.key, (None, None))
+    missed = row.kind is Kind.EXACT and side == 1 and not agrees(column, *pair)
+    return f'<td class="{"ours" if side else "theirs"}{" differs" if missed else ""}">{html.escape(shown(pair[side], column.digits))}</td>'
+
+
 TABLES, FIGURES = "Tables", "Figures"
 VIEWS = (TABLES, FIGURES)
-LONG, NARROW = 12, 590  # rows beyond which a table is folded; px that leave room for another table
+LONG, NARROW = 12, 590  # longer tables are folded; two narrower tables (px) share a row
 CSS = Path(dashboard.__file__).parent / "assets" / "papers.css"
 
 
@@ -44,7 +164,7 @@ def page() -> None:
         view = _choice(state, linked, "view", "View", VIEWS, {})
     report = reports[paper]
     if report is None:
-        st.info("Nothing has been recomputed yet: run make papers, or wayfare papers.", icon=":material/article:")
+        st.info("No results yet. Run make papers, or wayfare papers.", icon=":material/article:")
     else:
         _heading(app, report)
         if view == TABLES:
@@ -74,18 +194,18 @@ def _heading(app: App, report: Report) -> None:
     st.markdown(f"{escaped(report.about)} {_counted(report)}")
     if changed := app.papers.outdated(report):
         st.warning(
-            f"These figures were made over another state of {escaped(', '.join(changed))} than the one that is here; run make papers again.",
+            f"These figures were made with another version of {escaped(', '.join(changed))}. Run make papers again.",
             icon=":material/history:",
         )
     made = ", ".join(f"{name} {number}" for name, number in report.versions.items())
     catalogs = ", ".join(f"{name} {fingerprint[:8]}" for name, fingerprint in report.catalogs.items())
     model = f"model {report.model}" if report.model else "no model"
-    with st.expander("How to read this, and what repeats it", icon=":material/info:"):
+    with st.expander("How to read this, and how to repeat it", icon=":material/info:"):
         st.markdown(
-            "**exact ✓**: a formula of the paper on its own numbers gives the digits that it prints; **exact ≠**: it does not. "
-            "**our data**: the same experiment on catalogs and tasks that come with Wayfare, so that its level is not theirs to be compared with; "
-            "what can be compared are directions. **needs a model**, **not made**: the row says why. Figures of ours without a model are simulated "
-            "or counted, times are measured on the machine that made the file."
+            "**exact ✓**: a formula of the paper gives the printed digits for the paper's numbers; **exact ≠**: it does not. "
+            "**our data**: the same experiment on catalogs and tasks of Wayfare. Compare directions, not levels. "
+            "**needs a model**, **not made**: the row gives the reason. Our figures without a model are simulated "
+            "or counted. Times are measured on the machine that made the file."
         )
         st.caption(
             f"Catalogs: {escaped(catalogs)}. Seed {report.seed}, {escaped(model)}. {escaped(made, 300)}. Made by make papers."
@@ -104,7 +224,7 @@ def _counted(report: Report) -> str:
 
 
 def _tables(app: App, report: Report) -> None:
-    """Narrow tables that follow each other stand side by side."""
+    """Draw the tables. Consecutive narrow ones share a row."""
     for narrow, tables in groupby(report.tables, lambda table: width(table) <= NARROW and len(table.rows) <= LONG):
         columns = st.grid(2 if narrow else 1, min_column_width=560, gap="small")
         for table in tables:

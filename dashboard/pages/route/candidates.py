@@ -1,4 +1,4 @@
-"""The candidates as cards: price, expected time, success, schema tokens, and the way to a call."""
+"""The candidates as cards: price, expected time, success, schema tokens, and the call button."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ import streamlit as st
 from core.domain.decision import Decision
 from core.domain.trace import ToolRow
 from core.shared import units
-from dashboard.ui.labels import Labelling, label_bar, label_notice
-from dashboard.ui.live import live
-from dashboard.ui.moved import LABELS_HELP, moved_words
-from dashboard.ui.navigation import open_page
+from dashboard.ui.chart import live
+from dashboard.ui.labels import LABELS_HELP, Labelling, label_bar, label_notice, moved_words
+from dashboard.ui.layer import MARK
 from dashboard.ui.text import as_html
-from dashboard.ui.whatif_layer import MARK
+from dashboard.ui.url_state import open_page
 
-HELP = "Calibrated probability of fit, price a call, expected seconds until success, chance that one attempt succeeds, tokens of the definition."
+HELP = "Calibrated probability of fit, price of a call, expected seconds until success, chance that one attempt succeeds, tokens of the definition."
 CARD = "card"
 ACTIONS = "route:actions"
 
 
 def candidate_cards(known: Labelling, html: Mapping[str, str], linked: Mapping[str, str], *, height: int) -> None:
-    """One card a candidate, best first; `html` has them by `card_key`, `linked` are what a link to this query carries."""
+    """Draw a card for each candidate, best first. `html` has the cards by `card_key`, `linked` the texts of a link to this query."""
     decision = known.decision
     with st.container(height=height, border=False, gap="xxsmall"):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
@@ -42,17 +41,17 @@ def candidate_cards(known: Labelling, html: Mapping[str, str], linked: Mapping[s
 
 
 def card_key(place: int) -> str:
-    """The key of the card of the candidate in this place, from 0 on."""
+    """Returns the key of the card of a candidate, counted from 0."""
     return f"route:card:{place}"
 
 
 def numbers_key(place: int) -> str:
-    """The key of what that candidate costs."""
+    """Returns the key of the numbers of a candidate."""
     return f"route:card:{place}:numbers"
 
 
 def card(decision: Decision, row: int, supposed: Collection[str] = ()) -> str:
-    """HTML: which tool a candidate is, and how good; marked where it is one of those of which a figure is `supposed`."""
+    """Returns HTML: a candidate with its score, marked if one of its figures is `supposed`."""
     tool = decision.tool_at(row)
     server, name = tool.tool.split("::", 1)
     star = '<span class="wayfare-star">★</span> ' if tool.rank == 1 else ""
@@ -65,7 +64,7 @@ def card(decision: Decision, row: int, supposed: Collection[str] = ()) -> str:
 
 
 def numbers(tool: ToolRow) -> str:
-    """HTML: price, expected time, success and tokens of a candidate."""
+    """Returns HTML: price, expected time, success and tokens of a candidate."""
     figures = (
         units.price(tool.price_usd), units.seconds(tool.time_cost_s), units.share(tool.success), f"{tool.tokens:,} tokens",
     )  # fmt: skip
@@ -73,20 +72,20 @@ def numbers(tool: ToolRow) -> str:
 
 
 def _links(texts: dict[str, str]) -> None:
-    """The same query on other pages."""
+    """Draw buttons that open the query on other pages."""
     with st.container(horizontal=True, width="content", gap="xsmall"):
         if st.button(
             "", icon=":material/compare_arrows:", key="route:compare", type="tertiary", help="Compare routers"
         ):
             open_page("compare", **texts)
-        if st.button("", icon=":material/tune:", key="route:whatif", type="tertiary", help="What would be otherwise"):
+        if st.button("", icon=":material/tune:", key="route:whatif", type="tertiary", help="What if"):
             open_page("whatif", **texts)
         if st.button("", icon=":material/scatter_plot:", key="route:map", type="tertiary", help="Show on the map"):
             open_page("map", **texts)
 
 
 def _call(known: Labelling, tool: ToolRow) -> None:
-    """The way to the Call page, with the decision where it is recorded."""
+    """Draw the button to the Call page, with the decision if it is recorded."""
     decision = known.decision
     kind = "primary" if tool.rank == 1 else "secondary"
     if st.button("Call", key=f"route:call:{tool.tool}", type=kind, width="stretch"):
@@ -95,14 +94,14 @@ def _call(known: Labelling, tool: ToolRow) -> None:
 
 
 def _judge(known: Labelling, tool: ToolRow) -> None:
-    """What labels did to a candidate, and the ways to judge it."""
+    """Draw the shift of a candidate by labels, and the label buttons."""
     if moved := moved_words(known.moves.get(tool.tool, ()), known.learnt(tool.tool)):
         st.markdown(f":small[{moved}]", help=LABELS_HELP)
     label_bar(known, tool.tool, CARD)
 
 
 def _fit(decision: Decision, tool: ToolRow) -> str:
-    """How likely it is that the tool can do it; nothing where that was not estimated."""
+    """Returns the probability that the tool fits, or "" if it was not estimated."""
     if decision.fit is None:
         return ""
     return f" · fits {as_html(units.share(decision.fit_at(decision.tools.ids.index(tool.tool))['p_fit']))}"

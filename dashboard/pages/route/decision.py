@@ -1,4 +1,4 @@
-"""One decision from left to right: servers, what happened between, tools, candidates; why, and the cost curves."""
+"""A decision: its parts from the winner to the reasons."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ import streamlit as st
 
 from core.app import App
 from core.domain.decision import Decision
-from core.domain.params import Parameters
+from core.domain.feedback import RefusalCurve
+from core.domain.params import Knob, Parameters, Value
+from core.routers.base import RefusingParameters
 from core.services.decide.whatif import Asked
 from core.whatif.curves import posted, utilities
+from core.whatif.strips import Strip
 from dashboard.lane import lanes
-from dashboard.pages.route.agent_state import agent_state
 from dashboard.pages.route.candidates import candidate_cards
-from dashboard.pages.route.refusing import refusing
+from dashboard.pages.route.charts import refusal_curve
+from dashboard.pages.route.plan import agent_state
 from dashboard.pages.route.turned import (
     AUCTION,
     COLUMN_PX,
@@ -30,17 +33,75 @@ from dashboard.pages.route.turned import (
     texts,
 )
 from dashboard.pages.route.why import explain, why_panel
-from dashboard.pages.route.winning_interval import winning_interval
 from dashboard.session import visitor
-from dashboard.ui.chart import chart
-from dashboard.ui.charts.curve import curve_chart
+from dashboard.ui.chart import chart, live
+from dashboard.ui.charts.shared import curve_chart
 from dashboard.ui.labels import Labelling, labelling
-from dashboard.ui.live import live
+from dashboard.ui.layer import supposed
 from dashboard.ui.query_form import QueryForm
 from dashboard.ui.text import escaped
 from dashboard.ui.token_meter import folded_meter, read_meter
 from dashboard.ui.url_state import UrlState
-from dashboard.ui.whatif_layer import supposed
+
+
+def refusing(app: App, decision: Decision, parameters: Parameters) -> None:
+    """Draw the refusal knob's effect in a fold. Draws nothing for a router without the knob, or an empty catalog."""
+    if not isinstance(parameters, RefusingParameters) or decision.fit is None or not decision.tools.ids:
+        return
+    percent = parameters.wrong_refusals
+    with st.expander("What if no tool fits?", icon=":material/block:"):
+        curve = app.refusals.curve(decision.catalog)
+        text, drawing = st.columns([2, 3], gap="medium")
+        text.markdown(f"P(no tool fits) **{decision.fit.nothing:.2f}** for this sub-task, {_limit(app, percent)}.")
+        text.markdown(f":small[{_point(curve, percent)}]")
+        text.caption(
+            "P assumes that half of all sub-tasks are impossible. It orders sub-tasks and is not a frequency. "
+            "The knob is *Wrong refusals at most*, under Similarity."
+        )
+        with drawing:
+            chart(refusal_curve(curve, percent), key="route:refusal")
+
+
+def _limit(app: App, percent: float) -> str:
+    if percent <= 0:
+        return "and the knob is at 0, so nothing is refused"
+    return f"refused above **{app.refusals.limit(percent):.2f}**"
+
+
+def _point(curve: RefusalCurve, percent: float) -> str:
+    here = curve.at(percent)
+    where = (
+        f":green-badge[measured] on {curve.questions:,} labelled sub-tasks of this catalog, each also asked without its right tools"
+        if curve.questions
+        else ":gray-badge[shipped] the mean over five catalogs that were held back from the fit. On single catalogs wrong refusals were between "
+        "0 and nearly three times the limit. With 20 labelled sub-tasks it is measured here"
+    )
+    return (
+        f"At {percent:g} %: {100 * here.wrong:.0f} % of the answerable sub-tasks are refused, and {100 * here.refused:.0f} % of the "
+        f"impossible ones. {where}."
+    )
+
+
+def winning_interval(strip: Strip, knob: Knob, value: Value) -> str:
+    """Returns Markdown: the exact interval around the current value, and the winner beyond each end."""
+    winners = strip.winners()
+    now = strip.high if value is None else float(value)
+    here = max(place for place, one in enumerate(winners) if place == 0 or one.low <= now)
+    if winners[here].winner is None:
+        return "No tool can win here."
+    unit = f" {knob.unit}" if knob.unit else ""
+    if len(winners) == 1:
+        return f"The winner stays the same for every {knob.symbol} up to {strip.high:g}{unit}."
+    beyond = [
+        f"{word} it {'no tool' if winners[place].winner is None else escaped(winners[place].winner or '', 60)} wins"
+        for word, place in (("below", here - 1), ("above", here + 1))
+        if 0 <= place < len(winners)
+    ]
+    return (
+        f"The winner stays the same for {knob.symbol} from {winners[here].low:.3g} to {winners[here].high:.3g}{unit}; "
+        f"{', '.join(beyond)}."
+    )
+
 
 WHY = "route.why"
 HEIGHT_PX = 280  # of a cost curve
@@ -55,10 +116,10 @@ def decision_body(
     knobs: str,
     token: str,
 ) -> None:
-    """Route the query and show the decision. `linked` are what a link to it carries, `knobs` the prefix of the router's, `token`
-    that of the page's fast lane. Under a what-if layer nothing is recorded.
+    """Route the query and show the decision. Raises WayfareError if the router fails.
 
-    Raises WayfareError as the router does.
+    `linked` are the texts of a link to it, `knobs` is the prefix of the router's knobs, `token` that of the fast lane. Nothing is
+    recorded with supposed figures.
     """
     asked = Asked(query.subtask, parameters, query.catalog, query.router, query.hint, supposed(query.catalog))
     if asked.supposed:
@@ -89,7 +150,7 @@ def decision_body(
 def _columns(
     known: Labelling, html: Mapping[str, str], linked: Mapping[str, str], choose: Callable[[str], None]
 ) -> None:
-    """Four columns: servers, what happened between, tools, candidates. A click calls `choose` with a name."""
+    """Draw four columns: servers, auction or stages, tools, candidates. A click calls `choose` with a name."""
     decision = known.decision
     drawn = figures(decision)
     grid = st.grid(4, min_column_width=235, gap="xsmall")
@@ -111,7 +172,7 @@ def _columns(
 
 def _stages(decision: Decision, drawn: go.Figure) -> None:
     with st.container(height=COLUMN_PX, border=False, gap="xsmall"):
-        st.markdown("**2 · Stages**", help="What each stage of the router let through.")
+        st.markdown("**2 · Stages**", help="The number of items that each stage kept.")
         chart(drawn, key=STAGES)
         for stage in decision.stages:
             by = f" ({escaped(stage.by, 40)})" if stage.by else ""
@@ -119,7 +180,7 @@ def _stages(decision: Decision, drawn: go.Figure) -> None:
 
 
 def _cost_curves(app: App, asked: Asked) -> None:
-    """The interval in which the winner stays the same; nothing for another router than EHRR."""
+    """Draw the cost curves with the interval of the winner. Draws nothing for other routers than EHRR."""
     case = app.what_if.case(asked)
     if case is None:
         return

@@ -1,28 +1,154 @@
-"""A query of several steps: whether to take it apart, and then every step with the totals of all."""
+"""A request in several steps, and the state of an agent."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
 from core.app import App
-from core.domain.params import Parameters
+from core.domain.decision import Decision
+from core.domain.params import NOTHING, Parameters
 from core.domain.plans import Plan
+from core.domain.preconditions import EVERYTHING, AgentState, Precondition
+from core.routers.attention import HeldBack, StateView
 from core.shared import units
-from dashboard.pages.route.agent_state import agent_state
-from dashboard.pages.route.charts.plan_steps import plan_steps
+from dashboard.pages.route.charts import plan_steps
 from dashboard.session import visitor
 from dashboard.ui.chart import chart
-from dashboard.ui.navigation import open_page
 from dashboard.ui.query_form import QueryForm
 from dashboard.ui.text import escaped
-from dashboard.ui.url_state import UrlState
+from dashboard.ui.url_state import UrlState, open_page
+
+SHOWN = 4
+
+
+def gated_tools(views: Sequence[StateView], grant: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+    """Draw a line for each tool, best first, with a button that adds its missing preconditions to the state.
+
+    The views are those of a decision, or of the steps of a plan in order. A tool is listed once, for the first step that
+    leaves it out. `grant` is called with the arguments and the preconditions.
+    """
+    if not views[0].checked:
+        st.caption("Preconditions are off, so the state leaves out no tool.")
+        return
+    found: dict[str, tuple[HeldBack, str]] = {}
+    for step, view in enumerate(views, start=1):
+        for tool in view.held_back:
+            found.setdefault(tool.tool, (tool, f"step {step}: " if len(views) > 1 else ""))
+    if not found:
+        st.caption("The state leaves out no tool above the threshold.")
+        return
+    first, rest = list(found.values())[:SHOWN], list(found)[SHOWN:]
+    grid = st.grid(2, min_column_width=430, gap="xxsmall")
+    for tool, step in first:
+        with grid.cell():
+            _line(tool, step, grant, arguments)
+    if rest:
+        st.caption(f"And {len(rest)} more: {', '.join(escaped(name, 90) for name in rest[:20])}.")
+
+
+def _line(tool: HeldBack, step: str, grant: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+    row = st.container(horizontal=True, vertical_alignment="center", gap="small")
+    lacks = " ".join(f":orange-badge[{escaped(lack_in_words(text), 120)}]" for text in tool.lacks)
+    place = "would be outranked" if tool.rank is None else f"would be candidate {tool.rank}"
+    row.markdown(
+        f":material/lock: **{escaped(tool.tool, 90)}** lacks {lacks}  \n:small[:gray[{step}ISO {tool.iso:.3f}, {place}]]",
+        width="content",
+    )
+    row.button("Grant", key=f"route:grant:{tool.tool}", type="tertiary", on_click=grant, args=(*arguments, tool.lacks))
+
+
+def lack_in_words(precondition: str) -> str:
+    """Returns a precondition as a phrase, or unchanged if it cannot be parsed.
+
+    >>> lack_in_words('is_authenticated(scope="mail:write")'), lack_in_words("a gate")
+    ('scope mail:write', 'a gate')
+    """
+    try:
+        return Precondition.parse(precondition).in_words()
+    except ValueError:
+        return precondition
+
+
+LABELS = {"scopes": "Scopes granted", "outputs": "Outputs seen", "milestones": "Milestones reached"}
+DECLARED = (
+    "The catalog declares the preconditions of a tool beside its description: "
+    '`"preconditions": ["is_authenticated(scope=\'mail:write\')", "milestone_reached(name=\'confirmed\')"]`.'
+)
+STATE_HELP = {
+    "scopes": "Scopes of the agent: is_authenticated(scope). mail:* grants every scope that begins with mail:.",
+    "outputs": "Tools with an output that the agent has seen, by a prefix of their name: has_prior_tool_output(prefix).",
+    "milestones": "Milestones of the work: milestone_reached(name).",
+}
+
+
+def agent_state(app: App, decisions: Sequence[Decision], knobs: str) -> None:
+    """Draw the editor of the state, and the tools that it leaves out. Draws nothing for a router without a state.
+
+    The first decision has the given state; later steps of a plan have seen more. `knobs` is the prefix of the session keys of the
+    router's parameters.
+    """
+    views = [view for decision in decisions if (view := app.attention.agent_state(decision))]
+    if not views:
+        return
+    view = views[0]
+    with st.container(border=True, gap="xsmall", key="route:state"):
+        _title(view.guarded, knobs)
+        grid = st.grid(3, min_column_width=220, gap="small")
+        for name in LABELS:
+            with grid.cell():
+                granted, named = (sorted(getattr(state, name)) for state in (view.state, view.named))
+                _choice(name, granted, named, knobs, disabled=not view.checked)
+        if len(views) > 1 and EVERYTHING not in view.state.outputs:
+            st.caption("A step of the plan has also seen the outputs of the steps that it needs.")
+        gated_tools(views, _grant, (knobs, view.state))
+
+
+def _title(guarded: int, knobs: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        tools = {0: "No tool has", 1: "1 tool has"}.get(guarded, f"{guarded} tools have")
+        st.markdown(
+            f"**Agent state** :small[:gray[{tools} preconditions in this catalog.]]", width="content", help=DECLARED
+        )
+        with st.container(horizontal=True, width="content", gap="xsmall"):
+            for label, text in (("Grant nothing", NOTHING), ("Grant everything", EVERYTHING)):
+                st.button(label, key=f"route:state:{text}", type="tertiary", on_click=_set_all, args=(knobs, text))
+
+
+def _choice(name: str, granted: list[str], named: list[str], knobs: str, *, disabled: bool) -> None:
+    key = f"route.state.{name}"
+    st.session_state[key] = granted
+    st.multiselect(
+        LABELS[name], list(dict.fromkeys([EVERYTHING, *named, *granted])), key=key, help=STATE_HELP[name], disabled=disabled,
+        format_func=lambda one: "everything" if one == EVERYTHING else one, placeholder="Nothing",
+        accept_new_options=True, select_all=False, wrap=True, on_change=_chosen, args=(name, granted, knobs),
+    )  # fmt: skip
+
+
+def _chosen(name: str, before: Sequence[str], knobs: str) -> None:
+    """Store the choice. "Everything" and single values exclude each other: the last choice counts."""
+    chosen: list[str] = st.session_state[f"route.state.{name}"]
+    if EVERYTHING in chosen and len(chosen) > 1:
+        chosen = [one for one in chosen if one != EVERYTHING] if EVERYTHING in before else [EVERYTHING]
+    st.session_state[f"{knobs}.{name}"] = ",".join(chosen)
+
+
+def _grant(knobs: str, state: AgentState, lacks: Sequence[str]) -> None:
+    for name, text in (state | AgentState.satisfying(lacks)).texts().items():
+        st.session_state[f"{knobs}.{name}"] = text
+
+
+def _set_all(knobs: str, text: str) -> None:
+    for name in LABELS:
+        st.session_state[f"{knobs}.{name}"] = text
+
 
 ONE = "one"
 HELP = (
-    "One decision looks the whole query up at once. A plan takes it apart and routes each part by itself; "
-    "the planner of rules goes by the wording and may be wrong."
+    "One decision routes the whole query. A plan splits it and routes each part; "
+    "the planner of rules splits by wording and may be wrong."
 )
 
 
@@ -32,7 +158,7 @@ def start_plan(state: UrlState, linked: Mapping[str, str]) -> None:
 
 
 def plan_choice(app: App, state: UrlState, subtask: str) -> str:
-    """Who takes the query apart, for the URL too: empty for nobody. Nothing is drawn where it asks for one thing."""
+    """Draw the choice of a planner if the query has several parts. Returns the planner, or ""."""
     key, planners = state.key("plan"), app.routing.planners()
     count = len(app.routing.parts(subtask))
     chosen = st.session_state.get(key, ONE)
@@ -51,9 +177,9 @@ def plan_choice(app: App, state: UrlState, subtask: str) -> str:
 def plan_body(
     app: App, query: QueryForm, parameters: Parameters, planner: str, texts: Mapping[str, str], knobs: str
 ) -> None:
-    """Plan the query and show the steps over time, and a line for each with the way to its decision and its call.
+    """Plan the query and show the steps over time, each with buttons to its decision and its call.
 
-    `texts` are what a link to it carries, `knobs` the prefix of the router's. Raises WayfareError as the planner does.
+    `texts` are those of a link to it, `knobs` is the prefix of the router's knobs. Raises WayfareError if the planner fails.
     """
     plan = app.routing.plan(
         query.subtask,
@@ -68,7 +194,7 @@ def plan_body(
     grid = st.grid(2, min_column_width=400, gap="medium")
     with grid.cell():
         chart(plan_steps(plan), key="route:plan")
-        st.caption("Violet steps decide how long all takes; an arrow leads from a step to one that needs its result.")
+        st.caption("Violet steps are on the longest path. An arrow leads from a step to one that needs its result.")
     with grid.cell():
         for position in range(len(plan.steps)):
             _step(app, plan, position, texts)
@@ -79,19 +205,19 @@ def _option(name: str, title: str, count: int) -> str:
 
 
 def _totals(plan: Plan) -> None:
-    """What all steps take together."""
+    """Draw the totals of all steps."""
     missing = plan.unanswered
     if missing:
         steps = ", ".join(str(position + 1) for position in missing)
-        st.warning(f"Nothing can do step {steps}: the totals are without it.", icon=":material/block:")
+        st.warning(f"No tool can do step {steps}. The totals leave it out.", icon=":material/block:")
     row = st.container(horizontal=True, gap="medium")
     unpriced = f" {plan.unpriced} without a price not counted." if plan.unpriced else ""
     for name, value, help_text in (
-        ("Steps", str(len(plan.steps)), f"Taken apart by {plan.planner}."),
+        ("Steps", str(len(plan.steps)), f"Split by {plan.planner}."),
         ("Price", units.price(plan.price_usd), f"Sum over the steps' winners.{unpriced}"),
-        ("Expected time", units.seconds(plan.elapsed_s), "Until all is done, where steps that need no other run at once."),
+        ("Expected time", units.seconds(plan.elapsed_s), "Time until all steps are done; independent steps run in parallel."),
         ("One by one", units.seconds(plan.work_s), "Expected seconds of all steps one after another."),
-        ("Tokens exposed", f"{plan.exposed_tokens:,}", "cl100k_base tokens that all steps newly put before a model."),
+        ("Tokens exposed", f"{plan.exposed_tokens:,}", "New cl100k_base tokens of all steps for a model."),
     ):  # fmt: skip
         row.metric(name, value, help=help_text, width="content")
 
@@ -105,9 +231,11 @@ def _step(app: App, plan: Plan, position: int, texts: Mapping[str, str]) -> None
         st.container(width="stretch").markdown(
             f"**{position + 1}** {escaped(step.text, 160)}  \n:small[:gray[{tool}{after}]]"
         )
-        if st.button("Open", key=f"route:plan:open:{position}", help="This step as a decision of its own"):
+        if st.button("Open", key=f"route:plan:open:{position}", help="This step as a single decision"):
             changed = app.routing.parameters(step.decision.router, step.decision.parameters).changed()
-            own = {name: str(value) for name, value in changed.items()}  # a later step has seen what earlier ones bring
+            own = {
+                name: str(value) for name, value in changed.items()
+            }  # a later step has seen the outputs of earlier ones
             open_page("route", **{**texts, **own, "q": step.text, "plan": "", "hint": ""})
         if winner and st.button("Call", key=f"route:plan:call:{position}"):
             open_page("call", catalog=step.decision.catalog, tool=winner.tool, decision=step.decision.id)

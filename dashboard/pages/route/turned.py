@@ -1,32 +1,199 @@
-"""What of a decision is drawn in place while a knob is turned, by the fast lane: the same functions as the page's own.
-
-A part's key is that of its element on the page; its value is HTML, or a figure as JSON.
-"""
+"""The parts of a decision that follow a knob while it is turned."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import cycle
+from math import isinf
+from typing import Any
 
 import plotly.graph_objects as go
 
 from core.app import App
-from core.domain.decision import Decision
+from core.domain.decision import Decision, Fit, PlannedTry, TryPlan
+from core.domain.params import Knob, Value
 from core.routers.expected_value import ExpectedValueParameters
 from core.routers.parameters import PlanningParameters
+from core.routers.presets import PRESETS
 from core.services.decide.whatif import Asked
+from core.shared import units
+from core.shared.untrusted_text import one_line
 from core.whatif.layer import Supposed
+from core.whatif.strips import Segment, Strip
 from dashboard.lane import Answer, Refused, Values
 from dashboard.pages.route.candidates import card, card_key, numbers, numbers_key
-from dashboard.pages.route.charts.auction import auction
-from dashboard.pages.route.charts.server_ranking import server_ranking
-from dashboard.pages.route.charts.tool_breakdown import tool_breakdown
-from dashboard.pages.route.charts.tool_scores import tool_scores
-from dashboard.pages.route.headline import headline
-from dashboard.pages.route.tries import order_of_tries
-from dashboard.pages.route.winner_strips import strips_json
+from dashboard.pages.route.charts import auction, server_ranking, tool_breakdown, tool_scores
+from dashboard.theme import CHOSEN, SERIES
+from dashboard.ui.chart import noted
 from dashboard.ui.charts.base import figure_json
-from dashboard.ui.charts.stages import stages
+from dashboard.ui.charts.shared import stages
+from dashboard.ui.layer import MARK
+from dashboard.ui.text import as_html
+
+Metric = tuple[str, str, str]  # label, value, help
+SIGNALS = {
+    "dense": "meaning",
+    "profile": "its server",
+    "words": "words met",
+    "everyday": "everyday words",
+    "concept": "kind of task",
+}
+
+
+def headline(decision: Decision, *, what_if: bool = False) -> str:
+    """Returns HTML: the winner with its metrics, or the reason without a winner. `what_if` marks supposed figures."""
+    winner, mark = decision.winner, MARK if what_if else ""
+    if winner is None:
+        return f'<div class="wayfare-notice" role="status">⊘{mark} {as_html(decision.reason, 600)}</div>'
+    preset = f' <span class="wayfare-badge">{as_html(PRESETS[decision.preset].title)}</span>' if decision.preset else ""
+    metrics = "".join(
+        f'<div class="wayfare-metric"><dt>{noted(label, help_text)}</dt><dd>{as_html(value)}</dd></div>'
+        for label, value, help_text in _metrics(decision)
+    )
+    return (
+        f'<div class="wayfare-headline"><div class="wayfare-winner"><span class="wayfare-star">★</span> '
+        f"<strong>{as_html(winner.tool, 90)}</strong>{mark}{preset}<small>{as_html(decision.reason, 300)}</small></div>"
+        f'<dl class="wayfare-metrics">{metrics}</dl></div>'
+    )
+
+
+def _metrics(decision: Decision) -> list[Metric]:
+    winner, tokens, timings = decision.winner, decision.tokens, decision.timings_ms
+    if winner is None:
+        return []
+    return [
+        *([] if decision.fit is None else [_fit_metric(decision.candidates[0], decision.fit)]),
+        ("Price a call", units.price(winner.price_usd), "Declared or set price of one call."),
+        (
+            "Expected time",
+            units.seconds(winner.time_cost_s),
+            "Expected seconds until a call succeeds: the time term of EHRR (6).",
+        ),
+        ("Success", units.share(winner.success), "Chance that one attempt succeeds: (1 − pfail) · r."),
+        (
+            "Tokens exposed",
+            f"{tokens['exposed']:,}",
+            f"cl100k_base tokens of the candidates' definitions; all definitions of the catalog have {tokens['baseline']:,}.",
+        ),
+        (
+            "Decided in",
+            f"{timings['total']:.1f} ms",
+            f"Embedding {timings['embed']:.1f} ms, scoring {timings['score']:.1f} ms.",
+        ),
+    ]
+
+
+def _fit_metric(row: int, fit: Fit) -> Metric:
+    parts = " + ".join(f"{SIGNALS[name]} {float(part[row]):.2f}" for name, part in fit.signals.items())
+    if fit.learnt is not None:
+        parts += f" + labels {float(fit.relevance[row] - sum(part[row] for part in fit.signals.values())):.2f}"
+    return (
+        "Fits",
+        units.share(float(fit.tools[row])),
+        f"Calibrated probability that this tool fits, from its relevance {float(fit.relevance[row]):.2f} = {parts}, "
+        "and from its lead over tools with another function.",
+    )
+
+
+HELP = (
+    "Each try succeeds with P = p_fit · (1 − pfail) · r and costs its price, its time in money, and (1 − P) · w. The order has "
+    "the largest expected value, the sum of reached · (P · V − cost)."
+)
+
+
+def order_of_tries(plan: TryPlan) -> str:
+    """Returns HTML: the tries in order, their expected result, and the value from which the next tool is worth a try."""
+    tries = "".join(_try(number, one) for number, one in enumerate(plan.tries, 1))
+    together = (
+        f"<p><small>Together <b>{units.share(plan.success)}</b> solved, <b>{units.price(plan.usd)}</b> and "
+        f"<b>{units.seconds(plan.time_s)}</b> expected; worth <b>{units.price(plan.value_usd)}</b> at "
+        f"V = {units.price(plan.worth_usd)}.</small></p>"
+    )
+    following = (
+        f'<p class="wayfare-faint"><small>{as_html(plan.next_tool, 60)} is worth a try from V = '
+        f"{units.price(plan.next_worth_usd)}.</small></p>"
+        if plan.next_tool is not None and plan.next_worth_usd is not None
+        else ""
+    )
+    return f"<p><strong>{noted('2 · Order of tries', HELP)}</strong></p>{tries}{together}{following}"
+
+
+def _try(number: int, one: PlannedTry) -> str:
+    reached = "" if number == 1 else f" · reached {units.share(one.reached)}"
+    said = f"{units.share(one.chance)}{reached} · cost {units.price(one.cost_usd)}"
+    return (
+        f'<div class="wayfare-try">{number}. <b>{as_html(one.tool, 50)}</b> {said}'
+        f'<progress max="1" value="{min(1.0, one.chance):.4f}" aria-label="{as_html(one.tool, 50)}: {said}"></progress></div>'
+    )
+
+
+NAME = 60
+NO_WINNER = ""  # the page's colour of an empty track
+
+
+def strips_json(
+    strips: Mapping[str, Strip],
+    knobs: Iterable[Knob],
+    values: Mapping[str, Value],
+    winner: str | None,
+    *,
+    in_usd: bool = False,
+) -> dict[str, Any]:
+    """Returns for each knob the `bands` of winners with their colours, `ticks` at changes of the decision, and a text for each segment.
+
+    Leads are in utility, or `in_usd`. The present winner has the colour CHOSEN; other winners have one colour in all strips.
+    """
+    infos = {info.name: info for info in knobs}
+    others = list(
+        dict.fromkeys(
+            segment.winner
+            for strip in strips.values()
+            for segment in strip.segments
+            if segment.winner not in {None, winner}
+        )
+    )
+    colours = dict(zip(others, cycle(colour for colour in SERIES if colour != CHOSEN), strict=False))
+    colours |= {winner: CHOSEN, None: NO_WINNER}
+    return {
+        name: {
+            "bands": [[band.low, band.high, colours[band.winner]] for band in strip.winners()],
+            "ticks": list(strip.breakpoints()),
+            "segments": [
+                [
+                    segment.low,
+                    segment.high,
+                    _said(segment, infos[name], here=segment is _current(strip, values[name]), in_usd=in_usd),
+                ]
+                for segment in strip.segments
+            ],
+            "about": "; ".join(_band(band, infos[name]) for band in strip.winners()),
+        }
+        for name, strip in strips.items()
+        if name in infos
+    }
+
+
+def _current(strip: Strip, value: Value) -> Segment | None:
+    return strip.at(float(value)) if isinstance(value, int | float) else None
+
+
+def _said(segment: Segment, info: Knob, *, here: bool, in_usd: bool) -> str:
+    """Returns the winner, its lead, and the deciding stage."""
+    lead = f"{segment.winner} wins" if segment.winner else "no tool wins"
+    if segment.winner:
+        ahead = units.price(segment.margin) if in_usd else f"{segment.margin:.3f}"
+        lead += " without a rival" if isinf(segment.margin) else f" by {ahead}"
+    return f"{_span(segment, info)}{' (now)' if here else ''}: {one_line(lead, 90)}.\nDecided at: {segment.stage}. {one_line(segment.reason, 300)}."
+
+
+def _band(segment: Segment, info: Knob) -> str:
+    return f"{_span(segment, info)} {one_line(segment.winner, NAME) if segment.winner else 'no tool'} wins"
+
+
+def _span(segment: Segment, info: Knob) -> str:
+    return f"{info.symbol} {segment.low:.4g} to {segment.high:.4g} {info.unit}".strip()
+
 
 COLUMN_PX = 472  # three candidates
 HEADLINE, SERVERS, AUCTION, TRIES, STAGES, TOOLS = (
@@ -35,7 +202,7 @@ HEADLINE, SERVERS, AUCTION, TRIES, STAGES, TOOLS = (
 
 
 def figures(decision: Decision) -> dict[str, go.Figure]:
-    """The charts of the three steps, left to right, by key; the order of tries is no chart."""
+    """Returns the charts of the three steps by key, from left to right. The order of tries has no chart."""
     middle = (
         {}
         if decision.tries is not None
@@ -52,7 +219,7 @@ def figures(decision: Decision) -> dict[str, go.Figure]:
 
 
 def texts(decision: Decision, supposed: Sequence[Supposed] = ()) -> dict[str, str]:
-    """HTML by key: the headline, the order of tries, and a card for each candidate; marked where figures are `supposed`."""
+    """Returns HTML by key: the headline, the order of tries, and a card for each candidate. `supposed` figures are marked."""
     tools = {one.tool for one in supposed}
     return {
         HEADLINE: headline(decision, what_if=bool(tools)),
@@ -63,7 +230,7 @@ def texts(decision: Decision, supposed: Sequence[Supposed] = ()) -> dict[str, st
 
 
 def lane_answers(app: App, asked: Asked) -> Mapping[str, Answer]:
-    """What the page of this query may ask for; its parameters have the values of what is no knob of the panel."""
+    """Returns the fast-lane answers of this query. Its parameters have the values that are not in the panel."""
 
     def made(asked: Asked) -> Decision:
         return app.routing.preview(
@@ -74,7 +241,7 @@ def lane_answers(app: App, asked: Asked) -> Mapping[str, Answer]:
     def decision(values: Values) -> Mapping[str, object]:
         chosen = asked.parameters.replaced(values)
         if isinstance(chosen, PlanningParameters) and chosen.planner != "rules":
-            raise Refused(409, "The model is asked when the knob is let go.")
+            raise Refused(409, "The model is asked when the knob is released.")
         turned = made(replace(asked, parameters=chosen))
         drawn = {key: figure_json(figure) for key, figure in figures(turned).items()}
         return {

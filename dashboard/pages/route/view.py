@@ -1,31 +1,121 @@
-"""The Route page: what is needed, who was considered, who was dropped and why, who won, and what it costs."""
+"""The Route page: a sub-task, its decision, and the first steps of a newcomer."""
 
 from __future__ import annotations
 
 import secrets
+from pathlib import Path
+from typing import NamedTuple
 
 import streamlit as st
+from streamlit.components.v2 import component
 
 from core.app import App
+from core.importers.shipped_catalogs import SAMPLE
 from core.routers.tool_attention import STATE
 from core.shared.errors import WayfareError
 from dashboard.lane import PATH as LANE_PATH
 from dashboard.pages.route.candidates import ACTIONS
 from dashboard.pages.route.decision import decision_body
-from dashboard.pages.route.guide import guide
-from dashboard.pages.route.home import home
-from dashboard.pages.route.plan import plan_body, plan_choice, start_plan
+from dashboard.pages.route.plan import ONE, plan_body, plan_choice, start_plan
 from dashboard.pages.route.turned import HEADLINE, TOOLS
 from dashboard.session import current_app, first_catalog
-from dashboard.ui.index_progress import show_preparing
 from dashboard.ui.knob_history import history_key
 from dashboard.ui.knobs import LaneLink, knob_panel, read_knobs, reset_and_history, start_knobs
-from dashboard.ui.planner_usage import planner_usage
-from dashboard.ui.preset_choice import preset_choice
-from dashboard.ui.query_form import QueryForm, query_row
+from dashboard.ui.presets import preset_choice
+from dashboard.ui.query_form import QueryForm, fill, planner_usage, query_row, show_preparing
 from dashboard.ui.text import escaped
 from dashboard.ui.token_meter import read_meter, start_meter
 from dashboard.ui.url_state import UrlState
+
+ASSETS = Path(__file__).parents[2] / "assets"
+STEPS = (
+    ("Ask", "enter a sub-task, or choose an example."),
+    ("Turn", "a knob on the left: every chart follows."),
+    ("Call", "a candidate: its outcome counts in later decisions."),
+)
+
+_guide = component(
+    "wayfare.guide",
+    html='<div class="wayfare-guide" role="note" aria-label="The first minute" hidden></div>',
+    css=(ASSETS / "guide.css").read_text(encoding="utf-8"),
+    js=(ASSETS / "guide.js").read_text(encoding="utf-8"),
+    isolate_styles=False,
+)
+
+
+def guide(*, asked: bool, calls: str) -> None:
+    """Draw the three steps. The first is done if a query was `asked`. `calls` is a CSS selector of the call buttons."""
+    _guide(key="route:guide", data={"steps": STEPS, "asked": asked, "calls": calls})
+
+
+class Example(NamedTuple):
+    """An example sub-task. `winners` are the right tools of each step."""
+
+    icon: str
+    title: str
+    subtask: str
+    about: str
+    winners: tuple[frozenset[str], ...]
+    planner: str = ""
+
+
+EXAMPLES = (
+    Example(
+        ":material/target:", "One tool stands out", "convert 300 miles to kilometres",
+        "One tool of the catalog fits. Press Call: its server runs on this machine.",
+        (frozenset({"unit-exchange::convert_units"}),),
+    ),
+    Example(
+        ":material/balance:", "Two can do it", "report today's air quality in Kraków",
+        "Both fit, so time, reliability and price decide. Raise “Time matters”, and the quicker one wins.",
+        (frozenset({"weather-now::air_quality", "Barometer::airQualityIndex"}),),
+    ),
+    Example(
+        ":material/account_tree:", "Several steps", "get today's weather in Oslo, translate it into French and send it to Bo by mail",
+        "Split into three steps. Each is routed separately, and their totals are shown.",
+        (
+            frozenset({"weather-now::current_weather"}),
+            frozenset({"language-tutor::translate_text"}),
+            frozenset({"mail-room::mail.send", "Pigeonhole::send_letter"}),
+        ),
+        planner="rules",
+    ),
+)  # fmt: skip
+LOOK_AT = (
+    (":material/arrow_right_alt:", "**From left to right:** servers, auction, tools, candidates, and the reason for each dropped one."),
+    (":material/tune:", "**On the left:** the knobs. Every chart follows while you move them. Rare ones are under Advanced."),
+    (":material/play_arrow:", "**Call** opens the call. Its outcome counts in the next decision."),
+)  # fmt: skip
+
+
+def home(app: App, state: UrlState, catalog: str) -> None:
+    """Draw the page without a query: its purpose, and examples."""
+    st.markdown("#### Which tool should a sub-task go to?")
+    info = next(info for info in app.catalogs.infos() if info.name == catalog)
+    st.markdown(
+        f"Enter a sub-task. Wayfare ranks the {info.servers:,} servers and {info.tools:,} tools of the catalog "
+        f"{escaped(catalog)}, weighs similarity against time, reliability and price, and shows every number."
+    )
+    if catalog == SAMPLE:
+        _example_cards(state)
+    for icon, text in LOOK_AT:
+        st.markdown(f":violet[{icon}] {text}")
+
+
+def _example_cards(state: UrlState) -> None:
+    grid = st.grid(len(EXAMPLES), min_column_width=260, gap="small")
+    for number, example in enumerate(EXAMPLES):
+        with grid.cell(), st.container(border=True, height="stretch", gap="xsmall"):
+            st.markdown(f":violet[{example.icon}] **{example.title}**")
+            pressed = st.button(
+                escaped(example.subtask, 120), key=f"{state.key('example')}:{number}", icon=":material/north_east:",
+                on_click=fill, args=({state.key("q"): example.subtask, state.key("plan"): example.planner or ONE},),
+                type="primary" if number == 0 else "secondary", width="stretch",
+            )  # fmt: skip
+            if pressed:
+                st.rerun()  # the filled field is outside the fragment of this button
+            st.caption(example.about)
+
 
 RESULT, PRESET, TOKEN = "route:result", "route:preset", "route:token"
 
@@ -39,7 +129,7 @@ def page() -> None:
     query = query_row(app, state, linked, first_catalog())
     defaults, prefix = app.routing.parameters(query.router), knob_prefix(query)
     for problem in start_knobs(defaults, linked, prefix):
-        st.warning(f"The link was not taken whole: {escaped(problem)}", icon=":material/link_off:")
+        st.warning(f"A part of the link was not used: {escaped(problem)}", icon=":material/link_off:")
     with st.sidebar:
         reset_and_history(defaults, prefix)
         st.fragment(preset_choice, key=PRESET)(defaults, prefix)
@@ -51,7 +141,7 @@ def page() -> None:
 
 @st.fragment(key=RESULT)
 def _result(app: App, state: UrlState, query: QueryForm) -> None:
-    """What is redrawn when a knob moves: everything below the query."""
+    """Draw everything below the query. It is redrawn when a knob moves."""
     parameters = read_knobs(app.routing.parameters(query.router), knob_prefix(query))
     linked = {**query.texts(first_catalog()), **{name: str(value) for name, value in parameters.changed().items()}}
     planner = plan_choice(app, state, query.subtask) if query.subtask else ""
@@ -71,15 +161,15 @@ def _result(app: App, state: UrlState, query: QueryForm) -> None:
 
 
 def _below(key: str) -> str:
-    """A CSS selector of what has a key that begins like this."""
+    """Returns a CSS selector of elements with a key that begins with `key`."""
     return f'[class*="st-key-{key.replace(":", "-")}"]'
 
 
 def lane_token() -> str:
-    """What this visitor's page proves itself with to the fast lane; nobody else has it."""
+    """Returns the secret token of this visitor's page for the fast lane."""
     return str(st.session_state.setdefault(TOKEN, secrets.token_urlsafe(32)))
 
 
 def knob_prefix(query: QueryForm) -> str:
-    """The prefix of a router's knobs in the session: two routers may give one name another range."""
+    """Returns the prefix of a router's knobs in the session: routers may have knobs of one name with different ranges."""
     return f"route.knob.{query.router}"

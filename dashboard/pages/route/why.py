@@ -1,4 +1,4 @@
-"""Why a server or tool ended where it did: one sentence, and all the numbers behind it."""
+"""Why the winner won, and the labels of the tools beside it."""
 
 from __future__ import annotations
 
@@ -9,29 +9,56 @@ import numpy as np
 import streamlit as st
 
 from core.domain.decision import Decision
+from core.domain.feedback import AskedQuery
 from core.domain.trace import ServerRow, ToolRow
 from core.economics.utility import Headroom
 from core.routers.why import tool_headroom, why
 from core.shared import units
-from dashboard.pages.route.tool_labels import tool_labels
-from dashboard.ui.labels import Labelling
+from dashboard.ui.judging import judge_popover
+from dashboard.ui.labels import LABELS_HELP, Labelling, label_bar, label_notice, moved_lines
 from dashboard.ui.text import escaped
+
+WHY = "why"
+
+
+def tool_labels(known: Labelling, tool: str) -> None:
+    """Draw the shift by labels and the label buttons of any tool of the catalog."""
+    moves = known.moves.get(tool, ())
+    if moves:
+        bound = known.app.catalogs.learnt(known.decision.catalog).values.bound
+        st.markdown(
+            f":gray[labels] **{known.learnt(tool):+.2f}** :gray[of at most ±{bound:g}, in logits of fit, the sum over the labels, "
+            "the strongest first]",
+            help=LABELS_HELP,
+        )
+        st.markdown("\n".join(f"- :small[{line}]" for line in moved_lines(moves)))
+    if known.supposed:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(":gray[Is this the tool for the sub-task?]", width="content")
+        with st.container(width="content"):
+            label_bar(known, tool, WHY)
+        judge_popover(
+            known.app, AskedQuery(known.decision.subtask, known.decision.server_hint), (tool,), WHY,
+            catalog=known.decision.catalog, decision_id=known.decision.id,
+        )  # fmt: skip
+    label_notice(known, WHY, now=known.decision)
+
 
 LISTED, FITTING = 2000, 20
 
 
 def explain(key: str, subject: str) -> None:
-    """Have the panel explain this server or tool. `st.session_state[key]` is (turn, subject).
+    """Let the panel explain this server or tool. `st.session_state[key]` is (turn, subject).
 
-    The list gets a new key with each turn: a double click also sends the list's selection from before the first click,
-    and that must not count.
+    The list gets a new key with each turn, because a double click also sends the old selection of the list, which must not count.
     """
     turn, _ = st.session_state.get(key, (0, ""))
     st.session_state[key] = turn + 1, subject
 
 
 def why_panel(known: Labelling, key: str) -> None:
-    """Choose any server or tool of the decision (a click in a chart chooses too), see why, and judge a tool."""
+    """Draw the choice of a server or tool (a click in a chart chooses, too), the reason for its place, and its labels."""
     decision = known.decision
     subjects = _subjects(decision)
     if not subjects:
@@ -43,7 +70,7 @@ def why_panel(known: Labelling, key: str) -> None:
     choice, sentence = st.columns([2, 3], vertical_alignment="bottom")
     subject = choice.selectbox(
         "Why this server or tool?", subjects, index=subjects.index(subject), key=listed, on_change=_take_listed,
-        args=(key, listed), help="Type to search; what did not win is here too.",
+        args=(key, listed), help="Type to search. The list has servers and tools that did not win, too.",
     )  # fmt: skip
     sentence.info(escaped(why(decision, subject), 600), icon=":material/help:")
     if "::" in subject:
@@ -60,8 +87,8 @@ def _take_listed(key: str, listed: str) -> None:
 
 
 def _subjects(decision: Decision) -> list[str]:
-    """The best fitting tools, then the servers, then all other tools: an order that does not change when prices or times come to
-    matter more, so that the list is not sent anew."""
+    """Returns the best fitting tools, then the servers, then all other tools. This order does not depend on prices and times, so that
+    the list is not sent again when a knob moves."""
     tools = [decision.tools.ids[row] for row in np.argsort(-decision.tools.similarity, kind="stable")[:LISTED]]
     servers = [decision.servers.names[row] for row in np.argsort(-decision.servers.similarity, kind="stable")]
     listed = [*tools[:FITTING], *servers, *tools[FITTING:]]
@@ -72,7 +99,7 @@ def _subjects(decision: Decision) -> list[str]:
 
 
 def _numbers(numbers: Sequence[tuple[str, str]]) -> None:
-    """All numbers as one line of text that wraps: a table would take longer to draw than the decision to make."""
+    """Draw all numbers as one line of text. A table would take longer to draw than the decision."""
     st.markdown("  ·  ".join(f":gray[{escaped(name)}] **{escaped(value)}**" for name, value in numbers))
 
 

@@ -1,3 +1,5 @@
-"""The What if page: one sub-task under other values. Who wins at which value of each knob, what would make another tool win, who wins
-over two parameters, the cost curves with their equations, the auction, and how much of a task set hangs on each knob.
+"""The What if page: one sub-task under other values of the parameters.
+
+It shows the winner at each value of each knob and over two knobs, the change that would make another tool win, the cost curves with
+their equations, the auction, and the effect of each knob on a set of tasks.
 """

@@ -1,4 +1,4 @@
-"""Over tasks: how many labelled tasks change when one knob is turned, which of them are fragile, and the tasks of one bar."""
+"""Over tasks: the labelled tasks that change when a knob is turned, the fragile ones, and the tasks of one bar."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ from core.routers.presets import PRESETS
 from core.services.decide.whatif import Asked
 from core.shared.untrusted_text import one_line
 from core.whatif.tornado import Bar, Tornado
-from dashboard.pages.whatif.charts.tornado import tornado_chart
+from dashboard.pages.whatif.charts import tornado_chart
 from dashboard.ui.chart import chart
 from dashboard.ui.choice_table import table_height
-from dashboard.ui.preset_file import imported_presets
+from dashboard.ui.presets import imported_presets
 from dashboard.ui.url_state import UrlState
 
 FRAGILE = 0.1
-OWN = "own:"  # no preset of ours is called like that
+OWN = "own:"  # no shipped preset has such a name
 BAR = "whatif:bar"
 
 
 def tasks_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
-    """The tasks that come with the catalog; the sub-task above plays no part."""
+    """Draw the effects of knobs on the tasks of the catalog. The sub-task of the page is not used."""
     sets = app.lab.task_sets(asked.catalog)
     if not sets:
-        st.info("No labelled tasks come with this catalog; the Lab page measures your own.", icon=":material/science:")
+        st.info("This catalog has no labelled tasks. The Lab page measures your own.", icon=":material/science:")
         return
     key = state.key("tasks")
     if st.session_state.get(key) not in sets:
         st.session_state[key] = next(iter(sets))
     name = st.selectbox("Tasks", list(sets), key=key, width=320)
-    with st.spinner("Deciding on every task under every turn of every knob."):
+    with st.spinner("Deciding every task with every turn of every knob."):
         found = app.what_if.tornado(asked, app.lab.read_tasks(sets[name]))
     st.markdown(
-        f"**{len(found.tasks):,}** tasks that something can do; the winner can do **{100 * found.success:.1f} %** of them and costs "
-        f"**{1e3 * found.usd:.3g} m\\$** in the mean (declared prices, nothing is called)."
+        f"**{len(found.tasks):,}** answerable tasks. The winner is right for **{100 * found.success:.1f} %** of them and costs "
+        f"**{1e3 * found.usd:.3g} m\\$** on average (declared prices, nothing is called)."
     )
     knobs = {knob.name: knob for knob in asked.parameters.knobs()}
     moving = {bar.name for bar in found.bars if bar.changed}
     if moving:
         chart(tornado_chart(found, knobs), key="whatif:tornado", choose=partial(_choose, state=state))
         st.caption(
-            "To the left a knob is turned down, to the right up: by 10 % in full colour, by 25 and 50 % in paler ones."
+            "Left: a lower value of the knob, right: a higher one. Full colour: 10 %, paler: 25 % and 50 %."
         )
     still = [knobs[name].symbol for name in dict.fromkeys(bar.name for bar in found.bars) if name not in moving]
     if still:
@@ -64,7 +64,7 @@ def _choose(name: str, *, state: UrlState) -> None:
 
 
 def _presets(app: App, asked: Asked, tasks: Sequence[Task], prefix: str) -> None:
-    """The presets, those too that were imported, beside the knobs as they are; computed when the table is unfolded."""
+    """Draw shipped and imported presets beside the current knobs. They are computed when the fold is opened."""
     fold = st.expander("Presets beside these knobs", icon=":material/compare:", key="whatif:presets", on_change="rerun")
     if not fold.open:
         return
@@ -82,14 +82,14 @@ def _presets(app: App, asked: Asked, tasks: Sequence[Task], prefix: str) -> None
                 "money, m$ per task": _mean(1e3 * one.usd, one.usd_against, 1e3, one is now),
                 "time, s per task": _mean(one.time_s, one.time_against, 1, one is now),
                 "another winner": "–" if one is now else f"{len(one.changed)} tasks",
-                "what it is for": one_line(notes[one.name], 200) if one.name else "The knobs at the left.",
+                "purpose": one_line(notes[one.name], 200) if one.name else "The knobs on the left.",
             }
             for one in (now, *others)
         ]
         st.dataframe(pd.DataFrame(rows), hide_index=True, height=table_height(len(rows)), row_height=32)
         st.caption(
-            "Presets that you import with the button beside the choice of presets stand here, too. In brackets: the difference from these knobs over the same tasks, with its 95 % interval (paired bootstrap). Time is the "
-            "expected time until the winner succeeds, with the figures of the catalog; nothing is called."
+            "Imported presets are listed, too. In brackets: the difference from these knobs over the same tasks, with its 95 % interval (paired bootstrap). Time is the "
+            "expected time until the winner succeeds, with the statistics of the catalog. Nothing is called."
         )
 
 
@@ -119,7 +119,7 @@ def _effects(found: Tornado, symbols: dict[str, str]) -> None:
 
 
 def _tasks_of(found: Tornado, name: str, symbols: dict[str, str]) -> None:
-    """The tasks of the bar that was clicked."""
+    """Draw the tasks of the clicked bar."""
     knob, _, turn = name.partition("|")
     bar = next((one for one in found.bars if one.name == knob and f"{one.turn:g}" == turn), None)
     if bar is None:
@@ -142,7 +142,7 @@ def _turn(bar: Bar, symbols: dict[str, str]) -> str:
 
 def _table(found: Tornado, places: list[tuple[int, str]]) -> None:
     rows = [
-        {"task": found.tasks[place].subtask, "winner today": found.winners[place] or "nobody",
+        {"task": found.tasks[place].subtask, "winner today": found.winners[place] or "none",
          "right": "yes" if found.winners[place] in found.tasks[place].relevant else "no", **({"changes at": why} if why else {})}
         for place, why in places
     ]  # fmt: skip

@@ -1,30 +1,111 @@
-"""The What if page: the query and knobs of Route in the URL, and one of five views of what would be otherwise."""
+"""The What if page: one sub-task under other values of the parameters."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+import pandas as pd
 import streamlit as st
 
 from core.app import App
 from core.routers.ehrr import EhrrParameters
 from core.routers.tool_attention import STATE
 from core.services.decide.whatif import Asked
+from core.shared import units
 from core.shared.errors import WayfareError
-from dashboard.pages.whatif.auction import auction_view
-from dashboard.pages.whatif.curves import curves_view
-from dashboard.pages.whatif.plane import plane_view
+from core.whatif import curves
+from core.whatif.auction import Offer, auction_of, payoff
+from core.whatif.curves import Curve, utilities
+from dashboard.pages.whatif.charts import payoff_chart
 from dashboard.pages.whatif.tasks import tasks_view
-from dashboard.pages.whatif.winners import winners_view
+from dashboard.pages.whatif.winners import plane_view, winners_view
 from dashboard.session import current_app, first_catalog
-from dashboard.ui.index_progress import show_preparing
+from dashboard.ui.chart import chart
+from dashboard.ui.charts.shared import curve_chart
+from dashboard.ui.choice_table import table_height
 from dashboard.ui.knobs import knob_panel, read_knobs, reset_and_history, start_knobs
-from dashboard.ui.navigation import open_page
-from dashboard.ui.preset_choice import preset_choice
-from dashboard.ui.query_form import QueryForm, example_subtasks, query_row
+from dashboard.ui.layer import supposed
+from dashboard.ui.presets import preset_choice
+from dashboard.ui.query_form import QueryForm, example_subtasks, query_row, show_preparing
 from dashboard.ui.text import escaped
-from dashboard.ui.url_state import UrlState
-from dashboard.ui.whatif_layer import supposed
+from dashboard.ui.url_state import UrlState, open_page
+
+WORTH = 0.10
+
+
+def auction_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:  # noqa: ARG001
+    """Draw the table of offers, then the pay-off of one server over its ask."""
+    case = app.what_if.case(asked)
+    if case is None:
+        return
+    if not case.parameters.auction:
+        st.info("The auction is off, so no price is posted.", icon=":material/gavel:")
+        return
+    worth = st.number_input(
+        "Value of a solved sub-task for the buyer, V ($)", 0.0, 10.0, WORTH, 0.01, key="whatif.worth", width=320,
+        help="The buyer's surplus is the chance that one call solves the sub-task, times V, minus the posted price.",
+    )  # fmt: skip
+    offers = auction_of(case, worth)
+    st.dataframe(
+        pd.DataFrame([_row(one) for one in offers]), hide_index=True, height=table_height(len(offers)), row_height=32,
+    )  # fmt: skip
+    st.caption(
+        "The payment is exactly the posted price τ (Corollary 2). The surplus of a server that accepts is τ − c; it counts if the "
+        "server is executed. Asks are taken as true costs."
+    )
+    st.latex(r"a_i = 1\ \text{if}\ c_i \le \tau_i,\qquad u_i = a_i\,(\tau_i - c_i),\qquad u_{buyer} = V\,P - \tau_i")
+    key = state.key("server")
+    names = [one.server for one in offers]
+    if st.session_state.get(key) not in names:
+        st.session_state[key] = names[0]
+    st.markdown("##### What if a server stated another cost?")
+    server = st.selectbox("Server", names, key=key, width=320)
+    offer = next(one for one in offers if one.server == server)
+    cost = st.slider(
+        "True cost of a call (m$)", 0.0, round(3e3 * offer.posted_usd, 2) or 1.0, min(round(1e3 * (offer.ask_usd or 0.0), 2), round(3e3 * offer.posted_usd, 2)),
+        key=f"whatif.cost.{server}", width=420,
+    )  # fmt: skip
+    found = payoff(offer.posted_usd, cost / 1e3)
+    chart(payoff_chart(found, server), key="whatif:payoff")
+    st.markdown(
+        f"Theorem 1: the true cost earns **{escaped(units.price(found.truthful_usd))}** if it is executed. No other "
+        f"statement earns more, and {'a cost above τ earns nothing' if found.truthful_usd > 0 else 'a lower cost makes a loss' if found.cost_usd > found.posted_usd else 'no statement makes a difference'}."
+    )
+
+
+def _row(one: Offer) -> dict[str, object]:
+    return {
+        "server": one.server,
+        "bit": "1 accepts" if one.accepts else "0 rejects",
+        "posted τ": units.price(one.posted_usd),
+        "ask c": "none" if one.ask_usd is None else units.price(one.ask_usd),
+        "surplus of the server": units.price(one.server_usd) if one.accepts else "–",
+        "surplus of the buyer": units.price(one.buyer_usd) if one.accepts else "–",
+        "needed ask": "no change" if one.accepts else f"{units.price(one.posted_usd)} or less",
+        "best tool": one.tool,
+    }
+
+
+def curves_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:  # noqa: ARG001
+    """Draw the curves, three in a row. Other routers than EHRR have only the curve of expected value."""
+    grid = st.grid(3, min_column_width=330, gap="small")
+    for number, curve in enumerate(_curves(app, asked)):
+        with grid.cell(), st.container(border=True, gap="xxsmall"):
+            chart(curve_chart(curve), key=f"whatif:curve:{number}")
+            st.latex(curve.formula)
+            if curve.filled:
+                st.markdown(f":small[{escaped(curve.filled, 300)}]")
+
+
+def _curves(app: App, asked: Asked) -> list[Curve]:
+    case, found = app.what_if.case(asked), list[Curve]()
+    if case is not None:
+        strips = app.what_if.strips(asked)
+        found += [utilities(case, strips[name]) for name in ("alpha_t", "kappa", "alpha_s")]
+        found += [curves.posted(case), curves.time_against_success(case), curves.conservatism(case)]
+        found += curves.money_against_cap(case, strips["budget_usd"])
+    return [*found, curves.value_against_worth(app.what_if.value_case(asked))]
+
 
 View = Callable[[App, UrlState, Asked, str], None]
 VIEWS: dict[str, View] = {
@@ -35,7 +116,7 @@ VIEWS: dict[str, View] = {
     "Over tasks": tasks_view,
 }
 OF_EHRR = ("Auction", "Over tasks")
-KEPT = ("x", "y", "tool", "server", "tasks", "bar")  # what views keep in the URL
+KEPT = ("x", "y", "tool", "server", "tasks", "bar")  # texts of views in the URL
 
 
 def page() -> None:
@@ -45,7 +126,7 @@ def page() -> None:
     query = query_row(app, state, linked, first_catalog())
     defaults, prefix = app.routing.parameters(query.router), f"whatif.knob.{query.router}"
     for problem in start_knobs(defaults, linked, prefix):
-        st.warning(f"The link was not taken whole: {escaped(problem)}", icon=":material/link_off:")
+        st.warning(f"A part of the link was not used: {escaped(problem)}", icon=":material/link_off:")
     for name in KEPT:
         st.session_state.setdefault(state.key(name), linked.get(name, ""))
     with st.sidebar:
@@ -69,7 +150,7 @@ def page() -> None:
     try:
         show_preparing(app, query.catalog, decides=True)
         if view in OF_EHRR and not isinstance(parameters, EhrrParameters):
-            st.info("This view is of EHRR, the router with an auction; choose it above.", icon=":material/alt_route:")
+            st.info("This view needs EHRR, the router with an auction. Choose it above.", icon=":material/alt_route:")
             return
         asked = Asked(query.subtask, parameters, query.catalog, query.router, query.hint, supposed(query.catalog))
         VIEWS[view](app, state, asked, prefix)
@@ -78,7 +159,7 @@ def page() -> None:
 
 
 def _choice(state: UrlState, linked: dict[str, str], link: dict[str, str]) -> str:
-    """Which view, and the way back to Route with the same knobs."""
+    """Draw the choice of a view, and the button to Route with the same knobs."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         key = state.key("view")
         if st.session_state.get(key) not in VIEWS:
@@ -90,9 +171,9 @@ def _choice(state: UrlState, linked: dict[str, str], link: dict[str, str]) -> st
 
 
 def _empty_page(state: UrlState, query: QueryForm) -> None:
-    st.markdown("#### What would have to be different?")
+    st.markdown("#### What would change the winner?")
     st.markdown(
-        "Type what is needed. You see at which value of each knob another tool wins, what would make a tool of your choice win, "
-        "and who wins over two knobs at once: computed, not sampled."
+        "Enter a sub-task. You see the winner at each value of each knob, the changes that make another tool win, "
+        "and the winner over two knobs. All values are exact."
     )
     example_subtasks(state, query.catalog)

@@ -1,4 +1,4 @@
-"""Winners: the strips of all knobs, how far the winner may worsen, and what would make another tool win."""
+"""The winners over one knob and over two."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from core.shared import units
 from core.whatif.counterfactuals import Change, Counterfactual, Room, nearest_value
 from core.whatif.layer import FIGURES, Supposed
 from core.whatif.strips import Strip
-from dashboard.pages.whatif.charts.colours import winner_colours
-from dashboard.pages.whatif.charts.strips import strips_chart
+from dashboard.pages.whatif.charts import plane_chart, strips_chart, winner_colours
 from dashboard.ui.chart import chart
 from dashboard.ui.charts.base import label
 from dashboard.ui.choice_table import table_height
+from dashboard.ui.knobs import knob_title
+from dashboard.ui.layer import SHOWN, badge, suppose
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
-from dashboard.ui.whatif_layer import SHOWN, badge, suppose
 
 COMPARED = 8
 
 
 def winners_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
-    """The whole view; a click on a strip turns the knob to the nearest value of that segment."""
+    """Draw the view. A click on a strip turns the knob to the nearest value of that segment."""
     decision, strips = app.what_if.decision(asked), app.what_if.strips(asked)
     winner = decision.winner.tool if decision.winner else None
     st.markdown(
         f":violet[★] **{escaped(winner, 90)}** wins.{badge(asked.catalog, winner)}"
         if winner
-        else f"Nobody wins: {escaped(decision.reason, 300)}"
+        else f"No tool wins: {escaped(decision.reason, 300)}"
     )
     if not strips:
-        st.info("Strips are computed for EHRR and Expected value; choose one of them.", icon=":material/alt_route:")
+        st.info("Strips exist for EHRR and Expected value. Choose one of them.", icon=":material/alt_route:")
         return
     if (room := app.what_if.room(asked)) is not None:
         st.markdown(_room(room))
@@ -56,9 +56,9 @@ def winners_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
     )  # fmt: skip
     legend(colours)
     st.caption(
-        "Rows have the scale of their knobs: most are stretched towards low values (cube root). Hover says who wins and why; a click turns the knob there."
+        "Rows have the scale of their knobs. Most are stretched towards low values (cube root). Hover for the winner and the reason; click to turn the knob there."
         + (
-            f" Whatever {', '.join(still)} {'is' if len(still) == 1 else 'are'}, the decision stays the same."
+            f" {', '.join(still)} {'does' if len(still) == 1 else 'do'} not change the decision."
             if still
             else ""
         )
@@ -70,7 +70,7 @@ def winners_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
 def turn(
     name: str, *, prefix: str, knobs: dict[str, Knob], strips: dict[str, Strip], values: Mapping[str, object]
 ) -> None:
-    """Turn a knob into the segment that was clicked, `parameter|place`; what the browser sends may be anything."""
+    """Turn a knob into the clicked segment, `parameter|place`. Ignores other messages of the browser."""
     parameter, _, place = name.partition("|")
     if parameter not in strips or not place.isdigit() or int(place) >= len(strips[parameter].segments):
         return
@@ -84,9 +84,9 @@ def _set(prefix: str, knob: Knob, value: float) -> None:
 
 
 def legend(colours: dict[str | None, str]) -> None:
-    """Who has which colour."""
+    """Draw the legend of winners."""
     parts = [
-        f'<span style="color:{colour}">■</span> {"nobody" if name is None else label(name, 50)}'
+        f'<span style="color:{colour}">■</span> {"no winner" if name is None else label(name, 50)}'
         for name, colour in colours.items()
     ]
     st.html(f'<div style="font-size:0.85rem;line-height:1.6">{" &nbsp; ".join(parts)}</div>')
@@ -99,11 +99,11 @@ def _room(room: Room) -> str:
         "with any success" if not room.success else f"down to a success r of **{units.share(room.success)}**",
         "with any fit" if not room.fit else f"down to a fit of **{units.share(room.fit)}**",
     ]
-    return f"It still wins {', '.join(limits)}, each alone and all else as it is.".replace("$", "\\$")
+    return f"It still wins {', '.join(limits)}, each with all other values unchanged.".replace("$", "\\$")
 
 
 def _make_win(app: App, state: UrlState, asked: Asked, decision: Decision, prefix: str) -> None:
-    """A tool is chosen, and what would make it win is said, each change with a button that tries it."""
+    """Draw the choice of a tool, and the changes that make it win, each with a button that tries it."""
     winner = decision.candidates[0] if decision.candidates else -1
     by_fit = sorted(range(len(decision.tools.ids)), key=lambda row: -decision.tools.similarity[row])
     likely = [decision.tools.ids[row] for row in by_fit if row != winner]
@@ -113,7 +113,7 @@ def _make_win(app: App, state: UrlState, asked: Asked, decision: Decision, prefi
     if st.session_state.get(key) not in likely:
         st.session_state[key] = likely[0]
     st.markdown("##### What would make another tool win?")
-    tool = st.selectbox("Tool", likely, key=key, help="Best fitting first; type to search all tools of the catalog.")
+    tool = st.selectbox("Tool", likely, key=key, help="The best fitting tools come first. Type to search all tools.")
     found = app.what_if.counterfactual(asked, tool)
     st.info(_sentence(found, asked), icon=":material/help:")
     _changes(found, asked, prefix)
@@ -127,7 +127,7 @@ def _sentence(found: Counterfactual, asked: Asked) -> str:
 
 
 def words(change: Change, asked: Asked) -> str:
-    """`its price at 0.552 m$ instead of 2.12 m$`; where both read the same, that it is hardly more or less."""
+    """Returns `its price at 0.552 m$ instead of 2.12 m$`, or "hardly above" if both read the same."""
     show, what, unit = _knob_number, f"its {change.name}", ""
     if change.of_knob:
         knob = next(one for one in asked.parameters.knobs() if one.name == change.name)
@@ -145,7 +145,7 @@ def _knob_number(value: float) -> str:
 
 
 def _changes(found: Counterfactual, asked: Asked, prefix: str) -> None:
-    """One line a change with its button; what is blocked is said with the stage."""
+    """Draw a line with a button for each change, and the blocked figures with their reason."""
     knobs = {knob.name: knob for knob in asked.parameters.knobs()}
     grid = st.grid(2, min_column_width=380, gap="xxsmall")
     for change in found.changes:
@@ -160,11 +160,11 @@ def _changes(found: Counterfactual, asked: Asked, prefix: str) -> None:
     for why in dict.fromkeys(found.blocked.values()):
         *names, last = [name for name, known in found.blocked.items() if known == why]
         figures = f"{', '.join(names)} or {last}" if names else last
-        st.markdown(f":small[:gray[No {figures} of its own makes it win:] {escaped(why, 300)}.]")
+        st.markdown(f":small[:gray[No value of {figures} makes it win:] {escaped(why, 300)}.]")
 
 
 def _compared(app: App, asked: Asked, tools: list[str]) -> None:
-    """The best fitting losers, with the smallest change of each kind."""
+    """Draw the best fitting losers with the smallest change of each kind."""
     rows = []
     knobs = {knob.name: knob for knob in asked.parameters.knobs()}
     for tool in tools:
@@ -176,8 +176,76 @@ def _compared(app: App, asked: Asked, tools: list[str]) -> None:
             | {name: figures.get(name, "–") for name in FIGURES}
             | {"blocked": "; ".join(dict.fromkeys(found.blocked.values()))}
         )
-    st.markdown(":small[:gray[The best fitting tools that do not win: the value of one figure with which each would.]]")
+    st.markdown(":small[:gray[The best fitting tools that do not win, with the single value that makes each win.]]")
     st.dataframe(
         pd.DataFrame(rows), hide_index=True, height=table_height(len(rows)), row_height=32,
         column_config={"tool": st.column_config.TextColumn(width="medium"), "blocked": st.column_config.TextColumn(width="large")},
     )  # fmt: skip
+
+
+AXES = ("alpha_t", "kappa", "alpha_s", "p_bs", "p_ofs", "l0_s", "l_route_s", "eps", "budget_usd", "k", "n")
+AXES_OF_VALUE = ("worth_usd", "wrong_usd", "kappa", "unsafe_usd", "n")
+
+
+def plane_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
+    """Draw the choice of two knobs, and the map of winners."""
+    by_value = isinstance(asked.parameters, ExpectedValueParameters)
+    axes = AXES_OF_VALUE if by_value else AXES
+    infos = {knob.name: knob for knob in asked.parameters.knobs()}
+    knobs = {name: infos[name] for name in axes if name in infos}
+    if len(knobs) < len(axes):
+        st.info("The map exists for EHRR and Expected value. Choose one of them above.", icon=":material/alt_route:")
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        x, y = (_axis(state, name, other, knobs) for name, other in (("x", axes[0]), ("y", axes[1])))
+        whole = st.toggle("Whole ranges", key="whatif.whole", help="Off: up to five times the current values.")
+    if x == y:
+        st.info("Choose two different knobs.", icon=":material/tune:")
+        return
+    plane = app.what_if.plane(asked, x, y, near=not whole)
+    if plane is None:
+        return
+    winners = [plane.tools[row] if row >= 0 else None for row in sorted(set(plane.winner.ravel().tolist()))]
+    today = app.what_if.decision(asked).winner
+    colours = winner_colours(None if today is None else today.tool, winners)
+    at = (_number(asked, knobs[x]), _number(asked, knobs[y]))
+    chart(
+        plane_chart(plane, knobs[x], knobs[y], at, colours, in_usd=by_value), key=f"whatif:plane:{x}:{y}",
+        choose=partial(set_both, prefix=prefix, x=knobs[x], y=knobs[y]),
+    )  # fmt: skip
+    legend({name: colours[name] for name in winners})
+    lead = "1 m\\$" if by_value else "0.1 in utility"
+    st.caption(
+        f"Full colour: the winner leads by {lead} or more, paler: by less. The cross is the knobs' place. Drag it, or click, to "
+        "set both."
+    )
+
+
+def _axis(state: UrlState, name: str, otherwise: str, knobs: dict[str, Knob]) -> str:
+    key = state.key(name)
+    if st.session_state.get(key) not in knobs:
+        st.session_state[key] = otherwise
+    return st.selectbox(
+        "Across" if name == "x" else "Up",
+        list(knobs),
+        key=key,
+        format_func=lambda one: knob_title(knobs[one]),
+        width=320,
+    )
+
+
+def _number(asked: Asked, knob: Knob) -> float:
+    value = getattr(asked.parameters, knob.name)
+    return float(knob.high or 1.0) if value is None else float(value)
+
+
+def set_both(name: str, *, prefix: str, x: Knob, y: Knob) -> None:
+    """Turn both knobs to the clicked cell, `x|y`. Ignores other messages of the browser."""
+    first, _, second = name.partition("|")
+    try:
+        values = float(first), float(second)
+    except ValueError:
+        return
+    for knob, value in zip((x, y), values, strict=True):
+        if math.isfinite(value) and knob.low is not None and knob.high is not None and knob.low <= value <= knob.high:
+            st.session_state[f"{prefix}.{knob.name}"] = knob.kind(value)

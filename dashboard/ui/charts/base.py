@@ -1,13 +1,15 @@
-"""The one template of all charts, and text from strangers made safe for Plotly, which reads markup in labels."""
+"""The look that all charts share, and axes of time."""
 
 from __future__ import annotations
 
 import html
 import json
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 from plotly.io.json import to_json_plotly
 
@@ -18,7 +20,7 @@ LABEL_LIMIT = 34
 
 
 def label(text: str, limit: int = LABEL_LIMIT) -> str:
-    """A name as text, never markup: on one line with nothing unseen, shortened in the middle, escaped.
+    """Returns a name as escaped text on one line, shortened in the middle, with hidden characters written out.
 
     >>> label("<b>bold</b>")
     '&lt;b&gt;bold&lt;/b&gt;'
@@ -33,8 +35,8 @@ def label(text: str, limit: int = LABEL_LIMIT) -> str:
 
 
 class LazyFigure(go.Figure):
-    """A figure that is made into Plotly's objects when somebody looks into it. The page needs its JSON and its title alone, and
-    making objects of them takes four times as long as deciding.
+    """A figure that becomes Plotly's objects when an attribute is read. The page needs only its JSON and its title, and making
+    the objects takes four times as long as a decision.
 
     >>> drawn = figure([{"type": "bar", "y": [1, float("nan")]}], title="Two", height=100)
     >>> figure_json(drawn)[:40], title_of(drawn), type(drawn) is go.Figure
@@ -56,12 +58,12 @@ class LazyFigure(go.Figure):
 
 
 def figure_json(drawn: go.Figure) -> str:
-    """A figure as the browser is given it."""
+    """Returns a figure as JSON for the browser."""
     if type(drawn) is not LazyFigure:
         return str(drawn.to_json(validate=False))
     try:
         return json.dumps(drawn.spec, default=_as_list, allow_nan=False, separators=(",", ":"))
-    except (TypeError, ValueError):  # numbers that JSON has not, dates
+    except (TypeError, ValueError):  # NaN, infinite numbers, dates
         return str(to_json_plotly(drawn.spec))
 
 
@@ -72,12 +74,12 @@ def _as_list(value: object) -> object:
 
 
 def title_of(drawn: go.Figure) -> str:
-    """What a figure says it shows, with markup."""
+    """Returns the title of a figure, with markup."""
     return str(drawn.spec["layout"]["title"]["text"] if type(drawn) is LazyFigure else drawn.layout.title.text)
 
 
 def figure(traces: Sequence[Mapping[str, Any]], *, title: str, height: int, **layout: Any) -> go.Figure:
-    """A figure in the house style. `title` says what the chart shows; `layout` goes on top of the template."""
+    """Returns a figure in the house style. `layout` overrides the template."""
     base: dict[str, Any] = {
         "template": {},  # the page adds its colours and fonts, in light and in dark
         "title": {"text": title, "x": 0, "xref": "container", "pad": {"l": 4}, "font": {"size": 13}},
@@ -133,5 +135,97 @@ def rows_axis(count: int, *, shown: int) -> dict[str, Any]:
     }
 
 
-# two quick clicks, on whatever points, are two clicks
+# a double click counts as two clicks
 CONFIG = {"displayModeBar": False, "doubleClick": False, "doubleClickDelay": 0}
+
+
+MOST_BUCKETS = 48
+BUCKETS_S = (1, 5, 15, 60, 300, 900, 3600, 10_800, 21_600, 86_400, 604_800, 2_592_000)
+WORDS = {True: "simulated", False: "real"}
+SMALL = {"size": 11}
+
+
+def chart(traces: Sequence[Mapping[str, Any]], *, title: str, height: int, top: int = 62, **layout: Any) -> go.Figure:
+    """Returns a figure in the house style with a legend below its title."""
+    drawn = figure(
+        traces, title=title, height=height, showlegend=True, margin={"l": 8, "r": 8, "b": 8, "t": top}, **layout
+    )
+    return drawn.update_layout(title_y=1, title_yanchor="top", title_pad_t=6)
+
+
+def bucket_for(span: timedelta) -> timedelta:
+    """Returns the shortest bucket that cuts a span into at most `MOST_BUCKETS` pieces, at most 30 days.
+
+    >>> bucket_for(timedelta(minutes=3)), bucket_for(timedelta(days=2)), bucket_for(timedelta(days=9999)).days
+    (datetime.timedelta(seconds=5), datetime.timedelta(seconds=3600), 30)
+    """
+    fitting = (s for s in BUCKETS_S if span.total_seconds() <= s * MOST_BUCKETS)
+    return timedelta(seconds=next(fitting, BUCKETS_S[-1]))
+
+
+def bucket_words(bucket: timedelta) -> str:
+    """Returns a bucket's length for a title.
+
+    >>> [bucket_words(timedelta(seconds=s)) for s in (1, 900, 10_800, 86_400)]
+    ['second', '15 minutes', '3 hours', 'day']
+    """
+    length_s = int(bucket.total_seconds())
+    for unit, size_s in (("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1)):
+        if length_s % size_s == 0:
+            count = length_s // size_s
+            return unit if count == 1 else f"{count} {unit}s"
+    return f"{bucket.total_seconds():g} s"
+
+
+def local(times: Any, zone: str, shift: timedelta = timedelta(0)) -> list[str]:
+    """Returns times in the visitor's zone, as texts for a date axis."""
+    return [f"{time:%Y-%m-%dT%H:%M:%S.%f}" for time in (times + shift).dt.tz_convert(zone)]
+
+
+def time_axis(frame: pd.DataFrame, bucket: timedelta, zone: str) -> dict[str, Any]:
+    """Returns a date axis over all buckets of `frame`, at least twelve, so that bars keep their shape."""
+    if frame.empty:
+        return {"type": "date"}
+    first, last = frame["at"].min(), frame["at"].max() + bucket
+    missing = max(timedelta(0), 12 * bucket - (last - first))
+    ends = local(pd.Series([first - missing / 2, last + missing / 2]), zone)
+    return {"type": "date", "range": ends, "title": {"text": f"time ({zone})", "font": SMALL}}
+
+
+def money_unit(amounts_usd: Sequence[float]) -> tuple[float, str]:
+    """Returns the factor for USD, and its unit: m$ below one dollar.
+
+    >>> money_unit([0.002, 0.01]), money_unit([3.0]), money_unit([])
+    ((1000.0, 'm$'), (1.0, '$'), (1000.0, 'm$'))
+    """
+    return (1.0, "$") if max(amounts_usd, default=0.0) >= 1 else (1e3, "m$")
+
+
+def fill(colour: str, *, simulated: bool) -> dict[str, Any]:
+    """Returns the fill of a bar: solid for real calls, hatched for simulated ones."""
+    if not simulated:
+        return {"color": colour}
+    return {
+        "color": "rgba(0,0,0,0)",
+        "line": {"color": colour, "width": 1},
+        "pattern": {"shape": "/", "fgcolor": colour, "size": 5, "solidity": 0.35},
+    }
+
+
+def line(colour: str, *, simulated: bool, dash: str = "solid") -> dict[str, Any]:
+    """Returns the style of a line: solid for real calls, thin with open points for simulated ones."""
+    return {
+        "line": {"color": colour, "width": 1.2 if simulated else 2.2, "dash": dash},
+        "marker": {"color": colour, "size": 6, "symbol": "circle-open" if simulated else "circle"},
+        "opacity": 0.75 if simulated else 1.0,
+    }
+
+
+def calls_words(calls: int, unpriced: int = 0) -> str:
+    """Returns the number of calls, and of calls without a price.
+
+    >>> calls_words(1), calls_words(12, 3)
+    ('1 call', '12 calls, 3 unpriced')
+    """
+    words = f"{calls:,} call{'' if calls == 1 else 's'}"
+    return f"{words}, {unpriced:,} unpriced" if unpriced else words

@@ -8,7 +8,7 @@ from typing import Any
 
 from core.domain.outcome import CallMode
 from core.governance.approvals import ApprovalRules
-from dashboard.ui.leave import ACCEPT
+from dashboard.ui.calling import ACCEPT
 from tests.dashboard.call_page.bench import CATALOG, Bench, how, press
 from tests.dashboard.harness import checked, text_of
 

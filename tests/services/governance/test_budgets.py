@@ -145,7 +145,7 @@ def test_budgets_go_by_catalog_and_server(app: App) -> None:
 def test_at_the_limit_cheaper_tools_go_on_or_a_person_decides(app: App) -> None:
     policy(app, budgets=(Budget(usd=0.0015, at_limit="cheaper"),))
     said = refused(app, replace(wanted(app), others=("raw::echo", "files::read")))
-    assert "at most $0.0015 a call still go: files::read." in said.advice
+    assert "at most $0.0015 a call still fit: files::read." in said.advice
     app.governance.before(wanted(app, "files::read"))
     policy(app, budgets=(Budget(usd=0.001, at_limit="ask"),))
     assert "beyond the budget" in refused(app, wanted(app)).why

@@ -41,7 +41,7 @@ def test_each_kind_says_what_would_allow_it(app: App) -> None:
         ("eve", "budget_spent", "read"),
         ("bob", "rate_limited", ""),
     ]
-    assert "begins anew at 2026-03-02" in kept(app, server="files")[0]["advice"]
+    assert "is reset at 2026-03-02" in kept(app, server="files")[0]["advice"]
     assert not kept(app, text="no such text")
     assert not app.store.events.audit().problem
 

@@ -1,0 +1,258 @@
+"""The charts of Activity: spending, statistics and trends over time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.shared import units
+from dashboard.theme import ACCEPTED, MONEY, MUTED, TIME
+from dashboard.ui.charts.base import (
+    EDGES,
+    SMALL,
+    WORDS,
+    bucket_words,
+    calls_words,
+    chart,
+    fill,
+    label,
+    line,
+    local,
+    money_unit,
+    row_texts,
+    rows_axis,
+    time_axis,
+)
+
+SHOWN = 7
+BAR = 0.2
+
+
+def spending_by_server(frame: pd.DataFrame, *, height: int = 340) -> go.Figure:
+    """Draws bars by server, the dearest on top. `frame` is that of `Activity.spending_by_server`."""
+    servers = _dearest(frame)
+    shown = servers[:SHOWN][::-1]
+    factor, unit = money_unit(frame["spent_usd"].dropna().tolist())
+    traces = [_server_bars(frame, shown, simulated, factor) for simulated in (False, True)]
+    notes = [f"{label(name)}{_unpriced(frame, name)}" for name in shown]
+    return chart(
+        [trace for trace in (*traces, row_texts(notes, range(len(notes)))) if trace["x"]],
+        title="Spent by server" + (f": the {SHOWN} dearest of {len(servers)}" if len(servers) > SHOWN else ""),
+        height=height,
+        xaxis2=EDGES,
+        barmode="overlay",
+        xaxis={"title": {"text": f"{unit} spent", "font": SMALL}, "rangemode": "tozero"},
+        yaxis=rows_axis(len(shown), shown=SHOWN),
+    )
+
+
+def spending_over_time(frame: pd.DataFrame, bucket: timedelta, zone: str, *, height: int = 340) -> go.Figure:
+    """Draws bars by bucket of time. `frame` is that of `Activity.spending_over_time`."""
+    factor, unit = money_unit(frame["spent_usd"].dropna().tolist())
+    traces = [_time_bars(part, bucket, zone, factor) for _, part in frame.groupby("simulated")]
+    return chart(
+        traces,
+        title=f"Spent over time, each {bucket_words(bucket)}",
+        height=height,
+        barmode="overlay",
+        xaxis=time_axis(frame, bucket, zone),
+        yaxis={"title": {"text": f"{unit} spent", "font": SMALL}, "rangemode": "tozero"},
+    )
+
+
+def _dearest(frame: pd.DataFrame) -> list[str]:
+    """Returns the servers by the cost of their real calls, then of their simulated calls."""
+    spent: dict[str, list[float]] = {}
+    columns = zip(frame["server"], frame["simulated"], frame["spent_usd"].fillna(0.0), strict=True)
+    for server, simulated, usd in columns:
+        spent.setdefault(str(server), [0.0, 0.0])[int(simulated)] += usd
+    return sorted(spent, key=lambda name: (-spent[name][0], -spent[name][1]))
+
+
+def _server_bars(frame: pd.DataFrame, shown: list[str], simulated: bool, factor: float) -> dict[str, Any]:
+    part = frame.loc[(frame["simulated"] == simulated) & frame["server"].isin(shown)]
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": WORDS[simulated],
+        "x": (part["spent_usd"].fillna(0.0) * factor).tolist(),
+        "y": [shown.index(name) for name in part["server"]],
+        "width": BAR,
+        "offset": 0.0 if not simulated else -BAR,
+        "marker": fill(MONEY, simulated=simulated),
+        "hovertext": [f"{label(row.server, 60)}<br>{_hover(row)}" for row in part.itertuples()],
+        "hoverinfo": "text",
+    }
+
+
+def _time_bars(part: pd.DataFrame, bucket: timedelta, zone: str, factor: float) -> dict[str, Any]:
+    simulated = bool(part["simulated"].iloc[0])
+    width_ms = bucket.total_seconds() * 1e3 * 0.42
+    return {
+        "type": "bar",
+        "name": WORDS[simulated],
+        "x": local(part["at"], zone),
+        "y": (part["spent_usd"].fillna(0.0) * factor).tolist(),
+        "width": width_ms,
+        "offset": width_ms if simulated else 0.0,
+        "marker": fill(MONEY, simulated=simulated),
+        "hovertext": [f"{time[:16].replace('T', ' ')}<br>{_hover(row)}" for time, row in _rows(part, zone)],
+        "hoverinfo": "text",
+    }
+
+
+def _rows(part: pd.DataFrame, zone: str) -> list[tuple[str, Any]]:
+    return list(zip(local(part["at"], zone), part.itertuples(), strict=True))
+
+
+def _hover(row: Any) -> str:
+    spent = "no priced call" if pd.isna(row.spent_usd) else f"{units.price(row.spent_usd)} spent"
+    return f"{WORDS[bool(row.simulated)]}: {spent}<br>{calls_words(row.calls, row.unpriced_calls)}"
+
+
+def _unpriced(frame: pd.DataFrame, server: str) -> str:
+    rows = frame.loc[frame["server"] == server]
+    missing, calls = sum(rows["unpriced_calls"]), sum(rows["calls"])
+    return f" · {missing:,} of {calls:,} calls unpriced" if missing else ""
+
+
+def success_history(frame: pd.DataFrame, zone: str, *, tool: str, height: int = 320) -> go.Figure:
+    """r of the tool and of its server after each call. Columns as `Activity.statistics_history` gives them."""
+    learnt = _learnt(frame)
+    return chart(
+        [
+            _steps(learnt, zone, "tool_success", name="tool", colour=ACCEPTED, show=units.share, scale=100.0),
+            _steps(learnt, zone, "server_success", name="server", colour=MUTED, show=units.share, scale=100.0),
+        ],
+        title=f"Learnt success r of {label(tool, 60)}, call by call",
+        height=height,
+        xaxis=_axis(len(learnt)),
+        yaxis={"title": {"text": "r (%)", "font": SMALL}, "range": [-4, 104]},
+    )
+
+
+def latency_history(frame: pd.DataFrame, zone: str, *, tool: str, height: int = 320) -> go.Figure:
+    """The running mean of the call time of the tool and of its server after each call."""
+    learnt = _learnt(frame)
+    return chart(
+        [
+            _steps(learnt, zone, "tool_latency_s", name="tool", colour=TIME, show=units.seconds),
+            _steps(learnt, zone, "server_call_s", name="server", colour=MUTED, show=units.seconds),
+        ],
+        title=f"Learnt latency of {label(tool, 60)}, call by call",
+        height=height,
+        xaxis=_axis(len(learnt)),
+        yaxis={"title": {"text": "running mean of call time (s)", "font": SMALL}, "rangemode": "tozero"},
+    )
+
+
+def _learnt(frame: pd.DataFrame) -> pd.DataFrame:
+    """Returns the rows without calls that taught nothing (simulated or cancelled): their count of calls is unchanged."""
+    return frame.loc[frame["tool_calls"].diff().fillna(1) != 0]
+
+
+def _axis(calls: int) -> dict[str, Any]:
+    """Returns an axis of order, not time: overlapping calls are learnt from in the order of their ends."""
+    return {
+        "title": {"text": "real calls of the tool, in the order learnt from", "font": SMALL},
+        "range": [0.5, max(calls, 10) + 0.5],
+    }
+
+
+def _steps(
+    frame: pd.DataFrame,
+    zone: str,
+    column: str,
+    *,
+    name: str,
+    colour: str,
+    show: Callable[[float], str],
+    scale: float = 1.0,
+) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": name,
+        "x": list(range(1, len(frame) + 1)),
+        "y": (frame[column] * scale).tolist(),
+        "line": {"color": colour, "width": 2, "shape": "hv", "dash": "dot" if name == "server" else "solid"},
+        "marker": {"color": colour, "size": 4},
+        "hovertext": [
+            f"{time[:19].replace('T', ' ')}<br>{name}: {show(value)}<br>after {calls:,} of its calls"
+            for time, value, calls in zip(local(frame["at"], zone), frame[column], frame[f"{name}_calls"], strict=True)
+        ],
+        "hoverinfo": "text",
+    }
+
+
+def success_over_time(frame: pd.DataFrame, bucket: timedelta, zone: str, *, of: str, height: int = 340) -> go.Figure:
+    """A line for real and one for simulated calls. Columns as `Activity.success_and_latency_over_time` gives them."""
+    traces = [
+        _line(
+            part, bucket, zone, "success_share", name=WORDS[bool(simulated)], scale=100.0,
+            style=line(ACCEPTED, simulated=bool(simulated)), show=lambda share: f"{units.share(share)} succeeded",
+        )
+        for simulated, part in frame.groupby("simulated")
+    ]  # fmt: skip
+    return chart(
+        traces,
+        title=f"Success of {label(of, 60)}, each {bucket_words(bucket)}",
+        height=height,
+        xaxis=time_axis(frame, bucket, zone),
+        yaxis={"title": {"text": "% of calls that succeeded", "font": SMALL}, "range": [-4, 104]},
+    )
+
+
+def latency_over_time(frame: pd.DataFrame, bucket: timedelta, zone: str, *, of: str, height: int = 340) -> go.Figure:
+    """Draws p50 solid and p95 dotted on a logarithmic axis, because a timeout is a thousand times longer than a quick answer."""
+    traces = [
+        _line(
+            part, bucket, zone, column, name=f"{figure_name} {WORDS[bool(simulated)]}",
+            style=line(TIME, simulated=bool(simulated), dash=dash), show=units.seconds,
+        )
+        for simulated, part in frame.groupby("simulated")
+        for figure_name, column, dash in (("p50", "latency_p50_s", "solid"), ("p95", "latency_p95_s", "dot"))
+    ]  # fmt: skip
+    return chart(
+        traces,
+        title=f"Latency of {label(of, 60)}, p50 and p95, each {bucket_words(bucket)}",
+        height=height,
+        top=78,  # four names: two lines of legend on a narrow chart
+        xaxis=time_axis(frame, bucket, zone),
+        yaxis={
+            "title": {"text": "latency (s, logarithmic)", "font": SMALL},
+            "type": "log", "tickformat": "~s", "ticksuffix": "s", "dtick": 1,
+        },
+    )  # fmt: skip
+
+
+def _line(
+    part: pd.DataFrame,
+    bucket: timedelta,
+    zone: str,
+    column: str,
+    *,
+    name: str,
+    style: dict[str, Any],
+    show: Any,
+    scale: float = 1.0,
+) -> dict[str, Any]:
+    known = part.loc[part[column].notna()]
+    starts = local(known["at"], zone)
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": name,
+        "x": local(known["at"], zone, bucket / 2),
+        "y": (known[column] * scale).tolist(),
+        "hovertext": [
+            f"{start[:16].replace('T', ' ')}<br>{name}: {show(value)}<br>{calls_words(calls)}"
+            for start, value, calls in zip(starts, known[column], known["calls"], strict=True)
+        ],
+        "hoverinfo": "text",
+        **style,
+    }

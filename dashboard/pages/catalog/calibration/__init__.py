@@ -1,1 +1,0 @@
-"""Labels of a catalog, and the calibrations that are fitted to them."""

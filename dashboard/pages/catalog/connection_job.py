@@ -1,0 +1,278 @@
+"""The values that a connection needs, and the background job that connects servers."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import pandas as pd
+import streamlit as st
+
+from core.app import App
+from core.domain.catalog import Connection, Discovery, Imported, Server, ServerId
+from core.services.decide.catalog_editor import ImportReport
+from core.shared.errors import WayfareError
+from dashboard.pages.catalog import state
+from dashboard.pages.catalog.imports import counted
+from dashboard.ui.choice_table import table_height
+from dashboard.ui.text import escaped
+
+JOB = "catalog:job"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A running or finished discovery. `started_s` is on the monotonic clock."""
+
+    name: str
+    source: str
+    imported: Imported = field(repr=False)
+    future: Future[ImportReport] = field(repr=False)
+    started_s: float
+
+
+def start(app: App, imported: Imported, name: str, source: str) -> None:
+    """Begin to ask every server of an import for its tools."""
+    pool = ThreadPoolExecutor(1, thread_name_prefix="wayfare-discover")
+    future = pool.submit(app.catalog_editor.discover, imported, name, source)
+    pool.shutdown(wait=False)
+    st.session_state[JOB] = Job(name, source, imported, future, time.monotonic())
+
+
+def running() -> bool:
+    """Tells whether a discovery of this visitor runs."""
+    job: Job | None = st.session_state.get(JOB)
+    return job is not None and not job.future.done()
+
+
+def job_panel(app: App) -> None:
+    """Show the progress of this visitor's discovery, then its report until it is closed."""
+    job: Job | None = st.session_state.get(JOB)
+    if job is None:
+        return
+    with st.container(border=True):
+        if job.future.done():
+            _report(job)
+        else:
+            _progress(app, job)
+
+
+@st.fragment(run_every=1)
+def _progress(app: App, job: Job) -> None:
+    if job.future.done():
+        st.rerun()
+    elapsed_s = time.monotonic() - job.started_s
+    names = {server.name for server in job.imported.servers}
+    states = [one for one in app.pool.states() if one.catalog == job.name and one.server in names]
+    settled = sum(one.state in {"ready", "failed"} for one in states)
+    total = len(names)
+    st.progress(
+        min(settled / total, 1.0),
+        f"Asking {counted(total, 'server')} for their tools: {settled:,} connected or refused, {elapsed_s:.0f} s. "
+        "You can continue to work. A server without an answer is skipped after 30 s.",
+    )
+
+
+def _report(job: Job) -> None:
+    try:
+        report = job.future.result()
+    except WayfareError as error:
+        st.error(escaped(str(error), 300), icon=":material/error:")
+        with st.expander("Replies of the servers"):
+            st.text(str(error).replace("; ", "\n"))
+        _buttons(job, again=True)
+    except Exception as error:  # noqa: BLE001 - our error: its text could contain a secret
+        st.error(f"Discovery stopped unexpectedly ({type(error).__name__}); nothing was stored. Try again.")
+        _buttons(job, again=True)
+    else:
+        _result(report.discoveries, report.catalog, report.tools)
+        _buttons(job, again=any(found.server is None for found in report.discoveries), show=report.catalog)
+
+
+def _result(discoveries: Sequence[Discovery], catalog: str, tools: int) -> None:
+    answered = sum(found.server is not None for found in discoveries)
+    summary = f"{answered:,} of {counted(len(discoveries), 'server')} answered with {counted(tools, 'tool')}."
+    rest = "" if answered == len(discoveries) else " The other servers are left out."
+    st.markdown(f":green[:material/check_circle:] **{escaped(catalog)}**: {summary}{rest}")
+    frame = report_frame(discoveries)
+    height = table_height(min(len(frame), 8))
+    st.dataframe(frame, hide_index=True, height=height, column_config=REPORT_COLUMNS, placeholder="–")
+
+
+def _buttons(job: Job, *, again: bool, show: str = "") -> None:
+    with st.container(horizontal=True):
+        if show:
+            st.button("Show the catalog", key="catalog.job.show", type="primary", on_click=_show, args=(show,))
+        if again:
+            known = (job.imported, job.name, job.source)
+            st.button("Try again…", key="catalog.job.again", on_click=state.open_connect, args=known)
+        st.button("Close the report", key="catalog.job.close", on_click=_forget)
+
+
+def report_frame(discoveries: Sequence[Discovery]) -> pd.DataFrame:
+    """Returns the reply of each server. `connect_s` is empty for a session that was already open."""
+    return pd.DataFrame(
+        {
+            "server": [found.name for found in discoveries],
+            "result": ["✗ failed" if found.server is None else "✓ answered" for found in discoveries],
+            "tools": [None if found.server is None else len(found.server.tools) for found in discoveries],
+            "connect_s": [found.connect_s for found in discoveries],
+            "error": [found.error for found in discoveries],
+        }
+    ).astype({"tools": "Int64", "connect_s": "float64"})
+
+
+REPORT_COLUMNS = {
+    "server": st.column_config.TextColumn("server", width=170),
+    "result": st.column_config.TextColumn("result", width=96),
+    "tools": st.column_config.NumberColumn("tools", width=60),
+    "connect_s": st.column_config.NumberColumn(
+        "connect", format="%.3g s", width=80, help="Seconds to open the session. Empty: it was already open."
+    ),
+    "error": st.column_config.TextColumn("error", width=700),
+}
+
+
+def _show(catalog: str) -> None:
+    state.go_to(catalog)
+    _forget()
+
+
+def _forget() -> None:
+    st.session_state.pop(JOB, None)
+
+
+_REFERENCE = re.compile(r"\$\{(?:(?:env|input|secret):)?(?P<name>[^{}]+?)(?::-[^{}]*)?\}")
+_PLAIN = re.compile(r"[\w@%+=:,./${}~-]+")
+
+
+def command_line(connection: Connection) -> str:
+    """The command with its arguments, or the address. Values are references, never secrets.
+
+    >>> command_line(Connection("stdio", command="${python}", args=("-m", "x y", "a;b")))
+    "${python} -m 'x y' 'a;b'"
+    """
+    if connection.transport != "stdio":
+        return _argument(connection.url)
+    return " ".join(_argument(part) for part in (connection.command, *connection.args))
+
+
+def connection_lines(connection: Connection) -> str:
+    """Returns the whole connection of a server, one entry on each line."""
+    lines = [command_line(connection)]
+    if connection.cwd:
+        lines.append(f"in {_argument(connection.cwd)}")
+    lines += [f"{_argument(name)}={_argument(value)}" for name, value in connection.env.items()]
+    lines += [f"{_argument(name)}: {_argument(value)}" for name, value in connection.headers.items()]
+    return "\n".join(lines)
+
+
+def reference_name(reference: str) -> str:
+    """Returns the name in a reference.
+
+    >>> reference_name("${input:key}"), reference_name("${HOME:-/}"), reference_name("${secret:web/KEY}")
+    ('key', 'HOME', 'web/KEY')
+    """
+    found = _REFERENCE.fullmatch(reference)
+    return found["name"] if found else reference
+
+
+def _argument(text: str) -> str:
+    if not text.isprintable():
+        return json.dumps(text)
+    return text if _PLAIN.fullmatch(text) else shlex.quote(text)
+
+
+PREFIX = "catalog.import.value."
+KEPT = " An empty field keeps the entered value."
+OWN_PREFIX = "catalog.detail.value."
+
+
+class Wanted(NamedTuple):
+    """A value that can be entered: its name in references, its description, its servers, and the servers that lack it."""
+
+    name: str
+    what: str
+    servers: tuple[str, ...]
+    lacking: tuple[str, ...]
+
+
+def wanted_values(app: App, catalog: str, imported: Imported) -> tuple[Wanted, ...]:
+    """Returns the references without a value, and those with a value that was entered for this catalog."""
+    descriptions = {prompt.id: prompt.description for prompt in imported.prompts}
+    users: dict[str, list[str]] = {}
+    lacking: dict[str, list[str]] = {}
+    for server in imported.servers:
+        key = ServerId(catalog, server.name)
+        missing = [reference_name(reference) for reference in app.vault.missing(key, server.connection)]
+        known = [reference_name(reference) for reference in app.vault.replaceable(key, server.connection)]
+        for name in dict.fromkeys((*missing, *known)):
+            if name not in imported.secrets:
+                users.setdefault(name, []).append(server.name)
+                lacking.setdefault(name, []).extend([server.name] if name in missing else [])
+    return tuple(
+        Wanted(name, descriptions.get(name, ""), tuple(servers), tuple(lacking[name]))
+        for name, servers in users.items()
+    )
+
+
+def value_fields(wanted: tuple[Wanted, ...], prefix: str = PREFIX) -> None:
+    """Draw a password field for each value. Their keys begin with `prefix`."""
+    if not wanted:
+        return
+    lacking = sum(bool(one.lacking) for one in wanted)
+    head = (
+        f"{counted(lacking, 'value')} to enter." if lacking else "All values are entered. A new value replaces the old one."
+    )
+    st.markdown(f"**{head}** Values stay in memory for this catalog until Wayfare stops, and are never stored.")
+    for position, (left, right) in enumerate(zip(wanted[::2], (*wanted[1::2], None), strict=False)):
+        columns = st.columns(2)
+        for place, item in enumerate(one for one in (left, right) if one is not None):
+            with columns[place]:
+                _field(item, f"{prefix}{2 * position + place}")
+
+
+def values_given(wanted: tuple[Wanted, ...], prefix: str = PREFIX) -> dict[str, str]:
+    """Returns the entered values by name."""
+    typed = ((item.name, st.session_state.get(f"{prefix}{place}", "")) for place, item in enumerate(wanted))
+    return {name: value for name, value in typed if value}
+
+
+def own_values(app: App, catalog: str, server: Server) -> None:
+    """Draw a form for the values of one server, if it has any."""
+    wanted = wanted_values(app, catalog, Imported("catalog", (server,)))
+    if not wanted:
+        return
+    prefix = f"{OWN_PREFIX}{catalog}::{server.name}."
+    with st.form(f"{prefix}form", clear_on_submit=True):
+        value_fields(wanted, prefix)
+        st.form_submit_button(
+            "Keep them",
+            key=f"{prefix}keep",
+            icon=":material/key:",
+            on_click=_keep,
+            args=(app, catalog, server, wanted, prefix),
+        )
+    st.caption("The next call uses the new value. A session with the old value is closed.")
+
+
+def _keep(app: App, catalog: str, server: Server, wanted: tuple[Wanted, ...], prefix: str) -> None:
+    app.catalog_editor.keep_secrets(catalog, [server], values_given(wanted, prefix))
+
+
+def _field(item: Wanted, key: str) -> None:
+    servers = ", ".join(item.servers[:4]) + ("…" if len(item.servers) > 4 else "")
+    st.text_input(
+        escaped(item.name, 80),
+        type="password",
+        key=key,
+        help=escaped(f"{item.what} Needed by {servers}.{'' if item.lacking else KEPT}".strip(), 300),
+        placeholder=(item.what[:60] or None) if item.lacking else "entered",
+        autocomplete="off",
+    )

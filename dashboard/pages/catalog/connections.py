@@ -1,0 +1,254 @@
+"""Connections: the table of servers that can be connected, and the dialog that connects them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from core.app import App
+from core.domain.catalog import ConnectionState, Imported
+from core.importers.shipped_catalogs import SHIPPED_CATALOGS
+from core.shared.errors import WayfareError
+from dashboard import theme
+from dashboard.pages.catalog import state
+from dashboard.pages.catalog.connection_job import (
+    Wanted,
+    command_line,
+    connection_lines,
+    running,
+    start,
+    value_fields,
+    values_given,
+    wanted_values,
+)
+from dashboard.pages.catalog.imports import (
+    check_name,
+    chosen_name,
+    counted,
+    name_field,
+    name_for,
+    problems,
+    source_of,
+    source_widgets,
+)
+from dashboard.ui.catalog_frames import reached_by
+from dashboard.ui.choice_table import choice_table, table_height, table_key
+from dashboard.ui.text import escaped
+
+PROBLEM = "catalog:import.problem"
+EXAMPLE = (
+    '{"mcpServers": {"files": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "/tmp"]}}}'
+)
+
+
+@st.dialog("Connect a client configuration", width="large", icon=":material/cable:", on_dismiss=state.close_dialog)
+def connection_dialog(app: App) -> None:
+    """Draw the dialog. It closes when the discovery begins."""
+    if not state.dialog_open("connect"):
+        st.rerun()
+    st.caption(
+        "Takes the configuration of Claude Desktop, Cursor, VS Code, mcpproxy or Codex, connects to its servers and "
+        "asks each for its tools. Your file is only read."
+    )
+    known = state.known_servers() or _from_documents(app)
+    if known is not None:
+        _plan(app, known)
+
+
+def _from_documents(app: App) -> state.Known | None:
+    read = source_widgets(app, EXAMPLE)
+    if read is None:
+        return None
+    if read.reading.imported is None:
+        problems(read.reading)
+        return None
+    return state.Known(read.reading.imported, name_for(read.documents, app), source_of(read.documents))
+
+
+def _plan(app: App, known: state.Known) -> None:
+    imported = known.imported
+    reachable = [server for server in imported.servers if server.connection is not None]
+    if not reachable:
+        st.warning(
+            "None of these servers has a command or an address, so they cannot be connected.", icon=":material/link_off:"
+        )
+        st.button("Import without connecting…", on_click=state.open_dialog, args=("import",), icon=":material/upload_file:")
+        return
+    table = st.container()
+    name, agreed = name_field(app, known.name)
+    wanted = wanted_values(app, name, imported)
+    with table:
+        _servers(imported, wanted)
+    value_fields(wanted)
+    st.warning(_warning(imported), icon=":material/warning:")
+    st.button(
+        "Connect and discover",
+        type="primary",
+        icon=":material/cable:",
+        key="catalog.import.discover",
+        disabled=not agreed,
+        on_click=_connect,
+        args=(app, imported, known.name, known.source, wanted),
+    )
+    if sentence := st.session_state.get(PROBLEM, ""):
+        st.error(escaped(sentence), icon=":material/error:")
+
+
+def server_plan(imported: Imported, wanted: tuple[Wanted, ...]) -> pd.DataFrame:
+    """Returns the command or address of each server, and the values that it lacks."""
+    missing = {
+        name: [item.name for item in wanted if name in item.lacking] for name in (s.name for s in imported.servers)
+    }
+    return pd.DataFrame(
+        {
+            "server": [server.name for server in imported.servers],
+            "by": [reached_by(server) for server in imported.servers],
+            "command or address": [command_line(s.connection) if s.connection else "" for s in imported.servers],
+            "needs": [", ".join(missing[server.name]) for server in imported.servers],
+        }
+    )
+
+
+def _servers(imported: Imported, wanted: tuple[Wanted, ...]) -> None:
+    frame = server_plan(imported, wanted)
+    st.dataframe(
+        frame,
+        hide_index=True,
+        height=table_height(min(len(frame), 6)),
+        column_config={
+            "server": st.column_config.TextColumn(width=150),
+            "by": st.column_config.TextColumn(width=60),
+            "command or address": st.column_config.TextColumn(width=560),
+        },
+    )
+    with st.expander("Full connections with folders, variables and headers"):
+        whole = (f"{s.name}\n{connection_lines(s.connection)}" for s in imported.servers if s.connection is not None)
+        st.code("\n\n".join(whole), language=None, wrap_lines=True)
+
+
+def _warning(imported: Imported) -> str:
+    kinds = [server.connection.transport for server in imported.servers if server.connection is not None]
+    local, remote = kinds.count("stdio"), len(kinds) - kinds.count("stdio")
+    warnings: list[str] = []
+    if local:
+        warnings.append(
+            f"**{counted(local, 'command')} will be run on this machine** with exactly these arguments and the rights "
+            "of the user who started Wayfare. Connect only what you trust."
+        )
+    if remote:
+        warnings.append(f"{remote:,} address{'' if remote == 1 else 'es'} will be contacted over the network.")
+    return " ".join(warnings)
+
+
+def _connect(app: App, imported: Imported, suggestion: str, source: str, wanted: tuple[Wanted, ...]) -> None:
+    try:
+        name = chosen_name(app, suggestion)
+        check_name(name)
+        if running():
+            raise WayfareError("Another discovery is running. Wait for its report.")
+        if name in SHIPPED_CATALOGS:
+            raise WayfareError(f"The name {name} belongs to a shipped catalog; choose another.")
+    except WayfareError as error:
+        st.session_state[PROBLEM] = str(error)
+        return
+    app.catalog_editor.keep_secrets(name, imported.servers, values_given(wanted))
+    start(app, imported, name, source)
+    state.close_dialog()
+
+
+WORDS = {"ready": "● ready", "connecting": "◌ connecting", "idle": "○ idle", "failed": "✗ failed"}
+COLOURS = {"ready": theme.ACCEPTED, "connecting": theme.TIME, "idle": theme.MUTED, "failed": theme.REJECTED}
+COLUMNS = {
+    "server": st.column_config.TextColumn("server", pinned=True, width=170),
+    "catalog": st.column_config.TextColumn(
+        "catalog", width=110, help="The servers of each catalog have their own sessions and values."
+    ),
+    "transport": st.column_config.TextColumn(
+        "by", width=60, help="stdio: a command on this machine. http, sse: an address."
+    ),
+    "state": st.column_config.TextColumn(
+        "state",
+        width=110,
+        help="Ready: a session is open. Idle: no open session, the next call opens one. Failed: the last attempt failed.",
+    ),
+    "since": st.column_config.DatetimeColumn(
+        "since", format="distance", width=120, help="The time of the last change of state."
+    ),
+    "connect_s": st.column_config.NumberColumn(
+        "connect", format="%.3g s", width=84, help="Seconds to open the session."
+    ),
+    "calls": st.column_config.NumberColumn(
+        "calls", format="localized", width=62, help="Requests over its sessions, including discovery."
+    ),
+    "protocol": st.column_config.TextColumn("protocol", width=96, help="The agreed version of MCP."),
+    "version": st.column_config.TextColumn("version", width=80, help="The server's own version."),
+    "last_error": st.column_config.TextColumn(
+        "last error", width=420, help="The error stays after a recovery. The state tells whether it still holds."
+    ),
+}
+
+
+def connection_frame(states: Sequence[ConnectionState]) -> pd.DataFrame:
+    """Returns one row for each connected server; `connect_s` in s, `since` in UTC."""
+    return pd.DataFrame(
+        {
+            "server": [one.server for one in states],
+            "catalog": [one.catalog for one in states],
+            "transport": [one.transport for one in states],
+            "state": [WORDS[one.state] for one in states],
+            "since": pd.to_datetime([one.since for one in states], utc=True),
+            "connect_s": pd.array([one.connect_s for one in states], dtype="Float64"),
+            "calls": [one.calls for one in states],
+            "protocol": [one.protocol_version for one in states],
+            "version": [one.server_version for one in states],
+            "last_error": [" ".join(one.last_error.split()) for one in states],
+        }
+    )
+
+
+@st.fragment(run_every=2)
+def connections_panel(app: App) -> None:
+    """Draw the table and the error output of the chosen server, every two seconds."""
+    states = app.pool.states()
+    if not states:
+        st.info(
+            "No server is connected yet. The first call of a tool opens a session, or connect here.",
+            icon=":material/cable:",
+        )
+        if st.button("Connect a client configuration…", key="catalog.connect.first", icon=":material/cable:"):
+            state.open_dialog("connect")
+            st.rerun()
+        return
+    st.caption(
+        "All sessions of this process in all catalogs, updated every two seconds. Choose a row for its error output."
+    )
+    frame = connection_frame(states)
+    row = choice_table(
+        frame.style.map(_colour, subset=["state"]),
+        COLUMNS,
+        labels=list(range(len(frame))),
+        key=table_key("connections"),
+        chosen=None,
+        about="Connections",
+    )
+    if row is not None:
+        _error_output(states[row])
+
+
+def _error_output(chosen: ConnectionState) -> None:
+    process = "" if chosen.pid is None else f" · process {chosen.pid}"
+    st.markdown(f"**{escaped(chosen.server)}** of {escaped(chosen.catalog)} · {WORDS[chosen.state]}{process}")
+    if chosen.last_error:
+        st.text(f"Last error: {chosen.last_error[:2000]}")
+    if chosen.stderr_lines:
+        st.caption("The last lines of the error output. Known secrets are masked.")
+        st.code("\n".join(chosen.stderr_lines), language=None, wrap_lines=True)
+    else:
+        st.caption("The error output is empty.")
+
+
+def _colour(word: str) -> str:
+    state_name = next(name for name, text in WORDS.items() if text == word)
+    return f"color: {COLOURS[state_name]}; font-weight: 600"

@@ -1,1 +1,0 @@
-"""Connecting servers: what will be run, the values it needs, discovery in the background, and the open sessions."""

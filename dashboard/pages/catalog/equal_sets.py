@@ -1,0 +1,226 @@
+"""Equal tools: proposed pairs, the judgment of a pair, and the sets that follow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import pandas as pd
+import streamlit as st
+
+from core.app import App
+from core.domain.catalog import Catalog, Json, Tool
+from core.domain.tasks import Proposal, Says
+from core.services.learn.equal_sets import EqualSets
+from core.shared import units
+from core.shared.errors import WayfareError
+from core.shared.untrusted_text import one_line
+from dashboard.pages.catalog import state
+from dashboard.pages.catalog.imports import counted
+from dashboard.ui.choice_table import ROW_PX, table_height
+from dashboard.ui.query_form import show_preparing
+from dashboard.ui.text import escaped, file_name
+
+LONGEST, MOST_PARAMETERS = 1_200, 12
+
+
+def pair_cards(catalog: Catalog, pair: Proposal) -> None:
+    """Draw both tools in two columns, or one below the other on a narrow screen."""
+    columns = st.grid(2, min_column_width=360, gap="small")
+    for name in (pair.one, pair.other):
+        with columns.cell(), st.container(border=True, key=f"equal:{'one' if name == pair.one else 'other'}"):
+            _card(catalog, catalog.tools[catalog.tool_row[name]])
+
+
+def _card(catalog: Catalog, tool: Tool) -> None:
+    server = catalog.servers[catalog.server_row[tool.server]]
+    st.markdown(f"**{escaped(tool.name, 120)}** :gray[of {escaped(tool.server, 80)}]")
+    st.markdown(escaped(tool.description, LONGEST) or ":gray[The catalog has no description of this tool.]")
+    lines = parameter_lines(tool.input_schema)
+    if lines:
+        more = f"\n- :gray[and {len(lines) - MOST_PARAMETERS} more]" if len(lines) > MOST_PARAMETERS else ""
+        st.markdown("\n".join(f"- {line}" for line in lines[:MOST_PARAMETERS]) + more)
+    else:
+        st.caption("Takes no parameters.")
+    price = "no price" if tool.price_usd is None else f"{units.price(tool.price_usd)} a call"
+    about = escaped(server.description, 200) or "no description"
+    st.caption(f"{escaped(price)} · its server: {about}")
+
+
+def parameter_lines(schema: Json | None) -> list[str]:
+    """Returns a line of Markdown for each parameter: name, type, required or not, description.
+
+    >>> parameter_lines({"properties": {"path": {"type": "string", "description": "What to read."}}, "required": ["path"]})
+    ['`path` string, required: What to read\\\\.']
+    """
+    properties = _mapping((schema or {}).get("properties"))
+    needed = (schema or {}).get("required")
+    required = cast("list[object]", needed) if isinstance(needed, list) else []
+    lines: list[str] = []
+    for name, raw in properties.items():
+        one = _mapping(raw)
+        kind = f" {escaped(str(one['type']), 30)}" if one.get("type") else ""
+        about = f": {escaped(str(one['description']), 160)}" if one.get("description") else ""
+        shown = str(name).replace("`", "'")[:80]
+        lines.append(f"`{shown}`{kind}{', required' if name in required else ''}{about}")
+    return lines
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+
+
+AT, ROW, LAST, FILE = "catalog:equal.at", "catalog:equal.row", "catalog:equal.last", "catalog.equal.file"
+WORDS: dict[str, str] = {"equal": "equal", "different": "not equal", "unsure": "unsure", "": "not judged"}
+BUTTONS: tuple[tuple[Says, str, str, str], ...] = (
+    ("equal", "Equal", "e", ":material/equal:"),
+    ("different", "Not equal", "n", ":material/close:"),
+    ("unsure", "Unsure", "u", ":material/question_mark:"),
+)
+
+
+def equal_sets_body(app: App, catalog: Catalog, query: str) -> None:
+    """Draw the view. `query` filters the table of pairs."""
+    st.caption(
+        "Tools with the same function form an equal function set: if one is right, all are right. Proposed pairs are a tool and one of its ten "
+        "nearest with a cosine above 0.8. Your judgments form the sets, which ETOM's measures of this catalog use "
+        "(wayfare bench, levels L2 to L4)."
+    )
+    if len(catalog.tools) < 2:
+        st.info("This catalog has fewer than two tools.", icon=":material/search_off:")
+        return
+    show_preparing(app, catalog.name)
+    known = app.equal_sets.of_catalog(catalog.name)
+    _progress(known)
+    pair = _chosen(known)
+    if pair is not None:
+        _pair(app, catalog, pair)
+    _sets(known)
+    _pairs(known, query)
+    _file(app, catalog.name, known)
+
+
+def _progress(known: EqualSets) -> None:
+    total = len(known.proposals)
+    if not total:
+        st.info(
+            "No two tools of this catalog have a cosine above 0.8, so there are no proposals.", icon=":material/search_off:"
+        )
+        return
+    follows = sum(one.follows for one in known.proposals)
+    more = f", {follows:,} of them follow from others" if follows else ""
+    st.progress(
+        known.judged / total,
+        f"{known.judged:,} of {total:,} proposed pairs judged{more}; {counted(len(known.sets), 'set')}",
+    )
+    for one, other in known.contradictions[:5]:
+        st.warning(
+            f"{escaped(one, 100)} and {escaped(other, 100)} were judged not equal, but other pairs make them equal. Judge one of those pairs again.",
+            icon=":material/warning:",
+        )
+
+
+def _chosen(known: EqualSets) -> Proposal | None:
+    """Returns the pair that was chosen in the table or with Back, else the next unjudged pair."""
+    at: tuple[str, str] | None = st.session_state.get(AT)
+    for one in known.proposals:
+        if (one.one, one.other) == at:
+            return one
+    return next((one for one in known.proposals if one.open), None)
+
+
+def _pair(app: App, catalog: Catalog, pair: Proposal) -> None:
+    st.markdown(f"**Do these two tools do the same?** :gray[cosine {pair.cosine:.3f}; so far: {WORDS[pair.says]}]")
+    row = st.container(horizontal=True, vertical_alignment="center", gap="small")
+    for says, words, key, icon in BUTTONS:
+        row.button(
+            words, key=f"catalog.equal.{says}", icon=icon, shortcut=key, type="primary" if says == "equal" else "secondary",
+            on_click=_judge, args=(app, catalog.name, pair, says),
+        )  # fmt: skip
+    row.button(
+        "Back", key="catalog.equal.back", icon=":material/undo:", shortcut="b", disabled=st.session_state.get(LAST) is None,
+        on_click=_back, args=(app, catalog.name), help="Undo the last judgment.",
+    )  # fmt: skip
+    pair_cards(catalog, pair)
+
+
+def _judge(app: App, catalog: str, pair: Proposal, says: Says) -> None:
+    try:
+        app.equal_sets.judge(catalog, pair.one, pair.other, says)
+    except WayfareError as error:
+        state.say(str(error), done=False)
+        return
+    st.session_state[LAST] = (catalog, pair.one, pair.other)
+    st.session_state.pop(AT, None)
+
+
+def _back(app: App, catalog: str) -> None:
+    of, one, other = st.session_state.pop(LAST)
+    if of == catalog:
+        app.equal_sets.judge(catalog, one, other, None)
+        st.session_state[AT] = (one, other)
+
+
+def _sets(known: EqualSets) -> None:
+    if not known.sets:
+        return
+    st.markdown("**Equal function sets**")
+    frame = pd.DataFrame(
+        [{"set": ", ".join(one_line(tool, 100) for tool in tools), "tools": len(tools)} for tools in known.sets]
+    )
+    st.dataframe(frame, hide_index=True, key="catalog.equal.sets", height=table_height(len(frame)), row_height=ROW_PX)
+
+
+def _pairs(known: EqualSets, query: str) -> None:
+    shown = [one for one in known.proposals if query.lower() in f"{one.one} {one.other} {WORDS[one.says]}".lower()]
+    if not shown:
+        return
+    st.markdown(f"**Proposed pairs** :gray[{len(shown):,}; choose a row to judge it again]")
+    chosen = _table(shown)
+    if chosen is None:
+        st.session_state.pop(ROW, None)
+    elif st.session_state.get(ROW) != (chosen.one, chosen.other):
+        st.session_state[ROW] = st.session_state[AT] = (chosen.one, chosen.other)
+        st.rerun()
+
+
+def _table(shown: Sequence[Proposal]) -> Proposal | None:
+    frame = pd.DataFrame(
+        {
+            "one tool": [one_line(one.one, 100) for one in shown],
+            "the other": [one_line(one.other, 100) for one in shown],
+            "cosine": [f"{one.cosine:.3f}" for one in shown],
+            "judged": ["equal, from other pairs" if one.follows else WORDS[one.says] for one in shown],
+        }
+    )
+    event = st.dataframe(
+        frame, hide_index=True, key="catalog.equal.pairs", height=table_height(len(frame)), row_height=ROW_PX,
+        on_select="rerun", selection_mode="single-row",
+    )  # fmt: skip
+    rows: list[int] = event["selection"]["rows"]
+    return shown[rows[0]] if rows and rows[0] < len(shown) else None
+
+
+def _file(app: App, catalog: str, known: EqualSets) -> None:
+    row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    row.download_button(
+        "Export", app.equal_sets.export(catalog), file_name=file_name(f"{catalog}-equal-sets.json", "equal-sets.json"),
+        mime="application/json", key="catalog.equal.export", icon=":material/download:", on_click="ignore",
+        disabled=not (known.sets or known.judged or known.others),
+        help="Sets and judged pairs as JSON. Needs a judgment.",
+    )  # fmt: skip
+    with row.popover("Import…", icon=":material/upload_file:"):
+        st.file_uploader("Exported sets or pairs", type="json", key=FILE, on_change=_import, args=(app, catalog))
+
+
+def _import(app: App, catalog: str) -> None:
+    file = st.session_state[FILE]
+    if file is None:
+        return
+    try:
+        found = app.equal_sets.import_file(file.getvalue(), source=file.name, catalog=catalog)
+    except WayfareError as error:
+        state.say(str(error), done=False)
+        return
+    unknown = f" {found.unknown:,} have tools that are not in this catalog." if found.unknown else ""
+    state.say(f"{found.taken:,} judged pairs were imported.{unknown}")

@@ -1,0 +1,320 @@
+"""The import of a catalog: its source, its documents, its name, and the dialog."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import PurePath
+from typing import NamedTuple
+
+import pandas as pd
+import streamlit as st
+
+from core.app import App
+from core.domain.catalog import Imported
+from core.importers.formats import merge
+from core.importers.shipped_catalogs import SHIPPED_CATALOGS
+from core.services.decide.catalog_editor import ImportReport
+from core.shared.errors import CatalogError, WayfareError
+from dashboard.pages.catalog import state
+from dashboard.ui.catalog_frames import reached_by
+from dashboard.ui.choice_table import table_height
+from dashboard.ui.text import escaped
+
+LONGEST_NAME = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file or a pasted text, with its name in messages."""
+
+    name: str
+    content: bytes | str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The result of reading documents: an import, or a sentence and every problem."""
+
+    imported: Imported | None = field(default=None, repr=False)
+    sentence: str = ""
+    problems: tuple[str, ...] = ()
+
+
+def fingerprint(documents: Sequence[Document]) -> str:
+    """Returns a hash of the documents."""
+    digest = hashlib.sha256()
+    for document in documents:
+        content = document.content.encode(errors="replace") if isinstance(document.content, str) else document.content
+        digest.update(f"{document.name}\0{len(content)}\0".encode(errors="replace"))
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def read_documents(app: App, documents: Sequence[Document]) -> Reading:
+    """Returns all documents as one import, or the problems of all of them."""
+    results: list[tuple[str, Imported]] = []
+    problems: list[str] = []
+    for document in documents:
+        try:
+            results.append((document.name, app.catalog_editor.read(document.content, document.name)))
+        except WayfareError as error:
+            problems += getattr(error, "problems", (str(error),))
+    if not problems:
+        try:
+            return Reading(merge(results))
+        except WayfareError as error:
+            problems += getattr(error, "problems", (str(error),))
+    more = len(problems) - 1
+    rest = f" (and {more:,} more problem{'s' if more > 1 else ''})." if more else ""
+    first = problems[0].removesuffix(".") + rest if rest else problems[0]
+    return Reading(sentence=f"Nothing was imported: {first}", problems=tuple(problems))
+
+
+def store_import(app: App, imported: Imported, name: str, source: str) -> ImportReport:
+    """Store an import as a catalog. Raises WayfareError if the name is invalid or belongs to a shipped catalog."""
+    check_name(name)
+    return app.catalog_editor.keep(imported, name, source)
+
+
+def check_name(name: str) -> None:
+    """Raises CatalogError if a text cannot be the name of a catalog."""
+    if not name.strip():
+        raise CatalogError("A catalog needs a name. Enter one.")
+    if len(name) > LONGEST_NAME or not name.isprintable():
+        raise CatalogError(f"A catalog's name is one line of at most {LONGEST_NAME} characters; shorten it.")
+
+
+def name_for(documents: Sequence[Document], app: App) -> str:
+    """Returns a suggested name: that of the first file, or a free one for pasted text."""
+    stem = "" if documents[0].name == PASTED else file_stem(documents[0].name)
+    if stem and stem not in SHIPPED_CATALOGS:
+        return stem
+    taken = {info.name for info in app.catalogs.infos()}
+    return next(name for number in count(1) if (name := f"imported-{number}") not in taken)
+
+
+def file_stem(name: str) -> str:
+    """Returns the name of a catalog for a file name.
+
+    >>> file_stem("my tools.v2.json"), file_stem("….json")
+    ('my-tools.v2', '')
+    """
+    return re.sub(r"[^\w.-]+", "-", PurePath(name).stem).strip("-.")[:40]
+
+
+def source_of(documents: Sequence[Document]) -> str:
+    """Returns the source of a catalog."""
+    names = [document.name for document in documents]
+    return ", ".join(names[:5]) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
+
+
+def counted(number: int, thing: str) -> str:
+    """Returns a number with its noun.
+
+    >>> counted(1, "server"), counted(2000, "tool")
+    ('1 server', '2,000 tools')
+    """
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+PASTED = "pasted text"
+
+
+NAME, REPLACE = "catalog.import.name", "catalog.import.replace"
+
+
+def name_field(app: App, suggestion: str) -> tuple[str, bool]:
+    """Draw the name field. Returns the name and whether it may be used: replacing a catalog needs a tick."""
+    typed = st.text_input(
+        "Save as",
+        key=NAME,
+        placeholder=suggestion,
+        help=f"The catalog's name. Empty: {escaped(suggestion)}.",
+        width=320,
+    )
+    name = typed.strip() or suggestion
+    there = next((info for info in app.catalogs.infos() if info.name == name), None)
+    if there is None or name in SHIPPED_CATALOGS:
+        return name, True
+    agreed = st.checkbox(
+        f"Replace the catalog {escaped(name)} ({counted(there.servers, 'server')}, {counted(there.tools, 'tool')}); "
+        "its calls and edited prices stay",
+        key=REPLACE,
+    )
+    return name, agreed
+
+
+def chosen_name(app: App, suggestion: str) -> str:
+    """Returns the name at the time of a click, which may be newer than the drawn page.
+
+    Raises WayfareError if a catalog has that name and the box to replace it is not ticked.
+    """
+    name = st.session_state.get(NAME, "").strip() or suggestion
+    others = [info.name for info in app.catalogs.infos() if info.name not in SHIPPED_CATALOGS]
+    if name in others and not st.session_state.get(REPLACE, False):
+        raise WayfareError(f"A catalog {name} already exists. Tick the box to replace it, or choose another name.")
+    return name
+
+
+WAY, FILES, TEXT, READ = "catalog.import.way", "catalog.import.files", "catalog.import.text", "catalog:import.read"
+UPLOAD, PASTE = "Upload files", "Paste text"
+PROBLEMS_SHOWN = 500
+
+
+class Read(NamedTuple):
+    """Documents with their fingerprint and result, kept while the dialog is open."""
+
+    mark: str
+    documents: tuple[Document, ...]
+    reading: Reading
+
+
+def source_widgets(app: App, placeholder: str) -> Read | None:
+    """Draw the upload and the text field. Returns the read documents, or None."""
+    way = st.segmented_control(
+        "From", (UPLOAD, PASTE), default=UPLOAD, key=WAY, required=True, label_visibility="collapsed"
+    )
+    documents = _pasted(placeholder) if way == PASTE else _uploaded()
+    if not documents:
+        st.session_state.pop(READ, None)
+        return None
+    mark = fingerprint(documents)
+    known: Read | None = st.session_state.get(READ)
+    if known is None or known.mark != mark:
+        with st.spinner("Reading and checking every entry…", show_time=True):
+            known = Read(mark, documents, read_documents(app, documents))
+        st.session_state[READ] = known
+    return known
+
+
+def problems(reading: Reading) -> None:
+    """Show why documents were rejected: a sentence, and the list in a fold."""
+    st.error(escaped(reading.sentence, 600), icon=":material/error:")
+    if len(reading.problems) > 1:
+        with st.expander(f"All {len(reading.problems):,} problems"):
+            st.text("\n".join(f"• {problem[:600]}" for problem in reading.problems[:PROBLEMS_SHOWN]))
+            if len(reading.problems) > PROBLEMS_SHOWN:
+                st.caption(f"The first {PROBLEMS_SHOWN} are listed. The others appear when these are fixed.")
+
+
+def _uploaded() -> tuple[Document, ...]:
+    files = st.file_uploader(
+        "Files", type=["json", "jsonc", "toml"], accept_multiple_files=True, key=FILES, label_visibility="collapsed"
+    )
+    return tuple(Document(file.name, file.getvalue()) for file in files)
+
+
+def _pasted(placeholder: str) -> tuple[Document, ...]:
+    text = st.text_area("Text", key=TEXT, height=190, placeholder=placeholder, label_visibility="collapsed")
+    st.button("Check it", icon=":material/fact_check:", key="catalog.import.check")
+    return (Document(PASTED, text),) if text.strip() else ()
+
+
+PROBLEM = "catalog:import.problem"
+SERVERS_SHOWN = 5
+EXAMPLE = '{"servers": [{"name": "weather", "description": "Forecasts.", "tools": [{"name": "get_forecast", …}]}]}'
+
+
+@st.dialog("Import a catalog", width="large", icon=":material/upload_file:", on_dismiss=state.close_dialog)
+def import_dialog(app: App) -> None:
+    """Draw the dialog. It closes after an import."""
+    if not state.dialog_open("import"):
+        st.rerun()
+    st.caption(
+        "Takes a catalog of servers and tools, a dump of tools/list, a server.json of the MCP Registry, or the "
+        "configuration of a client, as JSON or TOML of at most 64 MB. Several files become one catalog. "
+        "A document is imported completely or not at all."
+    )
+    read = source_widgets(app, EXAMPLE)
+    if read is None:
+        return
+    if read.reading.imported is None:
+        problems(read.reading)
+        return
+    _preview(read.reading.imported)
+    _buttons(app, read, connectable=bool(read.reading.imported.needs_discovery))
+    if sentence := st.session_state.get(PROBLEM, ""):
+        st.error(escaped(sentence), icon=":material/error:")
+
+
+def _buttons(app: App, read: Read, *, connectable: bool) -> None:
+    suggestion = name_for(read.documents, app)
+    _, agreed = name_field(app, suggestion)
+    with st.container(horizontal=True):
+        st.button(
+            "Import",
+            type="primary",
+            icon=":material/check:",
+            key="catalog.import.go",
+            disabled=not agreed,
+            on_click=_import,
+            args=(app, read, suggestion),
+        )
+        if connectable:
+            st.button(
+                "Connect and discover instead…",
+                icon=":material/cable:",
+                key="catalog.import.connect",
+                on_click=state.open_dialog,
+                args=("connect",),
+            )
+
+
+def summary(imported: Imported) -> str:
+    """Returns the content of an import in one sentence.
+
+    >>> summary(Imported("plain", ()))
+    'Format plain: 0 servers, 0 tools.'
+    """
+    tools = [tool for server in imported.servers for tool in server.tools]
+    unpriced = sum(tool.price_usd is None for tool in tools)
+    parts = [counted(len(imported.servers), "server"), counted(len(tools), "tool")]
+    if unpriced:
+        parts.append(f"{unpriced:,} without a price")
+    return f"Format {imported.format}: {', '.join(parts)}."
+
+
+def remarks(imported: Imported) -> tuple[str, ...]:
+    """Returns the notes of an import, one line each."""
+    return tuple(f"{note.where}: {note.text}" for note in imported.notes)
+
+
+def _preview(imported: Imported) -> None:
+    st.markdown(f":green[:material/check_circle:] **{escaped(summary(imported))}**")
+    if waiting := len(imported.needs_discovery):
+        st.caption(
+            f"{counted(waiting, 'server')} without tools in this document. "
+            "Connect and discover asks the servers for them."
+        )
+    frame = pd.DataFrame(
+        {
+            "server": [server.name for server in imported.servers],
+            "tools": [len(server.tools) for server in imported.servers],
+            "reached by": [reached_by(server) for server in imported.servers],
+        }
+    )
+    st.dataframe(frame, hide_index=True, height=table_height(min(len(frame), SERVERS_SHOWN)))
+    if imported.notes:
+        with st.expander(counted(len(imported.notes), "remark")):
+            st.text("\n".join(remarks(imported)[:500]))
+
+
+def _import(app: App, read: Read, suggestion: str) -> None:
+    imported = read.reading.imported
+    if imported is None:
+        return
+    try:
+        name = chosen_name(app, suggestion)
+        report = store_import(app, imported, name, source_of(read.documents))
+    except WayfareError as error:
+        st.session_state[PROBLEM] = str(error)
+        return
+    state.close_dialog()
+    state.go_to(name)
+    found = counted(report.lint_errors, "error") if report.lint_errors else "no errors"
+    sentence = f"Imported as {name}. {summary(imported)} Lint found {found}."
+    state.say(sentence, remarks(imported), findings=report.lint_errors > 0)

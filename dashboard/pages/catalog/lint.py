@@ -1,0 +1,294 @@
+"""Lint: the findings of a catalog, and the details of one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+from streamlit.column_config import TextColumn
+
+from core.app import App
+from core.domain.catalog import Catalog
+from core.domain.lint import Finding, LintReport, Severity
+from core.lint import RULES
+from core.lint.texts import Passage, server_passages, tool_passages
+from core.services.decide.catalog_editor import findings_csv
+from core.shared.errors import WayfareError
+from core.shared.untrusted_text import visible
+from dashboard import theme
+from dashboard.pages.catalog import state
+from dashboard.pages.catalog.imports import counted
+from dashboard.ui.catalog_frames import matching, one_line
+from dashboard.ui.choice_table import choice_table, table_key
+from dashboard.ui.query_form import show_preparing
+from dashboard.ui.text import escaped
+from dashboard.ui.url_state import open_page
+
+SIGNS: Mapping[Severity, str] = {
+    Severity.ERROR: f"{theme.REJECTED_SIGN} error",
+    Severity.WARNING: "! warning",
+    Severity.NOTE: f"{theme.DROPPED_SIGN} note",
+}
+COLOURS: Mapping[Severity, str] = {
+    Severity.ERROR: theme.REJECTED,
+    Severity.WARNING: theme.TIME,
+    Severity.NOTE: theme.MUTED,
+}
+PLURALS: Mapping[Severity, str] = {
+    Severity.ERROR: "Errors",
+    Severity.WARNING: "Warnings",
+    Severity.NOTE: "Notes",
+}
+MEANINGS = (
+    "Error: do not show the tool to a model, or it cannot be called. Warning: a loss of quality or trust. "
+    "Note: for information."
+)
+COLUMNS: dict[str, Any] = {
+    "severity": TextColumn("severity", help=MEANINGS, width=92),
+    "rule": TextColumn("rule", width=176),
+    "server": TextColumn("server", width=130),
+    "tool": TextColumn("tool", help="Empty: the finding is about the whole server or catalog.", width=160),
+    "reason": TextColumn("finding", width=350),
+    "evidence": TextColumn("evidence", help="The exact words. Select a row for the text around them.", width=380),
+}
+
+
+def lint_frame(findings: Sequence[Finding]) -> pd.DataFrame:
+    """Returns one row for each finding, in order."""
+    return pd.DataFrame(
+        {
+            "severity": [SIGNS[finding.severity] for finding in findings],
+            "rule": [RULES[finding.rule].title for finding in findings],
+            "server": [finding.server for finding in findings],
+            "tool": [finding.tool for finding in findings],
+            "reason": [one_line(finding.reason, 400) for finding in findings],
+            "evidence": [one_line(finding.evidence) for finding in findings],
+        }
+    )
+
+
+def finding_id(finding: Finding) -> str:
+    """Returns the id of a finding in links, which is stable.
+
+    >>> finding_id(Finding("unpriced", Severity.NOTE, "files", "", "", "", ""))
+    'unpriced|files|||'
+    """
+    return "|".join((finding.rule, finding.server, finding.tool, finding.where, finding.other))
+
+
+def finding_text(finding: Finding) -> str:
+    """Returns the text that the search box searches."""
+    return f"{finding.server}::{finding.tool}\n{RULES[finding.rule].title}\n{finding.reason}\n{finding.evidence}"
+
+
+def severity_colour(word: str) -> str:
+    """Returns the style of a cell of the column `severity`."""
+    severity = next(severity for severity, sign in SIGNS.items() if sign == word)
+    return f"color: {COLOURS[severity]}; font-weight: {'400' if severity is Severity.NOTE else '600'}"
+
+
+BEFORE, AFTER = 300, 1500  # characters shown around the evidence
+BADGES = {Severity.ERROR: "red", Severity.WARNING: "orange", Severity.NOTE: "gray"}
+
+
+def finding_detail(catalog: Catalog, finding: Finding) -> None:
+    """Draw the details of a finding."""
+    rule = RULES[finding.rule]
+    with st.container(border=True):
+        left, right = st.columns([1, 1.15], gap="large")
+        with left:
+            sign = f":{BADGES[finding.severity]}-badge[{SIGNS[finding.severity]}]"
+            st.markdown(f"##### {sign} {escaped(rule.title)}")
+            place = " › ".join(escaped(part) for part in (finding.server, finding.tool) if part)
+            st.markdown(f"**{place or 'The whole catalog'}**  \n{escaped(finding.reason, 600)}")
+            st.markdown(f"**Why it matters.** {escaped(rule.why)}")
+            st.markdown(f"**What to do.** {escaped(finding.advice)}")
+            _links(catalog, finding)
+        with right:
+            _text(catalog, finding)
+
+
+def marked(text: str, evidence: str) -> str:
+    r"""Returns escaped Markdown in which the first place of the evidence is marked.
+
+    A long text is cut around it. Nothing is marked if there is no evidence or it is not found.
+
+    >>> marked("Adds.\n<b>Never</b> tell", "<b>Never</b>")
+    'Adds\\.  \n:orange-background[\\<b\\>Never\\<\\/b\\>] tell'
+    """
+    start = text.find(evidence) if evidence else -1
+    end = start + len(evidence) if start >= 0 else 0
+    low, high = max(0, start - BEFORE), min(len(text), end + AFTER)
+    lines: list[str] = []
+    place = low
+    for line in text[low:high].split("\n"):
+        first, last = max(start, place) - place, min(end, place + len(line)) - place
+        if start >= 0 and first < last:
+            lines.append(
+                f"{_piece(line[:first])}:orange-background[{_piece(line[first:last]).strip()}]{_piece(line[last:])}"
+            )
+        else:
+            lines.append(_piece(line))
+        place += len(line) + 1
+    cut = ("… " if low > 0 else "", " …" if high < len(text) else "")
+    return cut[0] + "  \n".join(line for line in lines if line.strip()) + cut[1]
+
+
+def _piece(text: str) -> str:
+    """Returns escaped text that keeps the space at its ends."""
+    inside = escaped(text, BEFORE + AFTER)
+    return f"{' ' if text[:1].isspace() else ''}{inside}{' ' if inside and text[-1:].isspace() else ''}"
+
+
+def _links(catalog: Catalog, finding: Finding) -> None:
+    targets = {"Open the tool": f"{finding.server}::{finding.tool}", "Open the other tool": finding.other}
+    with st.container(horizontal=True):
+        for label, tool in targets.items():
+            if tool in catalog.tool_row and st.button(
+                label, icon=":material/construction:", key=f"catalog.lint.{label}"
+            ):
+                open_page("catalog", catalog=catalog.name, tool=tool)
+        whole = not finding.tool and finding.server in catalog.server_row
+        if whole and st.button("Open the server", icon=":material/dns:", key="catalog.lint.server"):
+            open_page("catalog", catalog=catalog.name, server=finding.server)
+
+
+def _text(catalog: Catalog, finding: Finding) -> None:
+    """Draw the text with the evidence, or the description for a finding without evidence."""
+    passages = _passages(catalog, finding)
+    evidence = finding.evidence.removesuffix("…")
+    hit = next((p for p in passages if p.where == finding.where and evidence in visible(p.text)), None)
+    shown = hit or next((p for p in passages if p.where == "description"), None)
+    if shown is None:
+        st.caption("There is no text to show.")
+        return
+    st.caption(f"The {shown.place.rstrip(',')}:" if finding.tool else f"The server's {shown.place.rstrip(',')}:")
+    with st.container(height=300 if len(shown.text) > 1200 else "content", border=False):
+        st.markdown(marked(visible(shown.text), evidence if hit else ""))
+    if finding.other in catalog.tool_row:
+        other = catalog.tools[catalog.tool_row[finding.other]]
+        st.caption(f"The description of {escaped(other.id)}:")
+        st.markdown(marked(visible(other.description), "") or "–")
+
+
+def _passages(catalog: Catalog, finding: Finding) -> tuple[Passage, ...]:
+    tool = catalog.tool_row.get(f"{finding.server}::{finding.tool}") if finding.tool else None
+    if tool is not None:
+        return tool_passages(catalog.tools[tool])
+    server = catalog.server_row.get(finding.server)
+    return () if server is None else server_passages(catalog.servers[server])
+
+
+SEVERITY, RULE = "catalog.lint.severity", "catalog.lint.rule"
+EVERY, ALL_RULES = "all", "All rules"
+
+
+def lint_body(app: App, catalog: Catalog, query: str, linked: Mapping[str, str]) -> dict[str, str]:
+    """Draw the lint view. Returns the texts for the URL: severity, rule and the chosen finding."""
+    report = app.lint_reports.report(catalog.name)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        severity = _severity_choice(report, linked.get("severity", ""))
+        rule = _rule_choice(report, severity, linked.get("rule", ""))
+        shown = _filtered(report, severity, rule, query)
+        st.space("stretch")
+        _export(catalog.name, shown)
+    chosen = _table(catalog, report, shown, linked.get("finding", ""), (severity, rule, query))
+    if chosen is not None:
+        finding_detail(catalog, chosen)
+    return {
+        "severity": "" if severity == EVERY else severity,
+        "rule": rule,
+        "finding": "" if chosen is None else finding_id(chosen),
+    }
+
+
+def complete(app: App, name: str) -> None:
+    """Make the vectors that some rules need, and redraw. Does nothing if no rule waits. It is the last part of the page."""
+    report = app.lint_reports.report(name)
+    if not report.waiting:
+        return
+    titles = " and ".join(f"“{RULES[rule].title}”" for rule in report.waiting)
+    st.caption(f"{titles} need the vectors of the tools, which are being made. The other findings are complete.")
+    try:
+        show_preparing(app, name)
+    except WayfareError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return
+    st.rerun()
+
+
+def _severity_choice(report: LintReport, linked: str) -> str:
+    counts = report.counts()
+    options = {EVERY: f"All {len(report.findings):,}", **{s.value: f"{PLURALS[s]} {n:,}" for s, n in counts.items()}}
+    if st.session_state.get(SEVERITY) not in options:
+        st.session_state[SEVERITY] = linked if linked in options else EVERY
+    picked = st.segmented_control(
+        "Severity", list(options), key=SEVERITY, format_func=options.__getitem__, required=True, help=MEANINGS,
+        label_visibility="collapsed",
+    )  # fmt: skip
+    return picked or EVERY
+
+
+def _rule_choice(report: LintReport, severity: str, linked: str) -> str:
+    """Draw the choice of a rule with its number of findings of this severity."""
+    found = report if severity == EVERY else _of(report, Severity(severity))
+    options = {ALL_RULES: ALL_RULES} | {rule: f"{RULES[rule].title} · {n:,}" for rule, n in found.by_rule().items()}
+    options |= {rule: f"{RULES[rule].title} · …" for rule in report.waiting}
+    if st.session_state.get(RULE) not in options:
+        st.session_state[RULE] = linked if linked in options else ALL_RULES
+    picked = st.selectbox(
+        "Rule", list(options), key=RULE, format_func=options.__getitem__, label_visibility="collapsed", width=300
+    )
+    return "" if picked == ALL_RULES else picked
+
+
+def _of(report: LintReport, severity: Severity) -> LintReport:
+    return LintReport(report.catalog, tuple(f for f in report.findings if f.severity is severity))
+
+
+def _filtered(report: LintReport, severity: str, rule: str, query: str) -> list[Finding]:
+    found = [f for f in report.findings if severity in {EVERY, f.severity} and rule in {"", f.rule}]
+    return [f for f, meant in zip(found, matching(map(finding_text, found), query), strict=True) if meant]
+
+
+def _table(
+    catalog: Catalog, report: LintReport, shown: list[Finding], wanted: str, selection: tuple[str, ...]
+) -> Finding | None:
+    if not report.findings:
+        st.success("No findings in this catalog.", icon=":material/verified:")
+        return None
+    if not shown:
+        st.info("No finding meets the filter.", icon=":material/search_off:")
+        st.button("Clear the filter", key="catalog.lint.clear", icon=":material/backspace:", on_click=_clear)
+        return None
+    st.caption(f"{counted(len(shown), 'finding')}. Choose a row for the text, the reason and the advice.")
+    ids = [finding_id(finding) for finding in shown]
+    row = choice_table(
+        lint_frame(shown).style.map(severity_colour, subset=["severity"]),
+        COLUMNS,
+        labels=list(range(len(shown))),
+        key=table_key("lint", catalog.name, *selection, str(len(report.waiting))),
+        chosen=ids.index(wanted) if wanted in ids else None,
+        about=f"Findings in {catalog.name}",
+    )
+    return None if row is None else shown[row]
+
+
+def _export(name: str, shown: list[Finding]) -> None:
+    st.download_button(
+        "CSV",
+        data=lambda: findings_csv(shown),
+        file_name=f"wayfare-lint-{name}.csv",
+        mime="text/csv",
+        key="catalog.lint.export",
+        icon=":material/download:",
+        on_click="ignore",
+        disabled=not shown,
+        help="The findings below, with advice.",
+    )
+
+
+def _clear() -> None:
+    st.session_state[SEVERITY], st.session_state[RULE], st.session_state[state.QUERY] = EVERY, ALL_RULES, ""

@@ -1,0 +1,351 @@
+"""The charts of the Lab."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from core.domain.params import Value
+from core.lab.replay import Replayed
+from core.lab.sweep import SECONDS, SOLVED, USD, Axis
+from dashboard.theme import CHOSEN, GRID, MONEY, MUTED, SIMILARITY, TIME
+from dashboard.ui.charts.base import EDGES, figure, label, row_texts, rows_axis
+
+
+def intervals(
+    names: Sequence[str], values: Sequence[float], bounds: Sequence[tuple[float, float]], *, measure: str
+) -> go.Figure:
+    """Draws a point with its interval for each run, the best on top. All values are in [0, 1]."""
+    order = sorted(range(len(names)), key=lambda at: values[at])
+    trace = {
+        "type": "scatter", "mode": "markers", "x": [values[at] for at in order], "y": list(range(len(order))),
+        "error_x": {
+            "type": "data", "symmetric": False, "thickness": 2, "width": 5,
+            "array": [bounds[at][1] - values[at] for at in order],
+            "arrayminus": [values[at] - bounds[at][0] for at in order],
+        },
+        "marker": {"size": 10, "color": CHOSEN},
+        "hovertext": [
+            f"{label(names[at], 80)}<br>{values[at]:.3f}, 95 % interval {bounds[at][0]:.3f} to {bounds[at][1]:.3f}"
+            for at in order
+        ],
+        "hoverinfo": "text",
+    }  # fmt: skip
+    texts = row_texts([label(names[at], 70) for at in order], list(range(len(order))))
+    return figure(
+        [trace, texts],
+        title=f"{measure}, with 95 % intervals over tasks",
+        height=70 + 46 * max(2, len(order)),
+        xaxis={"rangemode": "normal"},
+        xaxis2=EDGES,
+        yaxis=rows_axis(len(order), shown=2) | {"range": [-0.6, len(order) - 0.2]},
+    )
+
+
+PANELS = (
+    ("usd", "m$ a call", 1e3, MONEY),
+    ("s", "expected s", 1.0, TIME),
+    ("tokens", "tokens of candidates", 1.0, CHOSEN),
+)
+GAP = 0.06
+
+
+def replay_change(rows: Sequence[Replayed]) -> go.Figure:
+    """Draws three panels (money, time, tokens) with a point for each sub-task with two winners: then on x, now on y. Below the line the
+    new winner is cheaper, faster or lighter. Diamonds have another winner."""
+    both = [row for row in rows if row.then.tool is not None and row.now.tool is not None]
+    traces, layout = list[dict[str, object]](), dict[str, object]()
+    width = (1 - GAP * (len(PANELS) - 1)) / len(PANELS)
+    for number, (name, words, scale, color) in enumerate(PANELS):
+        suffix = "" if number == 0 else str(number + 1)
+        pairs = [(row, getattr(row.then, name), getattr(row.now, name)) for row in both]
+        known = [(row, scale * then, scale * now) for row, then, now in pairs if then is not None and now is not None]
+        most = 1.06 * max((value for _, *values in known for value in values), default=1.0) or 1.0
+        axes = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
+        traces.append(
+            {
+                "type": "scatter", "mode": "lines", "x": [0, most], "y": [0, most], "hoverinfo": "skip",
+                "line": {"color": MUTED, "dash": "dot", "width": 1}, **axes,
+            }
+        )  # fmt: skip
+        traces.append(
+            {
+                "type": "scatter", "mode": "markers", "x": [then for _, then, _ in known], "y": [now for *_, now in known],
+                "marker": {
+                    "color": color, "opacity": 0.75,
+                    "symbol": ["diamond" if row.changed else "circle" for row, *_ in known],
+                    "size": [10 if row.changed else 6 for row, *_ in known],
+                },
+                "hovertext": [_replay_hover(row, then, now, words) for row, then, now in known], "hoverinfo": "text", **axes,
+            }
+        )  # fmt: skip
+        start = number * (width + GAP)
+        layout[f"xaxis{suffix}"] = {
+            "domain": [start, start + width], "anchor": f"y{suffix}", "gridcolor": GRID, "zerolinecolor": MUTED, "range": [0, most],
+            "title": {"text": f"{words}, then", "font": {"size": 11}}, "nticks": 4,
+        }  # fmt: skip
+        layout[f"yaxis{suffix}"] = {
+            "anchor": f"x{suffix}", "gridcolor": GRID, "zerolinecolor": MUTED, "range": [0, most], "title": {"text": "now", "font": {"size": 11}}, "nticks": 5, "automargin": True,
+        }  # fmt: skip
+    return figure(traces, title="Then and now: points below the line are lower now; ◆ another winner", height=300, **layout)
+
+
+def _replay_hover(row: Replayed, then: float, now: float, words: str) -> str:
+    winners = (
+        f"{label(row.then.tool or '', 50)} → {label(row.now.tool or '', 50)}"
+        if row.changed
+        else label(row.then.tool or "", 60)
+    )
+    return f"{label(row.subtask, 80)}<br>{winners}<br>{words}: {then:,.4g} → {now:,.4g}"
+
+
+Points = Sequence[Mapping[str, Any]]
+FADED = "rgba(140, 146, 166, 0.30)"
+SCALE = [[0, "rgba(219, 148, 18, 0.25)"], [1, TIME]]
+
+
+def pareto(points: Points, front: Sequence[int], chosen: int) -> go.Figure:
+    """Draws each trial: solved in % over m$ a task, darker for more time. Diamonds are on the front of all three."""
+    on_front, seconds = set(front), [point[SECONDS] for point in points]
+    trace = {
+        "type": "scatter", "mode": "markers", "x": [1e3 * point[USD] for point in points],
+        "y": [100 * point[SOLVED] for point in points], "customdata": [str(point["number"]) for point in points],
+        "marker": {
+            "color": seconds, "colorscale": SCALE, "showscale": max(seconds) > min(seconds),
+            "colorbar": {"thickness": 10, "outlinewidth": 0, "title": {"text": "s", "font": {"size": 11}}},
+            "symbol": ["star" if p["number"] == chosen else "diamond" if p["number"] in on_front else "circle" for p in points],
+            "size": [16 if p["number"] == chosen else 10 if p["number"] in on_front else 7 for p in points],
+            "line": {"width": [1.5 if p["number"] in on_front else 0 for p in points], "color": CHOSEN},
+        },
+        "hovertext": [_point_hover(point) for point in points], "hoverinfo": "text",
+    }  # fmt: skip
+    return figure(
+        [trace],
+        title="Solved, %, against money; colour: seconds; ◆ on the Pareto front, ★ chosen",
+        height=340,
+        xaxis={"title": {"text": "m$ a task (1 m$ = 0.001 USD), expected", "font": {"size": 11}}},
+        yaxis={"title": {"text": "solved, %, expected", "font": {"size": 11}}},
+    )
+
+
+def importance_bars(shares: Mapping[str, float], *, objective: str) -> go.Figure:
+    """Draws a bar for each parameter, the largest on top."""
+    names = list(shares)[::-1]
+    trace = {
+        "type": "bar", "orientation": "h", "x": [100 * shares[name] for name in names], "y": list(range(len(names))), "width": 0.42,
+        "marker": {"color": SIMILARITY}, "hovertext": [f"{label(name)}: {100 * shares[name]:.0f} %" for name in names],
+        "hoverinfo": "text",
+    }  # fmt: skip
+    rows = list(range(len(names)))
+    shown = [
+        row_texts([label(n) for n in names], rows),
+        row_texts([f"{100 * shares[n]:.0f} %" for n in names], rows, right=True),
+    ]
+    return figure(
+        [trace, *shown],
+        title=f"Importance of knobs for: {label(objective, 60)}",
+        height=70 + 46 * max(3, len(names)),
+        xaxis={
+            "range": [0, 100],
+            "title": {"text": "share in separating the best tenth from the rest, %", "font": {"size": 11}},
+        },
+        xaxis2=EDGES,
+        yaxis=rows_axis(len(names), shown=3),
+    )
+
+
+def slices(points: Points, axes: Sequence[Axis], objective: str, chosen: int, *, name: str) -> go.Figure:
+    """Draws a small chart for each parameter: the objective over its value in each trial."""
+    width = 1 / len(axes)
+    layout: dict[str, Any] = {}
+    traces: list[dict[str, Any]] = []
+    for number, axis in enumerate(axes):
+        suffix = "" if number == 0 else str(number + 1)
+        numeric = _numeric(axis)
+        traces.append(
+            {
+                "type": "scatter", "mode": "markers", "xaxis": f"x{suffix}", "yaxis": "y",
+                "x": [p["values"][axis.name] if numeric else str(p["values"][axis.name]) for p in points],
+                "y": [p[objective] for p in points], "customdata": [str(p["number"]) for p in points],
+                "marker": {
+                    "size": [14 if p["number"] == chosen else 7 for p in points],
+                    "symbol": ["star" if p["number"] == chosen else "circle" for p in points],
+                    "color": [CHOSEN if p["number"] == chosen else SIMILARITY for p in points], "opacity": 0.8,
+                },
+                "hovertext": [_point_hover(point) for point in points], "hoverinfo": "text",
+            }
+        )  # fmt: skip
+        layout[f"xaxis{suffix}"] = {
+            "domain": [number * width + (0.02 if number else 0), (number + 1) * width - 0.02],
+            "title": {"text": label(axis.name), "font": {"size": 11}}, "gridcolor": GRID, "zerolinecolor": GRID, "nticks": 4,
+            **({} if numeric else {"type": "category"}),
+        }  # fmt: skip
+    return figure(traces, title=f"Slices: {label(name, 60)} over each knob; ★ chosen", height=280, **layout)
+
+
+def parallel(points: Points, axes: Sequence[Axis], front: Sequence[int], chosen: int) -> go.Figure:
+    """Draws a line through the values of each trial, each knob's range from bottom to top. The Pareto front is coloured."""
+    on_front = set(front)
+    groups = [
+        ([p for p in points if p["number"] not in on_front and p["number"] != chosen], {"color": FADED, "width": 1}),
+        ([p for p in points if p["number"] in on_front and p["number"] != chosen], {"color": SIMILARITY, "width": 1.5}),
+        ([p for p in points if p["number"] == chosen], {"color": CHOSEN, "width": 3.5}),
+    ]
+    traces = [_lines(some, axes, line) for some, line in groups if some]
+    ends = [
+        {
+            "x": at,
+            "y": y,
+            "text": label(_end(axis, upper=y == 1), 16),
+            "showarrow": False,
+            "yshift": 10 if y else -10,
+            "font": {"size": 10},
+        }
+        for at, axis in enumerate(axes)
+        for y in (0, 1)
+    ]
+    return figure(
+        traces,
+        title="Parallel coordinates: blue lines are on the Pareto front, the thick one is chosen",
+        height=320,
+        xaxis={
+            "tickvals": list(range(len(axes))), "ticktext": [label(axis.name, 24) for axis in axes],
+            "range": [-0.35, len(axes) - 0.65], "zeroline": False, "gridcolor": MUTED,
+        },
+        yaxis={"visible": False, "range": [-0.12, 1.12]},
+        annotations=ends,
+    )  # fmt: skip
+
+
+def _lines(points: Points, axes: Sequence[Axis], line: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns one trace for several trials, with gaps between them."""
+    x: list[float | None] = []
+    y: list[float | None] = []
+    numbers: list[str] = []
+    for point in points:
+        x += [*range(len(axes)), None]
+        y += [*(_height(axis, point["values"][axis.name]) for axis in axes), None]
+        numbers += [str(point["number"])] * (len(axes) + 1)
+    told = [_point_hover(point) for point in points for _ in range(len(axes) + 1)]
+    return {
+        "type": "scatter", "mode": "lines+markers", "x": x, "y": y, "customdata": numbers, "line": dict(line),
+        "marker": {"size": 4, "color": line["color"]}, "hovertext": told, "hoverinfo": "text",
+    }  # fmt: skip
+
+
+def _height(axis: Axis, value: Value) -> float:
+    """Returns the place of a value between the ends of its axis, in [0, 1].
+
+    >>> _height(Axis("k", "", (1, 2, 5)), 2), _height(Axis("a", "", (), 0.0, 4.0), 1.0)
+    (0.25, 0.25)
+    """
+    if not _numeric(axis):
+        return axis.values.index(value) / max(1, len(axis.values) - 1)
+    low, high = (axis.low, axis.high) if axis.continuous else (_number(axis.values[0]), _number(axis.values[-1]))
+    return (_number(value) - low) / (high - low) if high > low else 0.5
+
+
+def _end(axis: Axis, *, upper: bool) -> str:
+    if axis.continuous:
+        return f"{axis.high if upper else axis.low:g}"
+    value = axis.values[-1 if upper else 0]
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _numeric(axis: Axis) -> bool:
+    return axis.continuous or all(
+        isinstance(value, int | float) and not isinstance(value, bool) for value in axis.values
+    )
+
+
+def _number(value: Value) -> float:
+    return float(value or 0)
+
+
+def _point_hover(point: Mapping[str, Any]) -> str:
+    values = ", ".join(
+        f"{name} = {value:.4g}" if isinstance(value, float) else f"{name} = {value}"
+        for name, value in point["values"].items()
+    )
+    return f"{label(values, 120)}<br>{100 * point[SOLVED]:.1f} % solved, {1e3 * point[USD]:.3g} m$, {point[SECONDS]:.2f} s a task"
+
+
+def sweep_lines(
+    values: Sequence[Value], measured: Sequence[float], numbers: Sequence[int], *, axis: str, measure: str, chosen: int, now: Value
+) -> go.Figure:  # fmt: skip
+    """Draws a point for each value of the axis, a star for the `chosen` one, and a line at the knob's value `now`."""
+    numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    places = [value if numeric else str(value) for value in values]
+    picked = [number == chosen for number in numbers]
+    trace = {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "x": places,
+        "y": measured,
+        "customdata": [str(number) for number in numbers],
+        "line": {"color": SIMILARITY, "width": 1.5},
+        "marker": {
+            "size": [14 if one else 8 for one in picked],
+            "symbol": ["star" if one else "circle" for one in picked],
+            "color": [CHOSEN if one else SIMILARITY for one in picked],
+        },
+        "hovertemplate": f"{label(axis)} = %{{x}}<br>{label(measure)} %{{y:.4g}}<extra></extra>",
+    }
+    at_now = now if numeric else str(now)
+    line = {"type": "line", "x0": at_now, "x1": at_now, "yref": "paper", "y0": 0, "y1": 1, "line": {"color": MUTED, "dash": "dot", "width": 1}}  # fmt: skip
+    return figure(
+        [trace],
+        title=f"{label(measure, 80)} over {label(axis)}; ★ chosen, dotted: the knob now",
+        height=320,
+        xaxis={"title": {"text": label(axis), "font": {"size": 11}}, **({} if numeric else {"type": "category"})},
+        shapes=[line] if at_now in places or (numeric and now is not None) else [],
+    )
+
+
+def sweep_map(
+    points: Sequence[Mapping[str, Value]], measured: Sequence[float], numbers: Sequence[int], *, axes: tuple[str, str],
+    measure: str, chosen: int, less_is_better: bool,
+) -> go.Figure:  # fmt: skip
+    """Draws a square for each point of the grid, darker for better values, and a star on the `chosen` one."""
+    across, up = (list(dict.fromkeys(point[axis] for point in points)) for axis in axes)
+    x, y = ([point[axis] for point in points] for axis in axes)
+    trace = {
+        "type": "heatmap",
+        "x": [_text(one) for one in across],
+        "y": [_text(one) for one in up],
+        "z": _grid(points, measured, axes, across, up),
+        "customdata": _grid(points, [str(number) for number in numbers], axes, across, up),
+        "colorscale": [[0, "rgba(59,130,196,0.06)"], [1, SIMILARITY]],
+        "reversescale": less_is_better,
+        "xgap": 2,
+        "ygap": 2,
+        "colorbar": {"thickness": 10, "outlinewidth": 0},
+        "hovertemplate": f"{label(axes[0])} = %{{x}}, {label(axes[1])} = %{{y}}<br>{label(measure)} %{{z:.4g}}<extra></extra>",
+    }
+    at = numbers.index(chosen)
+    star = {
+        "type": "scatter", "mode": "markers", "x": [_text(x[at])], "y": [_text(y[at])], "hoverinfo": "skip",
+        "marker": {"symbol": "star", "size": 15, "color": CHOSEN, "line": {"color": "#FFFFFF", "width": 1}},
+    }  # fmt: skip
+    category = {"type": "category", "showgrid": False, "zeroline": False}
+    return figure(
+        [trace, star],
+        title=f"{label(measure, 80)}; ★ chosen",
+        height=380,
+        xaxis={"title": {"text": label(axes[0]), "font": {"size": 11}}, **category},
+        yaxis={"title": {"text": label(axes[1]), "font": {"size": 11}}, **category},
+    )
+
+
+def _grid(
+    points: Sequence[Mapping[str, Value]], values: Sequence[object], axes: tuple[str, str], across: list[Value], up: list[Value]
+) -> list[list[object]]:  # fmt: skip
+    """Returns the values as rows, from the lowest of the second axis."""
+    known = {(point[axes[0]], point[axes[1]]): value for point, value in zip(points, values, strict=True)}
+    return [[known.get((one, other)) for one in across] for other in up]
+
+
+def _text(value: Value) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

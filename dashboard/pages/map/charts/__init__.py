@@ -1,1 +1,0 @@
-"""Charts of the Map page alone: data in, Plotly figure out; no Streamlit, no services."""

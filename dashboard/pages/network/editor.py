@@ -1,0 +1,258 @@
+"""The editor of a network profile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import streamlit as st
+from streamlit.column_config import MultiselectColumn, SelectboxColumn, TextColumn
+
+from core.app import App
+from core.domain.catalog import Server
+from core.domain.params import Knob, Value
+from core.lab.scenarios.records import Curve, curves
+from core.lab.scenarios.simulation import LEAD_IN
+from core.network.draft import Draft, DraftRule, Row, varied
+from core.network.states import STEP_S
+from core.network.traces import Traces
+from core.shared.errors import CatalogError, ParameterError
+from dashboard.pages.network.charts.latency import latency_preview
+from dashboard.pages.network.editor_state import OPEN, Editing, close_editor, saving_row
+from dashboard.ui.chart import chart
+from dashboard.ui.choice_table import ROW_PX, table_height
+from dashboard.ui.text import escaped
+
+NAMES = pd.ArrowDtype(pa.list_(pa.string()))  # the type also holds if all lists are empty
+SERVERS_SHOWN = 8
+LONGEST_LIST = 300
+TOGETHER = "For two states that act together, enter both with a plus: High jitter + Ideal."
+
+
+def parts(editing: Editing, categories: Sequence[str]) -> tuple[Draft, str, str]:
+    """Draw all parts but the table. Returns the draft, the state to copy, and the problem."""
+    others, rules, values = st.tabs(["All others", "Rules", "Values"])
+    with values:
+        wanted, problem = _state_values(editing)
+    with others:
+        draft = _others(editing)
+    with rules:
+        draft = replace(draft, rules=_rules(editing, categories))
+    own = [f"{name} ({values_of})" for name in draft.states if (values_of := draft.changed_values(name))]
+    if own:
+        st.caption(escaped(f"With changed values: {', '.join(own)}.", LONGEST_LIST))
+    return draft, wanted, problem
+
+
+def server_table(
+    editing: Editing, draft: Draft, servers: Sequence[Server], seed: int, problem: str
+) -> tuple[Draft, Sequence[Row], str]:
+    """Draw the table. Returns the draft with its choices, its rows, and the problem."""
+    key = editing.key("servers")
+    edits: dict[int, dict[str, Any]] = st.session_state.get(key, {}).get("edited_rows", {})
+    changed = {servers[row].name: tuple(edit["by_hand"] or ()) for row, edit in edits.items() if "by_hand" in edit}
+    draft = replace(draft, servers={**draft.servers, **changed})
+    try:
+        rows = draft.rows(servers, seed)
+    except CatalogError as error:
+        rows, problem = editing.draft.rows(servers, seed), problem or str(error)
+    st.data_editor(
+        server_frame(rows, editing.draft.servers),
+        key=key,
+        hide_index=True,
+        height=table_height(min(len(rows), SERVERS_SHOWN)),
+        row_height=ROW_PX,
+        disabled=["server", "applies", "because"],
+        placeholder="",
+        alt="Servers and their states",
+        column_config={
+            "server": TextColumn("server", width=130, pinned=True),
+            "by_hand": MultiselectColumn(
+                "by hand",
+                options=list(draft.states),
+                width=170,
+                help="One state, or several that act together. Empty: the rules decide.",
+            ),
+            "applies": TextColumn("applies", width=150),
+            "because": TextColumn("given", width=80),
+        },
+    )
+    return draft, rows, problem
+
+
+def server_frame(rows: Sequence[Row], by_hand: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """Returns a row for each server: its first states by hand, the state that applies, and the reason.
+
+    An editor drops a change that is already in its data, so later changes are not in them.
+
+    >>> server_frame([Row("a", "Ideal", "by hand")], {"a": ["High jitter"]}).iloc[0].tolist()
+    ['a', ['High jitter'], 'Ideal', 'by hand']
+    """
+    return pd.DataFrame(
+        {
+            "server": [row.server for row in rows],
+            "by_hand": pd.Series([list(by_hand.get(row.server, ())) for row in rows], dtype=NAMES),
+            "applies": [row.applies for row in rows],
+            "because": [row.because for row in rows],
+        }
+    )
+
+
+def _others(editing: Editing) -> Draft:
+    base = editing.draft
+    for name, start in (("random", base.random), ("default", base.default)):
+        st.session_state.setdefault(editing.key(name), list(start))
+    random = st.multiselect(
+        "Drawn at random", base.choices(), key=editing.key("random"), accept_new_options=True,
+        placeholder="None", help=f"Each server draws one of these with the seed and its name. {TOGETHER}",
+    )  # fmt: skip
+    default = st.multiselect(
+        "State of all others", list(base.states), key=editing.key("default"),
+        help="For servers without a state by hand, by rule or at random. Several states act together.",
+    )  # fmt: skip
+    if random:
+        st.caption("With random states, no server has the state of all others.")
+    return replace(base, random=tuple(random), default=tuple(default))
+
+
+def _rules(editing: Editing, categories: Sequence[str]) -> tuple[DraftRule, ...]:
+    frame = st.data_editor(
+        rule_frame(editing.draft.rules),
+        key=editing.key("rules"),
+        num_rows="dynamic",
+        hide_index=True,
+        row_height=ROW_PX,
+        height=table_height(4),
+        placeholder="",
+        alt="Rules",
+        column_config={
+            "category": SelectboxColumn(
+                "category", width=90, help="Empty: any.",
+                options=sorted({*categories, *(rule.category for rule in editing.draft.rules)} - {""}),
+            ),
+            "name": TextColumn("name", width=80, help="A pattern: * is any text, ? any character. Empty: any."),
+            "cycle": MultiselectColumn(
+                "states in turn", options=editing.draft.choices(), accept_new_options=True, width=230,
+                help=f"Servers that match the rule take these in turn, in order of their names. {TOGETHER}",
+            ),
+        },
+    )  # fmt: skip
+    st.caption("The first matching rule counts. A rule without states has no effect and is not saved.")
+    return rules_of(frame)
+
+
+def rule_frame(rules: Sequence[DraftRule]) -> pd.DataFrame:
+    """Returns one row for each rule."""
+    return pd.DataFrame(
+        {
+            "category": pd.Series([rule.category or None for rule in rules], dtype="string"),
+            "name": pd.Series([rule.name for rule in rules], dtype="string"),
+            "cycle": pd.Series([list(rule.cycle) for rule in rules], dtype=NAMES),
+        }
+    )
+
+
+def rules_of(frame: pd.DataFrame) -> tuple[DraftRule, ...]:
+    """Returns the rules of a table, including incomplete ones.
+
+    >>> rules_of(rule_frame([DraftRule(("Ideal",), "mail"), DraftRule(())]))
+    (DraftRule(cycle=('Ideal',), category='mail', name='*'), DraftRule(cycle=(), category='', name='*'))
+    """
+    filled = frame.astype(object).where(frame.notna(), None)
+    return tuple(
+        DraftRule(tuple(cycle) if cycle is not None else (), category or "", name or "*")
+        for category, name, cycle in filled.itertuples(index=False)
+    )
+
+
+def _state_values(editing: Editing) -> tuple[str, str]:
+    """Draw the values of one state, and store them in the draft. Returns the state to copy, and the problem."""
+    name = st.selectbox("State", list(editing.draft.states), key=editing.key("state"))
+    state = editing.draft.states[name]
+    st.caption(escaped(state.summary))
+    values: dict[str, Value] = {}
+    with st.container(horizontal=True, gap="small"):
+        for info in state.knobs():
+            key = editing.key(f"{name}.{info.name}")
+            st.session_state.setdefault(key, getattr(state, info.name))
+            values[info.name] = _field(info, key)
+    problem = ""
+    try:
+        editing.draft = replace(editing.draft, states={**editing.draft.states, name: state.replaced(values)})
+    except ParameterError as error:
+        problem = str(error)
+    more = st.button(
+        f"Copy {state.title}", icon=":material/add:", key=editing.key("more"),
+        help="A copy with its own values. States without a server are not saved.",
+    )  # fmt: skip
+    return (name if more else ""), problem
+
+
+def _field(info: Knob, key: str) -> Value:
+    number = int if info.kind is int else float
+    title = info.name.removesuffix("_ms").removesuffix("_s").replace("_", " ").capitalize()
+    low, high, step = (number(value or 0) for value in (info.low, info.high, info.step))
+    return st.number_input(
+        f"{title} ({info.unit})" if info.unit else title, low, high, step=step, key=key, help=info.help,
+        format="%d" if number is int else "%g", placeholder="off", width=130, value="min" if info.default is not None else None,
+    )  # fmt: skip
+
+
+STEPS_SHOWN = 300
+
+
+def editor(app: App, catalog: str, seed: int, usual: str) -> None:
+    """Draw the dialog if it is open. `usual` is the profile to show after the edited one is deleted."""
+    if OPEN in st.session_state:
+        _dialog(app, catalog, seed, usual)
+
+
+@st.dialog("Edit the network", width="large", icon=":material/tune:", on_dismiss=close_editor)
+def _dialog(app: App, catalog: str, seed: int, usual: str) -> None:
+    editing: Editing | None = st.session_state.get(OPEN)
+    if editing is None:
+        st.rerun()
+    servers = app.catalogs.catalog(app.catalogs.open(catalog).name).servers
+    st.caption(
+        f"The state of every server of {escaped(catalog)}: by hand, else of the first matching rule, "
+        "else drawn at random, else that of all others. Several states of a server act together."
+    )
+    grid = st.grid(2, min_column_width=400, gap="medium")
+    left, right = grid.cell(), grid.cell()
+    with right:
+        draft, wanted, problem = parts(editing, sorted({server.category for server in servers} - {""}))
+    with left:
+        draft, rows, problem = server_table(editing, draft, servers, seed, problem)
+        elsewhere = len(
+            {name for name, states in draft.servers.items() if states} - {server.name for server in servers}
+        )
+        if elsewhere:
+            st.caption(f"{elsewhere:,} states by hand are for servers of other catalogs. They are kept.")
+    if problem:
+        st.error(escaped(problem), icon=":material/error:")
+    else:
+        _preview(draft, rows, servers, seed)
+    saving_row(editing, None if problem else draft, usual)
+    if wanted and not problem:
+        more, name = draft.another(wanted)
+        editing.begin(more, st.session_state[editing.key("name")], st.session_state[editing.key("about")])
+        st.session_state[editing.key("state")] = name
+        st.rerun()
+
+
+def _preview(draft: Draft, rows: Sequence[Row], servers: Sequence[Server], seed: int) -> None:
+    shown = preview_curves(draft, rows, servers, seed)
+    chart(latency_preview(shown, STEP_S), key="network:chart:preview")
+
+
+def preview_curves(draft: Draft, rows: Sequence[Row], servers: Sequence[Server], seed: int) -> tuple[Curve, ...]:
+    """Returns the curves of a few servers in a simulation with this seed, from its first query on."""
+    assigned = draft.profile("preview").assign(servers, seed)
+    states = {name: assigned[name] for name in varied(rows)}
+    traces = Traces.of(states, LEAD_IN + STEPS_SHOWN, seed=seed)
+    named = {row.server: row.applies for row in rows}
+    found = curves(replace(traces, latency_s=traces.latency_s[:, LEAD_IN:]), states)
+    return tuple(replace(curve, states=(named[curve.server],)) for curve in found)

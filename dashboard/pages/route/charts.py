@@ -1,0 +1,385 @@
+"""The charts of a decision."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+
+from core.domain.decision import Decision
+from core.domain.feedback import RefusalCurve, RefusalPoint
+from core.domain.plans import Plan, PlannedStep
+from core.domain.trace import Drop, ServerRow, ToolRow
+from core.shared import units
+from dashboard.theme import (
+    ACCEPTED,
+    ACCEPTED_SIGN,
+    CHOSEN,
+    CHOSEN_SIGN,
+    DROPPED_SIGN,
+    MONEY,
+    MUTED,
+    REJECTED,
+    REJECTED_SIGN,
+    SIMILARITY,
+    TIME,
+)
+from dashboard.ui.charts.base import EDGES, figure, label, row_texts, rows_axis
+
+SERVERS_SHOWN = 9
+
+
+def auction(decision: Decision, *, height: int = 330) -> go.Figure:
+    """Draws the posted price (line) and the ask price (dot) of each short-listed server, in m$ per call."""
+    rows = [decision.server_at(row) for row in decision.shortlist()[:SERVERS_SHOWN]][::-1]
+    names = [f"{ACCEPTED_SIGN if row.accepted else REJECTED_SIGN} {label(row.server)}" for row in rows]
+    colours = [ACCEPTED if row.accepted else REJECTED for row in rows]
+    spans = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "x": [row.ask_usd * 1e3, row.posted_price_usd * 1e3],
+            "y": [place, place],
+            "line": {"color": colour, "width": 3},
+            "hoverinfo": "skip",
+        }
+        for place, (row, colour) in enumerate(zip(rows, colours, strict=True))
+        if row.ask_usd is not None and row.posted_price_usd is not None
+    ]
+    posted = _points(rows, colours, [row.posted_price_usd for row in rows], "line-ns-open", 14)
+    asks = _points(rows, colours, [row.ask_usd for row in rows], "circle", 10)
+    return figure(
+        [*spans, posted, asks, row_texts(names, range(len(rows)))],
+        title="2 · Auction: ask ● ≤ posted |",
+        height=height,
+        xaxis2=EDGES,
+        xaxis={"title": {"text": "m$ per call", "font": {"size": 11}}, "rangemode": "tozero"},
+        yaxis=rows_axis(len(rows), shown=5),
+    )
+
+
+def _points(
+    rows: list[ServerRow], colours: list[str], prices: list[float | None], symbol: str, size: int
+) -> dict[str, object]:
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [None if price is None else price * 1e3 for price in prices],
+        "y": list(range(len(rows))),
+        "marker": {"symbol": symbol, "size": size, "color": colours, "line": {"width": 3, "color": colours}},
+        "customdata": [row.server for row in rows],
+        "cliponaxis": False,  # a price near 0 is a whole circle
+        "hovertext": [_auction_hover(row) for row in rows],
+        "hoverinfo": "text",
+    }
+
+
+def _auction_hover(row: ServerRow) -> str:
+    answer = "accepts" if row.accepted else "rejects"
+    return (
+        f"{label(row.server, 60)} {answer}<br>posted price {_price(row.posted_price_usd, 'none: the auction is off')}"
+        f"<br>ask price {_price(row.ask_usd, 'none advertised')}"
+    )
+
+
+def _price(value: float | None, absent: str) -> str:
+    return absent if value is None else units.price(value)
+
+
+ROW_PX, AXIS_PX, TITLE_PX = 46, 34, 34
+LEAST = 0.004  # of the whole width, so that very short steps stay visible
+
+
+def plan_steps(plan: Plan) -> go.Figure:
+    """Draws the steps over time, the first on top. Steps on the longest path have the colour of chosen items."""
+    rows = list(range(len(plan.steps)))[::-1]  # the row of each position
+    whole = plan.elapsed_s or 1.0
+    critical = set(plan.longest_path)
+    colours = [CHOSEN if position in critical else TIME for position in range(len(plan.steps))]
+    bars = {
+        "type": "bar",
+        "orientation": "h",
+        "base": [step.start_s for step in plan.steps],
+        "x": [max(step.finish_s - step.start_s, LEAST * whole) for step in plan.steps],
+        "y": rows,
+        "width": 0.32,
+        "marker": {"color": colours},
+        "hovertext": [_step_hover(position, step) for position, step in enumerate(plan.steps)],
+        "hoverinfo": "text",
+    }
+    names = [_name(position, step) for position, step in enumerate(plan.steps)]
+    return figure(
+        [bars, row_texts(names, rows)],
+        title="Steps over expected time",
+        height=TITLE_PX + AXIS_PX + ROW_PX * len(plan.steps),
+        margin={"l": 8, "r": 12, "t": TITLE_PX, "b": AXIS_PX},
+        xaxis={"range": [-0.01 * whole, 1.03 * whole], "ticksuffix": " s", "fixedrange": True, "zeroline": False},
+        xaxis2=EDGES,
+        yaxis={
+            "range": [-0.4, len(rows) - 0.25],
+            "visible": False,
+            "fixedrange": True,
+        },
+        annotations=_arrows(plan, rows),
+    )
+
+
+def _arrows(plan: Plan, rows: list[int]) -> list[dict[str, object]]:
+    """Returns arrows from the end of each needed step to the start of the step that needs it."""
+    return [
+        {
+            "x": step.start_s,
+            "y": rows[position] + 0.16,
+            "ax": plan.steps[need].finish_s,
+            "ay": rows[need] - 0.16,
+            **dict.fromkeys(("xref", "axref"), "x"),
+            **dict.fromkeys(("yref", "ayref"), "y"),
+            "text": "",
+            "showarrow": True,
+            "arrowhead": 2,
+            "arrowsize": 0.9,
+            "arrowwidth": 1.4,
+            "arrowcolor": MUTED,
+        }
+        for position, step in enumerate(plan.steps)
+        for need in step.needs
+    ]
+
+
+def _name(position: int, step: PlannedStep) -> str:
+    winner = step.decision.winner
+    if winner is None:
+        return f"{position + 1} · {REJECTED_SIGN} no tool can do it"
+    return f"{position + 1} · {label(winner.tool, 40)} · {units.seconds(winner.time_cost_s)} · {units.price(winner.price_usd)}"
+
+
+def _step_hover(position: int, step: PlannedStep) -> str:
+    needed = f"<br>after step {' and '.join(str(need + 1) for need in step.needs)}" if step.needs else ""
+    span = f"{units.seconds(step.start_s)} to {units.seconds(step.finish_s)}"
+    return f"{position + 1} {label(step.text, 90)}<br>{span}{needed}"
+
+
+def refusal_curve(curve: RefusalCurve, percent: float, *, height: int = 260) -> go.Figure:
+    """Draws the refusal curve in percent, from no refusals to the upper right, and the place of the knob."""
+    here = curve.at(percent)
+    line = {
+        "type": "scatter", "mode": "lines+markers", "x": [100 * point.wrong for point in curve.points],
+        "y": [100 * point.refused for point in curve.points], "line": {"width": 2, "color": MUTED}, "marker": {"size": 5},
+        "hovertext": [_refusal_hover(point) for point in curve.points], "hoverinfo": "text",
+    }  # fmt: skip
+    knob = {
+        "type": "scatter", "mode": "markers", "x": [100 * here.wrong], "y": [100 * here.refused],
+        "marker": {"size": 13, "symbol": "diamond", "color": CHOSEN}, "hovertext": [_refusal_hover(here)], "hoverinfo": "text",
+        "cliponaxis": False,
+    }  # fmt: skip
+    return figure(
+        [line, knob],
+        title=f"Refused sub-tasks, {'measured on your labels' if curve.questions else 'as shipped'}",
+        height=height,
+        xaxis={
+            "title": {"text": "% of answerable sub-tasks (wrong refusals)", "font": {"size": 11}},
+            "rangemode": "tozero",
+        },
+        yaxis={"title": {"text": "% of impossible sub-tasks", "font": {"size": 11}}, "range": [-4, 104]},
+    )
+
+
+def _refusal_hover(point: RefusalPoint) -> str:
+    return (
+        f"knob at {point.percent:g} %: {100 * point.wrong:.0f} % wrong refusals, "
+        f"{100 * point.refused:.0f} % of the impossible refused"
+    )
+
+
+def server_ranking(decision: Decision, *, height: int = 330) -> go.Figure:
+    """Draws bars of U_i (or the router's score), best on top: chosen, accepted, rejected, or not short-listed."""
+    rows = [decision.server_at(row) for row in decision.servers_by_rank()[:SERVERS_SHOWN]][::-1]
+    chosen = decision.winner.server if decision.winner else None
+    marks = [_mark(row, chosen) for row in rows]
+    trace = {
+        "type": "bar",
+        "orientation": "h",
+        "x": [row.utility for row in rows],
+        "y": list(range(len(rows))),
+        "width": 0.34,
+        "marker": {"color": [colour for _, colour in marks]},
+        "text": [f"{row.utility:.3f}" for row in rows],
+        "textposition": "outside",
+        "textfont": {"size": 11},
+        "constraintext": "none",
+        "cliponaxis": False,
+        "customdata": [row.server for row in rows],
+        "hovertext": [_server_hover(decision, row) for row in rows],
+        "hoverinfo": "text",
+    }
+    names = [f"{sign} {label(row.server)}" for row, (sign, _) in zip(rows, marks, strict=True)]
+    listed = [place for place, row in enumerate(rows) if row.shortlisted]
+    others = [place for place, row in enumerate(rows) if not row.shortlisted]
+    return figure(
+        [
+            trace,
+            row_texts([names[place] for place in listed], listed),
+            row_texts([names[place] for place in others], others, faded=True),
+        ],
+        title=f"1 · Servers by {label(decision.score, 30)}",
+        height=height,
+        xaxis2=EDGES,
+        xaxis={
+            "title": {"text": "U = Sim − αs·C" if decision.economic else label(decision.score), "font": {"size": 11}},
+            "range": _range([row.utility for row in rows]),
+        },
+        yaxis=rows_axis(len(rows), shown=SERVERS_SHOWN),
+    )
+
+
+def _range(utilities: list[float]) -> list[float]:
+    """Returns a range with room for the numbers behind the bars."""
+    low, high = min([0.0, *utilities]), max([0.0, *utilities])
+    room = 0.28 * max(high - low, 0.05)
+    return [low - (room if low < 0 else 0.0), high + room]
+
+
+def _mark(row: ServerRow, chosen: str | None) -> tuple[str, str]:
+    if row.server == chosen:
+        return CHOSEN_SIGN, CHOSEN
+    if not row.shortlisted:
+        return DROPPED_SIGN, MUTED
+    return (ACCEPTED_SIGN, ACCEPTED) if row.accepted else (REJECTED_SIGN, REJECTED)
+
+
+def _server_hover(decision: Decision, row: ServerRow) -> str:
+    return (
+        f"{label(row.server, 60)}<br>rank {row.rank}, {label(decision.score)} {row.utility:.3f}<br>similarity {row.similarity:.3f}"
+        f"<br>expected time to success {units.seconds(row.cost_s)}"
+    )
+
+
+def sign(row: ToolRow) -> str:
+    """Returns the sign of a tool: chosen, candidate, outranked, or dropped."""
+    if row.dropped_by is None:
+        return CHOSEN_SIGN if row.rank == 1 else ACCEPTED_SIGN
+    return DROPPED_SIGN if row.dropped_by is Drop.OUTRANKED else REJECTED_SIGN
+
+
+def state(row: ToolRow) -> str:
+    """Returns `candidate`, or the stage that dropped the tool."""
+    return "candidate" if row.dropped_by is None else row.dropped_by.replace("_", " ")
+
+
+TOOLS_SHOWN = 8
+
+
+def tool_breakdown(decision: Decision, *, height: int = 330) -> go.Figure:
+    """Draws similarity to the right, αt·time and αt·κ·price to the left, and the utility as a mark, best on top."""
+    rows = decision.tools_at(decision.evaluated_tools()[:TOOLS_SHOWN])[::-1]
+    alpha = _alpha(decision)
+    names = [f"{sign(row)} {label(row.tool, 40)}" for row in rows]
+    places = list(range(len(rows)))
+    faded = [0.35 if row.dropped_by in {Drop.NOT_AFFORDABLE, Drop.REJECTED} else 1.0 for row in rows]
+    parts = (
+        ("similarity", SIMILARITY, [row.similarity for row in rows]),
+        ("time", TIME, [-alpha * row.time_cost_s for row in rows]),
+        ("money", MONEY, [-alpha * row.money_cost_s for row in rows]),
+    )
+    bars = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "name": name,
+            "x": values,
+            "y": places,
+            "width": 0.34,
+            "marker": {"color": colour, "opacity": faded},
+            "customdata": [row.tool for row in rows],
+            "hovertext": [_breakdown_hover(row, alpha) for row in rows],
+            "hoverinfo": "text",
+        }
+        for name, colour, values in parts
+    ]
+    utility = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [row.utility for row in rows],
+        "y": places,
+        "marker": {"symbol": "diamond", "size": 9, "color": CHOSEN, "line": {"width": 1, "color": "white"}},
+        "customdata": [row.tool for row in rows],
+        "hoverinfo": "skip",
+    }
+    dropped = [place for place in places if faded[place] < 1]
+    feasible = [place for place in places if faded[place] == 1]
+    texts = (
+        row_texts([names[place] for place in feasible], feasible),
+        row_texts([names[place] for place in dropped], dropped, faded=True),
+        row_texts([f"<b>{row.utility:.3f}</b>" for row in rows], places, right=True),
+    )
+    return figure(
+        [*bars, utility, *texts],
+        title=f"3 · Tools: {_in(CHOSEN, '◆')} = {_in(SIMILARITY, 'similarity')} − {_in(TIME, 'time')} − {_in(MONEY, 'money')}",
+        height=height,
+        barmode="relative",
+        xaxis2=EDGES,
+        yaxis=rows_axis(len(rows), shown=TOOLS_SHOWN),
+        xaxis={"title": {"text": "U = Sim − αt·(time + κ·price)", "font": {"size": 11}}},
+    )
+
+
+def _in(colour: str, word: str) -> str:
+    """Returns a word in its colour: the title is the legend."""
+    return f'<span style="color:{colour}">{word}</span>'
+
+
+def _alpha(decision: Decision) -> float:
+    p = decision.parameters
+    return float(p.get("alpha_t") or 0.0) if p.get("execution_signals", True) else 0.0
+
+
+def _breakdown_hover(row: ToolRow, alpha: float) -> str:
+    return (
+        f"{label(row.tool, 70)}<br>{state(row)}, U = {row.utility:.3f}<br>similarity {row.similarity:.3f}"
+        f"<br>time {units.seconds(row.time_cost_s)} × αt {alpha:g} = {alpha * row.time_cost_s:.3f}"
+        f"<br>price {units.price(row.price_usd)} → {alpha * row.money_cost_s:.4f}"
+    )
+
+
+def tool_scores(decision: Decision, *, height: int = 330) -> go.Figure:
+    """Draws bars of the score, best on top: the winner, the other candidates, and dropped tools."""
+    rows = decision.tools_at(decision.evaluated_tools()[:TOOLS_SHOWN])[::-1]
+    places = list(range(len(rows)))
+    bars = {
+        "type": "bar",
+        "orientation": "h",
+        "x": [row.utility for row in rows],
+        "y": places,
+        "width": 0.34,
+        "marker": {"color": [_colour(row) for row in rows]},
+        "customdata": [row.tool for row in rows],
+        "hovertext": [_score_hover(decision, row) for row in rows],
+        "hoverinfo": "text",
+    }
+    names = [f"{sign(row)} {label(row.tool, 40)}" for row in rows]
+    dropped = [place for place in places if rows[place].dropped_by not in {None, Drop.OUTRANKED}]
+    racing = [place for place in places if place not in dropped]
+    return figure(
+        [
+            bars,
+            row_texts([names[place] for place in racing], racing),
+            row_texts([names[place] for place in dropped], dropped, faded=True),
+            row_texts([f"<b>{row.utility:.3f}</b>" for row in rows], places, right=True),
+        ],
+        title=f"3 · Tools by {label(decision.score, 30)}",
+        height=height,
+        xaxis2=EDGES,
+        xaxis={"title": {"text": label(decision.score), "font": {"size": 11}}},
+        yaxis=rows_axis(len(rows), shown=TOOLS_SHOWN),
+    )
+
+
+def _colour(row: ToolRow) -> str:
+    if row.dropped_by is None:
+        return CHOSEN if row.rank == 1 else SIMILARITY
+    return MUTED
+
+
+def _score_hover(decision: Decision, row: ToolRow) -> str:
+    return (
+        f"{label(row.tool, 70)}<br>{state(row)}, {label(decision.score)} {row.utility:.3f}<br>similarity {row.similarity:.3f}"
+        f"<br>expected time {units.seconds(row.time_cost_s)}, price {units.price(row.price_usd)}"
+    )

@@ -1,0 +1,283 @@
+"""The charts of What if."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from core.domain.params import Knob
+from core.shared import units
+from core.whatif.auction import Payoff
+from core.whatif.plane import Plane
+from core.whatif.strips import Segment, Strip
+from core.whatif.tornado import Bar, Tornado
+from dashboard.theme import ACCEPTED, CHOSEN, GRID, LOOKED_AT, MONEY, MUTED, SERIES, SIMILARITY
+from dashboard.ui.charts.base import EDGES, figure, label, row_texts, rows_axis
+
+NOBODY = MUTED
+
+
+def winner_colours(today: str | None, others: Iterable[str | None]) -> dict[str | None, str]:
+    """Returns the colours of winners: today's has the colour of chosen items, no winner is grey.
+
+    >>> found = winner_colours("a", ["b", "a", None, "b"])
+    >>> len(found), found["a"] == CHOSEN, found[None] == MUTED
+    (3, True, True)
+    """
+    found: dict[str | None, str] = {None: NOBODY}
+    if today is not None:
+        found[today] = CHOSEN
+    palette = [colour for colour in SERIES if colour != CHOSEN]
+    for name in others:
+        if name not in found:
+            found[name] = palette[(len(found) - 1 - (today is not None)) % len(palette)]
+    return found
+
+
+def payoff_chart(found: Payoff, server: str, *, height: int = 280) -> go.Figure:
+    """Draws the pay-off of a server over its stated cost: a step at the posted price. The diamond is the true cost."""
+    posted, cost = 1e3 * found.posted_usd, 1e3 * found.cost_usd
+    end = max(1.6 * posted, 1.2 * cost, 1.0)
+    step = {
+        "type": "scatter", "mode": "lines", "x": [0, posted, posted, end], "y": [posted - cost, posted - cost, 0, 0],
+        "line": {"width": 3, "color": ACCEPTED}, "hovertemplate": "stated %{x:.3g} m$: earns %{y:.3g} m$<extra></extra>",
+    }  # fmt: skip
+    truth = {
+        "type": "scatter", "mode": "markers", "x": [cost], "y": [1e3 * found.truthful_usd], "cliponaxis": False,
+        "marker": {"size": 13, "symbol": "diamond", "color": CHOSEN}, "hovertemplate": "true cost: %{y:.3g} m$<extra></extra>",
+    }  # fmt: skip
+    line = {
+        "type": "line", "x0": posted, "x1": posted, "yref": "paper", "y0": 0, "y1": 1,
+        "line": {"color": MUTED, "dash": "dot", "width": 2},
+    }  # fmt: skip
+    return figure(
+        [step, truth],
+        title=f"Pay-off of {label(server)} over its stated cost; ◆ true cost, dotted τ",
+        height=height,
+        shapes=[line],
+        xaxis={"title": {"text": "stated cost (m$)", "font": {"size": 11}}, "range": [0, end]},
+        yaxis={"title": {"text": "pay-off if executed (m$)", "font": {"size": 11}}},
+    )
+
+
+WIDE, WIDE_USD = 0.1, 0.001  # the lead in utility, or in USD, with full colour
+
+
+def plane_chart(
+    plane: Plane,
+    x: Knob,
+    y: Knob,
+    at: tuple[float, float],
+    colours: Mapping[str | None, str],
+    *,
+    in_usd: bool = False,
+    height: int = 460,
+) -> go.Figure:
+    """Draws a cell for each pair of values, with customdata `x|y`, and boundaries between winners. Leads are in utility, or `in_usd`."""
+    wide = WIDE_USD if in_usd else WIDE
+    found = sorted({int(row) for row in plane.winner.ravel()})
+    names = {row: plane.tools[row] if row >= 0 else None for row in found}
+    share = np.clip(plane.margin / wide, 0.0, 1.0)
+    lead = np.clip(plane.margin, wide / 1e3, wide)  # the lead of the winner, negative for the others, 0 at a boundary
+    cells = [
+        {
+            "type": "heatmap", "x": plane.x.tolist(), "y": plane.y.tolist(),
+            "z": [[0.35 + 0.65 * float(s) if int(w) == row else None for w, s in zip(ws, ss, strict=True)]
+                  for ws, ss in zip(plane.winner, share, strict=True)],
+            "colorscale": [[0, _clear(colours[names[row]])], [1, colours[names[row]]]], "zmin": 0, "zmax": 1, "showscale": False,
+            "customdata": _pairs(plane), "hovertext": _texts(plane, names, row, (x, y), in_usd=in_usd), "hoverinfo": "text", "hoverongaps": False,
+        }
+        for row in found
+    ]  # fmt: skip
+    point = {
+        "type": "scatter", "mode": "markers", "meta": "dragged", "x": [at[0]], "y": [at[1]], "cliponaxis": False, "hoverinfo": "skip",
+        "marker": {"symbol": "cross-thin", "size": 18, "line": {"width": 3, "color": LOOKED_AT}},
+    }  # fmt: skip
+    boundaries = [
+        {
+            "type": "contour", "x": plane.x.tolist(), "y": plane.y.tolist(), "z": np.where(plane.winner == row, lead, -lead).tolist(),
+            "showscale": False, "hoverinfo": "skip", "line": {"width": 1.5, "color": MUTED},
+            "contours": {"coloring": "none", "start": 0, "end": 0, "size": 1},
+        }
+        for row in found[1:]
+    ]  # fmt: skip
+    return figure(
+        [*cells, *boundaries, point],
+        title=f"Winner over {x.symbol} and {y.symbol}",
+        height=height,
+        xaxis=_axis(x, plane.x),
+        yaxis=_axis(y, plane.y),
+    )
+
+
+def _clear(colour: str) -> str:
+    """Returns `#RRGGBB` fully transparent, so that pale cells have the colour of the page."""
+    red, green, blue = bytes.fromhex(colour.removeprefix("#"))
+    return f"rgba({red},{green},{blue},0)"
+
+
+def _axis(knob: Knob, values: np.ndarray) -> dict[str, object]:
+    unit = f" ({knob.unit})" if knob.unit else ""
+    half = (values[-1] - values[0]) / max(len(values) - 1, 1) / 2
+    return {
+        "range": [values[0] - half, values[-1] + half], "zeroline": False, "showgrid": False,
+        "title": {"text": f"{knob.symbol} {knob.label.lower()}{unit}", "font": {"size": 11}},
+    }  # fmt: skip
+
+
+def _pairs(plane: Plane) -> list[list[str]]:
+    return [[f"{x!r}|{y!r}" for x in plane.x.tolist()] for y in plane.y.tolist()]
+
+
+def _texts(
+    plane: Plane, names: Mapping[int, str | None], row: int, axes: tuple[Knob, Knob], *, in_usd: bool
+) -> Sequence[Sequence[str]]:
+    name, (x, y) = names[row], axes
+    who = "no tool wins" if name is None else f"{label(name, 60)} wins"
+    return [
+        [
+            f"{x.symbol} {at_x:.3g}, {y.symbol} {at_y:.3g}<br>{who}"
+            + (
+                ""
+                if name is None or not np.isfinite(lead)
+                else f", {units.price(lead) if in_usd else f'{lead:.3g}'} ahead"
+            )
+            for at_x, lead in zip(plane.x.tolist(), leads.tolist(), strict=True)
+        ]
+        for at_y, leads in zip(plane.y.tolist(), plane.margin, strict=True)
+    ]
+
+
+ROW_PX = 44
+TOLD_APART = 24
+POWERS = {"linear": 1.0, "cube root": 1 / 3}  # of the scales of knobs
+
+
+def strips_chart(
+    strips: Sequence[Strip],
+    knobs: Mapping[str, Knob],
+    values: Mapping[str, object],
+    colours: Mapping[str | None, str],
+    *,
+    in_usd: bool = False,
+) -> go.Figure:
+    """Draws one row for each parameter on the scale of its knob, with a needle at the current value and a gap at each breakpoint. The
+    customdata of a segment is `parameter|place`. Leads are in utility, or `in_usd`."""
+    rows = list(reversed(strips))
+    bars = [(place, strip, number, segment) for place, strip in enumerate(rows) for number, segment in _drawn(strip)]
+    spans = [
+        (_at(knobs[strip.parameter], strip, one.low), _at(knobs[strip.parameter], strip, one.high))
+        for _, strip, _, one in bars
+    ]
+    track = {
+        "type": "bar", "orientation": "h", "y": [place for place, *_ in bars], "base": [low for low, _ in spans],
+        "x": [high - low for low, high in spans], "width": 0.36,
+        "marker": {"color": [colours[one.winner] for *_, one in bars], "line": {"width": 1, "color": "rgba(255,255,255,0.75)"}},
+        "customdata": [f"{strip.parameter}|{number}" for _, strip, number, _ in bars],
+        "hovertext": [_segment_hover(knobs[strip.parameter], one, in_usd=in_usd) for _, strip, _, one in bars], "hoverinfo": "text",
+    }  # fmt: skip
+    needle = {
+        "type": "scatter", "mode": "markers", "y": list(range(len(rows))),
+        "x": [_at(knobs[strip.parameter], strip, _number(values[strip.parameter], strip)) for strip in rows],
+        "marker": {"symbol": "line-ns-open", "size": 22, "color": LOOKED_AT, "line": {"width": 3, "color": LOOKED_AT}},
+        "hoverinfo": "skip", "cliponaxis": False,
+    }  # fmt: skip
+    names = [_name(knobs[strip.parameter], values[strip.parameter]) for strip in rows]
+    ends = [f"{strip.low:g} to {strip.high:g}" for strip in rows]
+    places = list(range(len(rows)))
+    return figure(
+        [track, needle, row_texts(names, places), row_texts(ends, places, right=True, faded=True)],
+        title="Winner at each value of each knob, with the other knobs unchanged",
+        height=70 + ROW_PX * len(rows),
+        barmode="overlay",
+        xaxis={
+            "range": [-0.01, 1.01],
+            "showticklabels": False,
+            "gridcolor": GRID,
+            "showgrid": False,
+            "zeroline": False,
+        },
+        xaxis2=EDGES,
+        yaxis=rows_axis(len(rows), shown=len(rows)),
+    )
+
+
+def _drawn(strip: Strip) -> list[tuple[int, Segment]]:
+    """Returns the segments with their places. With too many segments, as for k, only changes of the winner are drawn."""
+    if len(strip.segments) <= TOLD_APART:
+        return list(enumerate(strip.segments))
+    starts = [segment.low for segment in strip.segments]
+    return [(starts.index(segment.low), segment) for segment in strip.winners()]
+
+
+def _at(knob: Knob, strip: Strip, value: float) -> float:
+    """Returns the place of a value on its row, from 0 to 1."""
+    return max(0.0, min(1.0, (value - strip.low) / (strip.high - strip.low))) ** POWERS[knob.scale]
+
+
+def _number(value: object, strip: Strip) -> float:
+    return float(value) if isinstance(value, int | float) else strip.high
+
+
+def _name(knob: Knob, value: object) -> str:
+    shown = (
+        "off" if value is None else f"{value:g} {knob.unit}".strip() if isinstance(value, int | float) else str(value)
+    )
+    return f"<b>{knob.symbol}</b> {knob.label.lower()}: {shown}"
+
+
+def _segment_hover(knob: Knob, one: Segment, *, in_usd: bool) -> str:
+    ahead = units.price(one.margin) if in_usd else f"{one.margin:.3g}"
+    lead = "" if not one.winner or math.isinf(one.margin) else f", {ahead} ahead"
+    who = f"{label(one.winner, 60)} wins{lead}" if one.winner else "no tool wins"
+    return (
+        f"{knob.symbol} from {one.low:.4g} to {one.high:.4g} {knob.unit}<br>{who}<br>decided at: {one.stage}"
+        f"<br>{label(one.reason, 150)}"
+    )
+
+
+SHADES = {0.5: 0.4, 0.25: 0.65, 0.1: 1.0}
+
+
+def tornado_chart(tornado: Tornado, knobs: Mapping[str, Knob]) -> go.Figure:
+    """Draws lower values to the left and higher ones to the right, the largest effect on top. The customdata of a bar is `knob|turn`."""
+    names = sorted(
+        {bar.name for bar in tornado.bars if bar.changed},
+        key=lambda name: max(b.share for b in tornado.bars if b.name == name),
+    )
+    place = {name: number for number, name in enumerate(names)}
+    drawn = [_bars(tornado, place, knobs, turn, up) for turn in SHADES for up in (False, True)]
+    reach = 100 * max((bar.share for bar in tornado.bars), default=0.1)
+    places = list(range(len(names)))
+    return figure(
+        [*drawn, row_texts([f"<b>{knobs[name].symbol}</b> {knobs[name].label.lower()}" for name in names], places)],
+        title="Tasks with another winner when a knob is turned",
+        height=90 + 42 * len(names),
+        barmode="overlay",
+        xaxis2=EDGES,
+        xaxis={"range": [-1.1 * reach, 1.1 * reach], "title": {"text": "% of the tasks", "font": {"size": 11}}},
+        yaxis=rows_axis(len(names), shown=len(names)),
+    )
+
+
+def _bars(
+    tornado: Tornado, place: Mapping[str, int], knobs: Mapping[str, Knob], turn: float, up: bool
+) -> dict[str, object]:
+    bars = [bar for bar in tornado.bars if bar.name in place and abs(bar.turn) == turn and (bar.turn > 0) is up]
+    return {
+        "type": "bar", "orientation": "h", "y": [place[bar.name] for bar in bars],
+        "x": [(100 if up else -100) * bar.share for bar in bars], "width": 0.36,
+        "marker": {"color": MONEY if up else SIMILARITY, "opacity": SHADES[turn]},
+        "customdata": [f"{bar.name}|{bar.turn:g}" for bar in bars],
+        "hovertext": [_bar_hover(bar, knobs[bar.name], len(tornado.tasks)) for bar in bars], "hoverinfo": "text",
+    }  # fmt: skip
+
+
+def _bar_hover(bar: Bar, knob: Knob, tasks: int) -> str:
+    return (
+        f"{knob.symbol} {bar.now:.4g} → {bar.value:.4g} ({bar.turn:+.0%})<br>another winner: {len(bar.changed)} of {tasks} tasks"
+        f"<br>success {100 * bar.success:+.2f} points<br>money {1e3 * bar.usd:+.3g} m$ per task"
+    )

@@ -1,0 +1,244 @@
+"""Charts that several pages show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import plotly.graph_objects as go
+
+from core.domain.decision import Stage
+from core.lab.execution import Interval
+from core.lab.sweep import unbeaten
+from core.lab.token_meter import BREAKING_POINT, UtilisationLines
+from core.whatif.curves import Curve, Line
+from dashboard.theme import ACCEPTED, CHOSEN, GRID, MUTED, REJECTED, SERIES, SIMILARITY
+from dashboard.ui.charts.base import EDGES, figure, label, row_texts, rows_axis
+
+LONGEST_TITLE = 90
+NAMED = 4  # up to so many lines have a legend
+KINDS = {"chosen": CHOSEN, "accepted": ACCEPTED, "rejected": REJECTED, "muted": MUTED}
+
+
+def curve_chart(curve: Curve, *, height: int = 300) -> go.Figure:
+    """Draws the lines of a curve. A dotted line marks the current value, a band the values with the same winner."""
+    others = [colour for colour in SERIES if colour != CHOSEN]
+    drawn = [_line(line, others[number % len(others)]) for number, line in enumerate(curve.lines)]
+    named = 1 < sum(not line.marks for line in curve.lines) <= NAMED
+    shapes = [] if curve.current is None else [_dotted(curve.current)]
+    shapes += [] if curve.holds is None else [_band(*curve.holds)]
+    return figure(
+        drawn,
+        title=label(curve.title, LONGEST_TITLE),
+        height=height,
+        shapes=shapes,
+        showlegend=named,
+        legend={"orientation": "h", "y": -0.28, "yanchor": "top", "x": 0, "font": {"size": 10}},
+        xaxis={
+            "title": {"text": curve.x, "font": {"size": 11}},
+            **({"range": [0, curve.longest]} if curve.longest else {}),
+        },
+        yaxis={"title": {"text": curve.y, "font": {"size": 11}}},
+    )
+
+
+def _line(line: Line, otherwise: str) -> dict[str, Any]:
+    colour = KINDS.get(line.kind, otherwise)
+    name = label(line.name, 50)
+    return {
+        "type": "scatter", "mode": "markers" if line.marks else "lines", "name": name, "showlegend": not line.marks, "x": list(line.x), "y": list(line.y),
+        "line": {"color": colour, "width": 3 if line.kind == "chosen" else 1.6, "dash": "dash" if line.dashed else "solid",
+                 "shape": "hv" if line.steps else "linear"},
+        "marker": {"size": 10, "color": colour, "symbol": line.marks or "circle"},
+        **({"fill": "tozeroy", "fillcolor": "rgba(23, 151, 111, 0.12)"} if line.filled else {}),
+        "cliponaxis": not line.marks, "hoverinfo": "text",
+        "hovertext": [f"{name}<br>{x:.4g}, {y:.4g}" for x, y in zip(line.x, line.y, strict=True)],
+    }  # fmt: skip
+
+
+def _dotted(x: float) -> dict[str, Any]:
+    return {
+        "type": "line", "x0": x, "x1": x, "yref": "paper", "y0": 0, "y1": 1,
+        "line": {"color": MUTED, "dash": "dot", "width": 2},
+    }  # fmt: skip
+
+
+def _band(low: float, high: float) -> dict[str, Any]:
+    return {
+        "type": "rect", "x0": low, "x1": high, "yref": "paper", "y0": 0, "y1": 1,
+        "fillcolor": CHOSEN, "opacity": 0.09, "line": {"width": 0}, "layer": "below",
+    }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The cost of a solved sub-task on an axis. `scale` turns a stored value into `unit`."""
+
+    name: str
+    unit: str
+    axis: str
+    scale: float = 1.0
+    digits: int = 2
+
+
+COSTS: Mapping[str, Cost] = {
+    "usd_per_solved": Cost("money", "m$", "m$ per solved sub-task (1 m$ = 0.001 USD)", 1e3),
+    "s_per_solved": Cost("time", "s", "s per solved sub-task"),
+    "tokens_per_solved": Cost("tokens", "tokens", "tokens per solved sub-task", digits=0),
+}
+MONEY = "usd_per_solved"
+
+
+def frontier(
+    names: Sequence[str],
+    success: Sequence[Interval],
+    costs: Sequence[Interval],
+    *,
+    cost: str = MONEY,
+    height: int = 380,
+) -> go.Figure:
+    """Draws the success rate of each name against the `cost` of a solved sub-task. Names that solved nothing are left out."""
+    of = COSTS[cost]
+    best = unbeaten([(rate.mean, taken.mean) for rate, taken in zip(success, costs, strict=True)])
+    shown = [number for number, rate in enumerate(success) if rate.mean > 0]
+    front = sorted((number for number in shown if best[number]), key=lambda number: costs[number].mean)
+    line = {
+        "type": "scatter", "mode": "lines", "x": [of.scale * costs[n].mean for n in front],
+        "y": [100 * success[n].mean for n in front], "line": {"color": CHOSEN, "width": 1, "dash": "dot"},
+        "hoverinfo": "skip",
+    }  # fmt: skip
+    return figure(
+        [line, *(_point(names[n], success[n], costs[n], of, best=best[n]) for n in shown)],
+        title=f"Solved, %, against {of.name} per solved sub-task · simulated",
+        height=height,
+        xaxis={
+            "title": {"text": of.axis, "font": {"size": 11}},
+            "range": [
+                0,
+                1.15 * of.scale * max((costs[n].high for n in shown), default=1e-3),
+            ],  # with room for the names
+        },
+        yaxis={"title": {"text": "solved, %", "font": {"size": 11}}},
+    )
+
+
+def _point(name: str, success: Interval, taken: Interval, of: Cost, *, best: bool) -> dict[str, object]:
+    text = label(name, 40)
+    return {
+        "type": "scatter", "mode": "markers+text", "name": text, "x": [of.scale * taken.mean], "y": [100 * success.mean],
+        "text": [text], "textposition": "bottom center", "textfont": {"size": 11}, "cliponaxis": False,
+        "error_x": {"type": "data", "array": [of.scale * (taken.high - taken.mean)], "thickness": 1, "width": 3},
+        "error_y": {"type": "data", "array": [100 * (success.high - success.mean)], "thickness": 1, "width": 3},
+        "marker": {"size": 11, "color": CHOSEN if best else MUTED, "symbol": "diamond" if best else "circle"},
+        "hovertemplate": f"{text}<br>%{{y:.1f}} % solved, %{{x:,.{of.digits}f}} {of.unit} each<extra></extra>",
+    }  # fmt: skip
+
+
+ROW_PX = 34
+
+
+def stages(done: Sequence[Stage], *, shown: int = 0) -> go.Figure:
+    """Draws a bar for each stage, the first on top: the share of its input that it kept. Has room for at least `shown` stages."""
+    rows = list(done)[::-1]
+    last = len(rows) - 1
+    whole = {"type": "bar", "orientation": "h", "x": [1] * len(rows), "marker": {"color": GRID}, "hoverinfo": "skip"}
+    passed = {
+        "type": "bar",
+        "orientation": "h",
+        "x": [stage.kept / stage.of if stage.of else 0 for stage in rows],
+        "marker": {"color": [CHOSEN if last - row == len(rows) - 1 else SIMILARITY for row in range(len(rows))]},
+        "hovertext": [_hover(stage) for stage in rows],
+        "hoverinfo": "text",
+    }
+    place = {"y": list(range(len(rows))), "width": 0.3}
+    names = [f"{label(stage.name, 24)}" for stage in rows]
+    counts = [f"{stage.kept:,} of {stage.of:,} {label(stage.what, 14)}" for stage in rows]
+    return figure(
+        [
+            {**whole, **place},
+            {**passed, **place},
+            row_texts(names, range(len(rows))),
+            row_texts(counts, range(len(rows)), right=True, faded=True),
+        ],
+        title="",
+        height=ROW_PX * max(shown, len(rows), 1) + 8,
+        barmode="overlay",
+        margin={"l": 0, "r": 0, "t": 0, "b": 0},
+        xaxis={"visible": False, "range": [0, 1], "fixedrange": True},
+        xaxis2=EDGES,
+        yaxis={**rows_axis(len(rows), shown=shown), "fixedrange": True},
+    )
+
+
+def _hover(stage: Stage) -> str:
+    by = f" ({label(stage.by, 30)})" if stage.by else ""
+    return f"{label(stage.name, 40)}{by}: {stage.kept:,} of {stage.of:,} {label(stage.what, 20)}<br>{label(stage.note, 160)}"
+
+
+ALL_TOOLS = "All definitions"
+
+
+def token_utilisation(
+    names: Sequence[str], lines: Sequence[UtilisationLines], *, turns: int, height: int = 300
+) -> go.Figure:
+    """Draws one line for each decision and a dashed line for all definitions. Dotted lines mark utilisation 0.3 and `turns`.
+
+    All lines have the same turns; all definitions are those of the first line. Equal lines are drawn once.
+    """
+    alike: dict[UtilisationLines, list[str]] = {}
+    for name, of in zip(names, lines, strict=True):
+        alike.setdefault(of, []).append(label(name, 26))
+    traces = [
+        _utilisation_line(", ".join(named), of.turns, of.decision, color=color, width=2.5)
+        for (of, named), color in zip(alike.items(), SERIES, strict=False)
+    ]
+    traces += [
+        _utilisation_line(ALL_TOOLS, of.turns, of.all_tools, color=MUTED, dash="dash", width=2) for of in lines[:1]
+    ]
+    return figure(
+        traces,
+        title="Context utilisation over turns (projected)",
+        height=height,
+        showlegend=True,
+        legend={"orientation": "h", "y": -0.24, "yanchor": "top", "x": 0, "font": {"size": 11}},
+        shapes=[_rule("y", BREAKING_POINT, REJECTED), _rule("x", turns, MUTED)],
+        annotations=[_note()],
+        xaxis={
+            "title": {"text": "turns", "font": {"size": 11}},
+            "type": "log",
+            "dtick": 1,
+            "tickformat": ",d",
+            "fixedrange": True,
+        },
+        yaxis={"title": {"text": "ρ", "font": {"size": 11}}, "range": [0, 1.02], "fixedrange": True},
+    )
+
+
+def _utilisation_line(name: str, turns: Sequence[int], rho: Sequence[float], **style: object) -> dict[str, object]:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": turns,
+        "y": rho,
+        "line": style,
+        "hovertext": [f"{name}<br>after {k:,} turn{'s' * (k > 1)}: ρ = {at:.2f}" for k, at in zip(turns, rho, strict=True)],
+        "hoverinfo": "text",
+    }  # fmt: skip
+
+
+def _rule(axis: str, at: float, color: str) -> dict[str, object]:
+    """A dotted line across the chart at one value of an axis."""
+    other = "y" if axis == "x" else "x"
+    return {
+        "type": "line", f"{axis}0": at, f"{axis}1": at, f"{other}ref": "paper", f"{other}0": 0, f"{other}1": 1,
+        "line": {"color": color, "dash": "dot", "width": 1.5},
+    }  # fmt: skip
+
+
+def _note() -> dict[str, object]:
+    return {
+        "x": 0, "xref": "paper", "xanchor": "left", "y": BREAKING_POINT, "yanchor": "top", "showarrow": False,
+        "text": f"{BREAKING_POINT}: reasoning breaks", "font": {"size": 11, "color": REJECTED},
+    }  # fmt: skip

@@ -1,0 +1,83 @@
+"""The lines above every page: the supposed figures of What if, and the operator who is signed in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+
+import streamlit as st
+
+from core.shared import units
+from core.shared.untrusted_text import visible
+from core.whatif.layer import FIT, LATENCY, PRICE, SUCCESS, Supposed
+from dashboard.session import operator
+from dashboard.ui.text import escaped
+
+LAYER = "layer:supposed"
+MARK = ' <span class="wayfare-badge">what if</span>'
+SHOWN = {PRICE: units.price, LATENCY: units.seconds, SUCCESS: units.share, FIT: units.share}
+Layers = Mapping[str, tuple[Supposed, ...]]
+
+
+def supposed(catalog: str) -> tuple[Supposed, ...]:
+    """Returns the figures that the visitor supposes for tools of this catalog."""
+    return _layers().get(catalog, ())
+
+
+def suppose(catalog: str, one: Supposed) -> None:
+    """Add a figure to the layer and replace an earlier value of it. For `on_click`."""
+    others = [known for known in supposed(catalog) if (known.tool, known.figure) != (one.tool, one.figure)]
+    st.session_state[LAYER] = {**_layers(), catalog: (*others, one)}
+
+
+def badge(catalog: str, tool: str | None = None) -> str:
+    """Returns the Markdown badge `what if` if a figure of the catalog, or of this tool, is supposed, else ""."""
+    marked = any(tool in {None, one.tool} for one in supposed(catalog))
+    return " :violet-badge[what if]" if marked else ""
+
+
+def drop_layer() -> None:
+    """Drop all supposed figures. For `on_click`."""
+    st.session_state.pop(LAYER, None)
+
+
+def layer_banner() -> None:
+    """Lists the supposed figures with a button that drops them. Draws nothing without supposed figures."""
+    layers = [(catalog, one) for catalog, known in _layers().items() for one in known]
+    if not layers:
+        return
+    words = [f"{_figure(one)} of **{escaped(one.tool, 60)}**" for _, one in layers[:4]]
+    more = f" and {len(layers) - 4} more" if len(layers) > 4 else ""
+    with st.container(horizontal=True, vertical_alignment="center", border=True, key="layer:banner"):
+        st.container(width="stretch").markdown(
+            f":violet-badge[what if] Supposed, not known: {', '.join(words)}{more}. Route, Compare and What if decide with "
+            "these figures and record nothing. Plans, measures over tasks, calls and all other pages use the real figures.",
+        )
+        st.button("Drop", icon=":material/layers_clear:", key="layer:drop", on_click=drop_layer)
+
+
+def _figure(one: Supposed) -> str:
+    return f"{one.figure} {escaped(SHOWN[one.figure](one.value))}"
+
+
+def _layers() -> Layers:
+    found: Layers = st.session_state.get(LAYER, {})
+    return found
+
+
+STYLE = """<style>
+.signed-in { position: fixed; z-index: 999992; bottom: 0.6rem; right: 0.8rem; max-width: 16rem; padding: 0.15rem 0.6rem; font-size: 0.85rem;
+  border: 1px solid color-mix(in srgb, currentColor 25%, transparent); border-radius: 0.4rem; overflow: hidden; text-overflow: ellipsis;
+  white-space: nowrap; background: light-dark(#fbfbfd, #12141c); }
+.signed-in a { color: inherit; }
+</style>"""
+
+
+def signed_in_bar() -> None:
+    """A line at the bottom right of every page."""
+    name = operator()
+    if name:
+        shown = escape(visible(name))
+        st.html(
+            f'{STYLE}<div class="signed-in">{shown} is signed in · <a href="/sign-out" target="_self">Sign out</a></div>'
+        )

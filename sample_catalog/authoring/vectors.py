@@ -1,0 +1,99 @@
+"""The vectors of the shipped catalogs and the encoders' graphs, so that a first start need not compute them.
+
+`vectors/<model>.parquet` has every text that the indexes of the shipped catalogs embed, exactly as a first start would
+embed it: catalog by catalog, in the indexes' own order. Run `make catalog` after changing a text, a view or a model.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from core.importers.shipped_catalogs import SHIPPED_CATALOGS, shipped
+from core.relevance import relevance_index as examples
+from core.relevance.catalog_index import CatalogIndex
+from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore, Vectors, text_hash
+from core.relevance.encoder_model import ModelFolder, model_folder, tuned_folder
+from core.relevance.onnx_encoder import PREPARED, OnnxEncoder, export_model, prepare
+from core.relevance.packaged_vectors import VectorFileError, read_vectors, vector_file, write_vectors
+from core.relevance.relevance_index import RelevanceIndex
+from sample_catalog import VECTORS
+
+
+class TextCollector:
+    """An encoder that only collects the hashes of its texts."""
+
+    note = ""
+
+    def __init__(self, model: str, dimension: int) -> None:
+        self.model = model
+        self.dimension = dimension
+        self.hashes: set[str] = set()
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Returns rows of ones."""
+        self.hashes.update(map(text_hash, texts))
+        return np.ones((len(texts), self.dimension), dtype=np.float32)
+
+    def tokens(self, texts: Sequence[str]) -> list[Vectors]:
+        """Returns empty rows, because no index reads tokens."""
+        return [self.encode([]) for _ in texts]
+
+
+def models() -> tuple[ModelFolder, ModelFolder]:
+    """Returns the two models of an app: the frozen one of the papers' formulas, and the one tuned for relevance."""
+    frozen = model_folder()
+    return frozen, tuned_folder(frozen)
+
+
+def drift(folder: Path = VECTORS) -> list[str]:
+    """Returns sentences on the files of a folder that do not fit the catalogs' texts and the models. Embeds nothing."""
+    used = models()
+    collectors = {model.key: TextCollector(model.key, model.dimension) for model in used}
+    _prepare_all([CachedEncoder(EncoderSource.of(collectors[one.key]), MemoryVectorStore()) for one in used])
+    found = [f"relevance/data/{key}.zip is missing" for key in collectors if not (PREPARED / f"{key}.zip").is_file()]
+    if examples.shipped_examples(used[1].key) is None:
+        found.append(f"relevance/data/{used[1].key}.npz is missing or has other texts")
+    known = {vector_file(folder, key) for key in collectors}
+    found += [f"vectors/{file.name} belongs to no model" for file in sorted(folder.glob("*")) if file not in known]
+    for key, collector in collectors.items():
+        try:
+            there = read_vectors(folder, key).keys()
+        except VectorFileError as problem:
+            found.append(str(problem))
+            continue
+        if there != collector.hashes:
+            lacking, unused = len(collector.hashes - there), len(there - collector.hashes)
+            found.append(f"vectors/{key}.parquet lacks {lacking} texts and has {unused} that no catalog has")
+    return found
+
+
+def build() -> str:
+    """Writes the graphs and the vectors. Returns the files and their sizes in one line."""
+    store, folders = MemoryVectorStore(), models()
+    with tempfile.TemporaryDirectory() as scratch:
+        root = Path(scratch)
+        for folder in folders:
+            export_model(folder, root / folder.key)
+            prepare(folder, root / folder.key)
+        sources = [EncoderSource.of(OnnxEncoder(root, folder)) for folder in folders]
+        _prepare_all([CachedEncoder(source, store) for source in sources])
+        for file in examples.DATA.glob("*.np[yz]"):
+            file.unlink()
+        asked = examples.write_examples(CachedEncoder(sources[1], MemoryVectorStore()))
+    for file in VECTORS.glob("*"):
+        file.unlink()
+    made = [*asked, *(write_vectors(VECTORS, folder.key, store.of_model(folder.key)) for folder in folders)]
+    return ", ".join(f"{file.name}: {file.stat().st_size / 1e6:.1f} MB" for file in made)
+
+
+def _prepare_all(encoders: Sequence[CachedEncoder]) -> None:
+    """Embeds every shipped catalog in the order of a first start."""
+    frozen, tuned = encoders
+    for name in SHIPPED_CATALOGS:
+        catalog = shipped(name)
+        RelevanceIndex.build(catalog, tuned)
+        CatalogIndex.build(catalog, frozen)
