@@ -115,7 +115,7 @@ class McpCaller:
         started_at = self.now()
         reason = self._unreachable(call, connection)
         if connection is None or reason:
-            return self._outcome(call, started_at, _Attempt(OutcomeKind.NOT_CONNECTED, reason), 1)
+            return self._outcome(call, started_at, _Attempt(OutcomeKind.NOT_TRIED, reason), 1)
         if problem := not_json(call.arguments):
             return self._outcome(call, started_at, _Attempt(OutcomeKind.INVALID_ARGUMENTS, problem), 1)
         attempts = 1

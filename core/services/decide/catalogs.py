@@ -159,7 +159,9 @@ class CatalogService:
 
     def _statistics_at(self, learning: LearningParameters | None) -> datetime | None:
         """The time of a snapshot, rounded so that it stays the same for a while; None without decay."""
-        if learning is None or learning.half_life_s == 0:
+        if learning is None:
+            learning = LearningParameters()
+        if learning.half_life_s == 0:
             return None
         step_s = learning.half_life_s / STEPS_IN_HALF_LIFE
         return datetime.fromtimestamp(self._now().timestamp() // step_s * step_s, UTC)
